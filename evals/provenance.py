@@ -1,0 +1,62 @@
+"""A value and where it comes from.
+
+Every number that decides a result is a `Sourced` value, so that a reader can tell what the paper states from what
+somebody had to assume, and a record can show what was overridden.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+
+
+class Origin(StrEnum):
+    """Who vouches for a value."""
+
+    PAPER = "paper"  # stated in the paper's text
+    CODE = "code"  # in the authors' code, page, or the recipe they name
+    ASSUMED = "assumed"  # stated nowhere we could find; the note says why this value
+    SCALE = "scale"  # replaced by a scale (the tiny one, say)
+    USER = "user"  # replaced on the command line
+
+
+@dataclass(frozen=True)
+class Sourced(Generic[T]):
+    """A value, who vouches for it, and where (or why). `was` is the value that this one replaced."""
+
+    value: T
+    origin: Origin
+    note: str
+    was: Sourced[Any] | None = None
+
+    def __post_init__(self) -> None:
+        if not self.note.strip():
+            raise ValueError(f"the value {self.value!r} has no source: say where it is stated, or why it is assumed")
+
+    def replace(self, value: U, origin: Origin, note: str) -> Sourced[U]:
+        """The same setting with another value; this one stays on record as `was`."""
+        return Sourced(value, origin, note, was=self)
+
+    def as_dict(self) -> dict[str, Any]:
+        """A JSON form: value, origin, note, and what was replaced (or null)."""
+        was = self.was.as_dict() if self.was else None
+        return {"value": self.value, "origin": str(self.origin), "note": self.note, "was": was}
+
+
+def paper(value: T, where: str) -> Sourced[T]:
+    """Stated in the paper; `where` names the section, table or equation."""
+    return Sourced(value, Origin.PAPER, where)
+
+
+def code(value: T, where: str) -> Sourced[T]:
+    """In the authors' code or page, or a recipe that they name; `where` says which."""
+    return Sourced(value, Origin.CODE, where)
+
+
+def assumed(value: T, why: str) -> Sourced[T]:
+    """Stated nowhere we could find; `why` says why this value was taken."""
+    return Sourced(value, Origin.ASSUMED, why)

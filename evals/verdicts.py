@@ -1,0 +1,52 @@
+"""The verdict on one sampled response, and the table that holds them.
+
+A verdict table is the record every metric is computed from: one row per (benchmark, problem, sample). Scores can
+always be recomputed from it; nothing else is authoritative.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Verdict(StrEnum):
+    """What the grader says of one response. Only `UNSCORED` means that we do not know."""
+
+    CORRECT = "correct"
+    WRONG = "wrong"
+    NO_ANSWER = "no_answer"  # the response ended without an answer in the form that was asked for
+    TRUNCATED = "truncated"  # the response was cut off before it gave an answer
+    UNSCORED = "unscored"  # the grader failed (time, memory, crash); the `reason` column says how
+
+
+def schema() -> pa.Schema:
+    """The Parquet schema of a verdict table, one row per problem and sample.
+
+    `sample` counts from 0 within a problem. `answer_class` numbers the equivalence classes of a problem's answers under
+    the verifier, counted from 0 in order of appearance; it is null where there is no answer or no verdict. `seed` is
+    the seed that sampled the response and `tokens` its length in tokens; both are null when the responses came from a
+    file that did not say. `reason` is null except for unscored rows.
+    """
+    import pyarrow as pa
+
+    return pa.schema(
+        [
+            pa.field("benchmark", pa.string(), nullable=False),
+            pa.field("problem_id", pa.string(), nullable=False),
+            pa.field("sample", pa.int32(), nullable=False),
+            pa.field("seed", pa.int64()),
+            pa.field("gold", pa.string(), nullable=False),
+            pa.field("response", pa.string(), nullable=False),
+            pa.field("tokens", pa.int32()),
+            pa.field("finish_reason", pa.string()),  # "stop" | "length" | null when unknown
+            pa.field("boxed", pa.bool_(), nullable=False),  # the response holds a complete \boxed{...}
+            pa.field("answer", pa.string()),
+            pa.field("answer_class", pa.int32()),
+            pa.field("verdict", pa.string(), nullable=False),
+            pa.field("reason", pa.string()),
+        ]
+    )
