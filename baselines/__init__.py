@@ -1,0 +1,1 @@
+"""Baselines, one file each: pure functions on a `harness.batch.TokenBatch`."""

@@ -1,0 +1,76 @@
+"""The token batch: all that a method may look at, in one shape-checked value.
+
+Methods are pure functions on a `TokenBatch`, so the same function serves every trainer. Nothing here imports a
+framework: only tensor methods are used, and every statistic a method computes is detached from the graph.
+
+Notation: B sequences (responses), T completion positions. A *group* is the set of responses to one prompt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TokenBatch:
+    """The sequences of one optimiser step, whole groups only.
+
+    Args:
+        rewards: [B], float; NaN where the verifier could not score the response.
+        groups: [B], int64 from 0; sequences with the same number answer the same prompt.
+        mask: [B, T], bool; True on completion tokens that count.
+        vocab_size: number of entries of the distribution that `entropies` is taken over.
+        advantages: [B, T] before shaping; None until the advantage estimator has run.
+        entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
+        logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
+        old_logp: [B, T], the same under the policy that sampled them.
+        ref_logp: [B, T], the same under the reference policy.
+
+    Raises:
+        ValueError: a shape or dtype differs from the above (the field is named).
+    """
+
+    rewards: Tensor
+    groups: Tensor
+    mask: Tensor
+    vocab_size: int
+    advantages: Tensor | None = None
+    entropies: Tensor | None = None
+    logp: Tensor | None = None
+    old_logp: Tensor | None = None
+    ref_logp: Tensor | None = None
+
+    def __post_init__(self) -> None:
+        if self.mask.dim() != 2 or str(self.mask.dtype) != "torch.bool":
+            raise ValueError(f"mask: expected bool [B, T], got {self.mask.dtype} {tuple(self.mask.shape)}")
+        shape = tuple(self.mask.shape)
+        for name, expected in (("rewards", shape[:1]), ("groups", shape[:1]), *((n, shape) for n in _PER_TOKEN)):
+            tensor = getattr(self, name)
+            if tensor is not None and tuple(tensor.shape) != expected:
+                raise ValueError(f"{name}: expected shape {expected}, got {tuple(tensor.shape)}")
+        if self.groups.is_floating_point() or (self.groups.numel() and int(self.groups.min()) < 0):
+            raise ValueError(f"groups: expected integers >= 0, got {self.groups.dtype} {self.groups.tolist()[:8]}...")
+        if self.vocab_size < 2:
+            raise ValueError(f"vocab_size: expected at least 2, got {self.vocab_size}")
+
+    def need(self, field: str) -> Tensor:
+        """A per-token field, detached, 0 on masked positions (which may hold anything, NaN included).
+
+        Raises ValueError when the trainer did not supply it.
+        """
+        tensor: Tensor | None = getattr(self, field)
+        if tensor is None:
+            raise ValueError(f"this method needs `{field}`, which this batch does not hold")
+        return tensor.detach().masked_fill(~self.mask, 0.0)
+
+    def with_advantages(self, advantages: Tensor) -> TokenBatch:
+        """The same batch with other advantages, [B, T]."""
+        return replace(self, advantages=advantages)
+
+
+_PER_TOKEN = ("advantages", "entropies", "logp", "old_logp", "ref_logp")
+PER_TOKEN_SIGNALS = frozenset(_PER_TOKEN) - {"advantages"}

@@ -1,0 +1,280 @@
+"""What an experiment is: methods, settings, arms, papers. Every value in a declaration carries its source.
+
+A paper's `paper.py` builds these; `harness.plan` shows them, a backend translates them, a record keeps them.
+Nothing here imports torch, so that a declaration can be read and checked in milliseconds.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, get_args, get_origin
+
+from evals.provenance import Origin, Sourced, assumed, code, paper
+from harness.loss import Aggregation
+
+__all__ = ["Arm", "Experiment", "Method", "Origin", "Reproduction", "Sourced", "Use", "assumed", "code", "paper", "use"]
+
+
+def check_value(key: str, value: Any, kind: Any) -> None:
+    """Raise ValueError, naming the key, the value and what was expected, unless `value` is of the annotated kind."""
+    options = get_args(kind)
+    if get_origin(kind) is Literal:
+        fits, expected = value in options, "one of " + ", ".join(map(repr, options))
+    elif options and type(None) in options:  # X | None
+        fits, expected = value is None or _is_a(value, options[0]), f"{_name(options[0])} or null"
+    else:
+        fits, expected = _is_a(value, kind), _name(kind)
+    if not fits:
+        raise ValueError(f"{key}: expected {expected}, got {value!r}")
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    if get_origin(kind) is tuple:
+        return isinstance(value, tuple) and all(_is_a(v, get_args(kind)[0]) for v in value)
+    if kind is float:  # an int is a fine float; a bool is neither
+        return isinstance(value, (int, float)) and not isinstance(value, bool)
+    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
+
+
+def _name(kind: Any) -> str:
+    if get_origin(kind) is tuple:
+        return f"a list of {_name(get_args(kind)[0])}"
+    return {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}.get(kind, str(kind))
+
+
+@dataclass(frozen=True)
+class Use:
+    """An equation of ours with a value for each of its hyperparameters. Build it with `use`.
+
+    The hyperparameters of an equation are its keyword-only parameters; their annotations are what is checked.
+    """
+
+    function: Callable[..., Any]
+    values: Mapping[str, Sourced[Any]]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def __post_init__(self) -> None:
+        kinds = hyperparameters(self.function)
+        if set(kinds) != set(self.values):
+            raise ValueError(f"{self.name}: expected values for {sorted(kinds)}, got {sorted(self.values)}")
+        for key, sourced in self.values.items():
+            if not isinstance(sourced, Sourced):
+                raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+            check_value(f"{self.name}.{key}", sourced.value, kinds[key])
+
+    def __call__(self, batch: Any) -> Any:
+        return self.function(batch, **{key: sourced.value for key, sourced in self.values.items()})
+
+
+def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
+    """`use(entropy_advantage, alpha=paper(0.4, "section 5"), kappa=paper(2.0, "section 5"))`."""
+    return Use(function, values)
+
+
+def hyperparameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """Name -> annotation of the keyword-only parameters of an equation."""
+    scope = vars(sys.modules[function.__module__])
+    return {
+        name: eval(p.annotation, scope) if isinstance(p.annotation, str) else p.annotation
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind is p.KEYWORD_ONLY
+    }
+
+
+@dataclass(frozen=True)
+class Method:
+    """A stack of equations: rewards -> advantage -> shaping -> weights, then the aggregation of the loss.
+
+    Args:
+        advantage: TokenBatch -> advantages [B, T] from rewards and groups.
+        shaping: each TokenBatch -> advantages [B, T], applied in order.
+        weights: each TokenBatch -> factors [B, T] of the whole gradient term, KL included; they multiply.
+        aggregation: see `harness.loss.aggregation_coefficients`.
+    """
+
+    advantage: Use
+    aggregation: Sourced[Aggregation]
+    shaping: tuple[Use, ...] = ()
+    weights: tuple[Use, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [u.name for u in self.uses()]
+        if len(set(names)) != len(names):
+            raise ValueError(f"method: an equation appears twice in the stack {names}")
+        check_value("aggregation", self.aggregation.value, Aggregation)
+
+    def uses(self) -> tuple[Use, ...]:
+        return (self.advantage, *self.shaping, *self.weights)
+
+    def advantages(self, batch: Any) -> Any:
+        """Rewards and groups -> unshaped advantages, [B, T]."""
+        return self.advantage(batch)
+
+    def apply(self, batch: Any) -> tuple[Any, Any]:
+        """(shaped advantages [B, T], weights [B, T]) of a batch that holds advantages and signals."""
+        for step in self.shaping:
+            batch = batch.with_advantages(step(batch))
+        weights = batch.mask.to(batch.advantages.dtype)
+        for step in self.weights:
+            weights = weights * step(batch)
+        return batch.advantages, weights
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """Everything that decides what is trained. Each field is a value with a source; `settings` lists them flat.
+
+    Units: lengths in tokens, temperatures and coefficients without unit, `warmup_ratio` as a share of all steps.
+    """
+
+    base_model: Sourced[str]  # hub id, local folder, or "tiny"
+    dataset: Sourced[str]  # hub id, local file, or "tiny"
+    prompt: Sourced[str]  # a name in evals.prompts
+    rewards: Sourced[tuple[str, ...]]  # names in harness.rewards, summed with `reward_weights`
+    reward_weights: Sourced[tuple[float, ...]]
+    method: Method
+    # rollout
+    prompts_per_rollout: Sourced[int]
+    group_size: Sourced[int]
+    rollout_temperature: Sourced[float]
+    rollout_top_p: Sourced[float]
+    max_prompt_tokens: Sourced[int]
+    max_completion_tokens: Sourced[int]
+    # optimisation
+    updates_per_rollout: Sourced[int]
+    learning_rate: Sourced[float]
+    lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
+    warmup_ratio: Sourced[float]
+    weight_decay: Sourced[float]
+    max_grad_norm: Sourced[float]
+    clip_low: Sourced[float]
+    clip_high: Sourced[float]
+    dual_clip: Sourced[float | None]
+    kl_beta: Sourced[float]
+    epochs: Sourced[float]
+    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
+    precision: Sourced[Literal["float32", "bfloat16"]]
+    lora_rank: Sourced[int | None]  # null: all weights are trained
+    lora_alpha: Sourced[float]
+    lora_dropout: Sourced[float]
+
+    def __post_init__(self) -> None:
+        kinds = field_kinds()
+        for key, sourced in self._own():
+            if not isinstance(sourced, Sourced):
+                raise ValueError(f"{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+            check_value(key, sourced.value, kinds[key])
+        for key, holds, expected in _RANGES:
+            value = getattr(self, key).value
+            if value is not None and not holds(value):
+                raise ValueError(f"{key}: expected {expected}, got {value!r}")
+        if len(self.rewards.value) != len(self.reward_weights.value):
+            raise ValueError(
+                f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
+            )
+        if self.prompts_per_rollout.value % self.updates_per_rollout.value:
+            raise ValueError(
+                f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
+                f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
+            )
+
+    def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
+        return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "method")
+
+    def settings(self) -> dict[str, Sourced[Any]]:
+        """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
+        flat = dict(self._own())
+        flat["aggregation"] = self.method.aggregation
+        flat |= {f"{u.name}.{key}": value for u in self.method.uses() for key, value in u.values.items()}
+        return flat
+
+    def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Experiment:
+        """The same experiment with other values; each keeps the one it replaced on record.
+
+        Raises:
+            ValueError: a value does not fit. KeyError: this experiment has no such key.
+        """
+        unknown = set(values) - set(self.settings())
+        if unknown:
+            raise KeyError(sorted(unknown)[0])
+
+        def swap(key: str, sourced: Sourced[Any]) -> Sourced[Any]:
+            if key not in values:
+                return sourced
+            value = values[key]
+            return sourced.replace(tuple(value) if isinstance(value, list) else value, origin, note)
+
+        def swap_use(u: Use) -> Use:
+            return replace(u, values={k: swap(f"{u.name}.{k}", v) for k, v in u.values.items()})
+
+        method = Method(
+            advantage=swap_use(self.method.advantage),
+            aggregation=swap("aggregation", self.method.aggregation),
+            shaping=tuple(map(swap_use, self.method.shaping)),
+            weights=tuple(map(swap_use, self.method.weights)),
+        )
+        return replace(self, method=method, **{key: swap(key, s) for key, s in self._own()})
+
+
+def field_kinds() -> dict[str, Any]:
+    """Key -> the annotation inside `Sourced[...]` of each field of `Experiment`."""
+    return {
+        f.name: get_args(eval(str(f.type), globals()))[0] for f in fields(Experiment) if f.name != "method"
+    }
+
+
+_POSITIVE = ("prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")
+_RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
+    *((key, lambda v: v >= 1, "at least 1") for key in (*_POSITIVE, "max_steps", "lora_rank")),
+    ("group_size", lambda v: v >= 2, "at least 2 (a group of one has no advantage)"),
+    ("learning_rate", lambda v: v > 0, "> 0"),
+    ("rollout_temperature", lambda v: v > 0, "> 0"),
+    ("rollout_top_p", lambda v: 0 < v <= 1, "in (0, 1]"),
+    ("warmup_ratio", lambda v: 0 <= v <= 1, "in [0, 1]"),
+    ("clip_low", lambda v: 0 < v < 1, "in (0, 1)"),
+    ("clip_high", lambda v: v > 0, "> 0"),
+    ("dual_clip", lambda v: v > 1, "> 1"),
+    ("max_grad_norm", lambda v: v > 0, "> 0"),
+    *((key, lambda v: v >= 0, ">= 0") for key in ("kl_beta", "weight_decay", "lora_alpha", "lora_dropout")),
+    ("epochs", lambda v: v > 0, "> 0"),
+)
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One row of the experiment: a base model trained one way, or (train=None) not at all."""
+
+    key: str
+    model: str  # a key of Reproduction.models
+    title: str  # as the paper's tables print it
+    train: Experiment | None
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper as data. `scales` maps a scale's name to the values that it replaces in every arm that has them."""
+
+    key: str
+    title: str
+    arxiv: str
+    models: Mapping[str, Sourced[str]]
+    arms: tuple[Arm, ...]
+    protocol: str  # a name in evals.protocols
+    seeds: Sourced[int]
+    departures: tuple[str, ...]  # what we know we do differently
+    doubts: tuple[str, ...] = ()  # what in the paper looks mistaken; printed as footnotes
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [(a.model, a.key) for a in self.arms]
+        if len(set(names)) != len(names):
+            raise ValueError(f"{self.key}: an arm is declared twice in {names}")
+        for arm in self.arms:
+            if arm.model not in self.models:
+                raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")

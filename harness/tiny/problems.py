@@ -1,0 +1,229 @@
+"""The tiny problem family: who has how many, in short sentences, with the strategies that a base model mixes.
+
+A problem and, for it, each strategy (``ROUTES``: how the chain is found) and each finish (``FINISHES``: how well):
+
+    Tom has 7. Ann has 5 more than Tom. Sue has 3 times as many as Ann. How many has Sue?
+
+    route            finish   answer
+    told order       right    so 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
+    by name          right    first Tom = 7 now Ann = 7 + 5 = 12 next Sue = 12 * 3 = 36 \\boxed{36}
+    either           mended   so 7 + 5 = 13 wait 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
+    either           guess    \\boxed{36}                        (no chain: a small model mostly guesses wrong)
+    either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is left out)
+    either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
+    either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
+
+Told order works the sentences off as they stand. It is short, common, and right as long as the story is told in order.
+By name is longer and rarer, and also right for a story told out of order, where told order gives another number:
+
+    Sue has 3 times as many as Ann. Tom has 7. Ann has 5 more than Tom. How many has Sue?
+    told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
+    by name                   first Tom = 7 now Ann = 7 + 5 = 12 next Sue = 12 * 3 = 36 \\boxed{36}
+
+Supervised answers draw route and finish without looking at the problem (``ROUTES`` × ``FINISHES``), so there is something
+for reinforcement learning to choose; a policy that collapses onto told order loses pass@k on the tier ``tiny_rare``.
+Numbers stay within 0..99. Standard library only; every draw takes a ``random.Random``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+NAMES = ("Ann", "Ben", "Cat", "Dan", "Eve", "Fay", "Gus", "Ida", "Joe", "Kim", "Leo", "Sue", "Tom", "Uma")
+LARGEST = 99
+PHRASES = {"+": "{n} more than", "-": "{n} less than", "*": "{n} times as many as"}
+FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 6)}
+
+ROUTES = {"told order": 0.6, "by name": 0.4}
+FINISHES = {"right": 0.40, "mended": 0.08, "guess": 0.16, "stop": 0.16, "slip": 0.12, "no box": 0.08}
+STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
+
+EVAL_SIZE = 48
+EVAL_SHAPES = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}  # steps, told out of order
+TRAIN_SHAPES = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
+
+Step = tuple[str, int]  # operator and number, such as ("+", 5)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``names[0]`` has ``start``; ``names[i+1]`` has ``steps[i]`` of ``names[i]``; ``order`` is the order of telling.
+
+    ``order`` is a permutation of the sentence numbers 0..len(steps), sentence 0 being "names[0] has start".
+    """
+
+    start: int
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+    order: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        sentences = [f"{self.names[0]} has {self.start}."]
+        for i, (operator, number) in enumerate(self.steps):
+            phrase = PHRASES[operator].format(n=number)
+            sentences.append(f"{self.names[i + 1]} has {phrase} {self.names[i]}.")
+        return " ".join(sentences[i] for i in self.order) + f" How many has {self.names[-1]}?"
+
+    @property
+    def answer(self) -> str:
+        return str(worked(self.start, self.steps)[-1])
+
+    @property
+    def told_steps(self) -> tuple[Step, ...]:
+        """The steps in the order in which the sentences tell them."""
+        return tuple(self.steps[i - 1] for i in self.order if i > 0)
+
+    @property
+    def canonical(self) -> str:
+        """The arithmetic alone: two problems that differ in names or in the order of telling are the same."""
+        return f"{self.start} " + " ".join(f"{operator}{number}" for operator, number in self.steps)
+
+
+def apply(value: int, step: Step) -> int:
+    """One step: ``apply(7, ("+", 5)) == 12``."""
+    operator, number = step
+    return {"+": value + number, "-": value - number, "*": value * number}[operator]
+
+
+def worked(start: int, steps: tuple[Step, ...]) -> list[int]:
+    """The value after each step."""
+    values, value = [], start
+    for step in steps:
+        value = apply(value, step)
+        values.append(value)
+    return values
+
+
+def in_range(values: list[int]) -> bool:
+    return all(0 <= value <= LARGEST for value in values)
+
+
+def draw_problem(rng: random.Random, n_steps: int, out_of_order: bool) -> Problem:
+    """A problem whose numbers stay within 0..99; told out of order, told order gives another (valid) number."""
+    names = tuple(rng.sample(NAMES, n_steps + 1))
+    while True:
+        operators = [rng.choice("+-*") for _ in range(n_steps)]
+        steps = tuple((operator, rng.choice(FACTORS[operator])) for operator in operators)
+        order = list(range(n_steps + 1))
+        if out_of_order:
+            rng.shuffle(order)
+        problem = Problem(rng.randint(2, 20), steps, names, tuple(order))
+        values, told = worked(problem.start, steps), worked(problem.start, problem.told_steps)
+        if in_range(values) and in_range(told) and (values[-1] != told[-1]) == out_of_order:
+            return problem
+
+
+def slipped(rng: random.Random, value: int) -> int:
+    """``value`` off by one or by ten, still within 0..99."""
+    return rng.choice([v for v in (value - 10, value - 1, value + 1, value + 10) if 0 <= v <= LARGEST])
+
+
+def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
+    """The answer that a strategy writes for a problem; ``rng`` draws the step words and the slips.
+
+    Raises:
+        ValueError: ``route`` is not in ``ROUTES`` or ``finish`` is not in ``FINISHES``.
+    """
+    if route not in ROUTES:
+        raise ValueError(f"route: got {route!r}, expected one of {list(ROUTES)}")
+    if finish not in FINISHES:
+        raise ValueError(f"finish: got {finish!r}, expected one of {list(FINISHES)}")
+    by_name = route == "by name"
+    steps = problem.steps if by_name else problem.told_steps
+    if finish == "guess":
+        return f"\\boxed{{{worked(problem.start, steps)[-1]}}}"
+    if finish == "stop":
+        steps = steps[:-1]
+    slip_at = rng.randrange(len(steps)) if finish in ("slip", "mended") else None
+
+    words = [f"first {problem.names[0]} = {problem.start}"] if by_name else []
+    value = problem.start
+    for i, step in enumerate(steps):
+        result = apply(value, step)
+        subject = f"{problem.names[i + 1]} = " if by_name else ""
+        left = f"{subject}{value} {step[0]} {step[1]}"
+        word = rng.choice(STEP_WORDS[route])
+        if i == slip_at:
+            wrong = slipped(rng, result)
+            words.append(f"{word} {left} = {wrong}")
+            if finish == "slip":
+                value = wrong
+                continue
+            word = "wait"
+        words.append(f"{word} {left} = {result}")
+        value = result
+    words.append(f"answer {value}" if finish == "no box" else f"\\boxed{{{value}}}")
+    return " ".join(words)
+
+
+def pick(rng: random.Random, weights: dict[T, float]) -> T:
+    """One key of ``weights``, with probability proportional to its weight."""
+    return rng.choices(list(weights), weights=list(weights.values()))[0]
+
+
+def split_of(problem: Problem) -> str:
+    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the arithmetic alone: disjoint whatever the seeds."""
+    bucket = hashlib.sha256(problem.canonical.encode()).digest()[0]
+    if bucket < 64:
+        return "eval"
+    return "train" if bucket < 160 else "supervised"
+
+
+def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float]) -> Iterator[Problem]:
+    """Endless problems of one split, their shape (steps, out of order) drawn by the weights of ``shapes``."""
+    while True:
+        problem = draw_problem(rng, *pick(rng, shapes))
+        if split_of(problem) == split:
+            yield problem
+
+
+def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless (problem, answer text) pairs for the base model: the mixture of strategies of ``ROUTES`` and ``FINISHES``."""
+    rng = random.Random(f"tiny supervised {seed}")
+    for problem in draws(rng, "supervised", TRAIN_SHAPES):
+        yield problem.text, write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
+
+
+def train_problems(n: int, seed: int) -> list[dict[str, str]]:
+    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``."""
+    if n < 1:
+        raise ValueError(f"n: got {n}, expected at least 1")
+    problems = draws(random.Random(f"tiny train {seed}"), "train", TRAIN_SHAPES)
+    return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in zip(range(n), problems)]
+
+
+def eval_problems(tier: str) -> list[dict[str, str]]:
+    """The ``EVAL_SIZE`` problems of a tier, always the same, no two with the same arithmetic.
+
+    Raises:
+        ValueError: ``tier`` is not one of ``harness.tiny.TIERS``.
+    """
+    if tier not in EVAL_SHAPES:
+        raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
+    distinct: dict[str, Problem] = {}
+    for problem in draws(random.Random(f"tiny eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
+        distinct.setdefault(problem.canonical, problem)
+        if len(distinct) == EVAL_SIZE:
+            break
+    return [row(f"{tier}_{i}", problem) for i, problem in enumerate(distinct.values())]
+
+
+def row(identifier: str, problem: Problem) -> dict[str, str]:
+    return {"id": identifier, "problem": problem.text, "answer": problem.answer}
+
+
+def write_benchmarks(folder: Path) -> None:
+    """Write ``<tier>.jsonl`` for every tier into ``folder`` (made if absent); one object a line: id, problem, answer."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for tier in EVAL_SHAPES:
+        lines = [json.dumps(problem) + "\n" for problem in eval_problems(tier)]
+        (folder / f"{tier}.jsonl").write_text("".join(lines), encoding="utf-8")

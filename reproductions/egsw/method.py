@@ -1,0 +1,85 @@
+"""Entropy-Guided Sequence Weighting (arXiv 2503.22456): softmax weights over the sequences of a batch."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from harness.segments import segment_softmax, segment_sum
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.batch import TokenBatch
+
+EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
+
+
+def egsw(
+    batch: TokenBatch,
+    *,
+    alpha: float,
+    temperature: float,
+    level: Literal["step", "trajectory"],
+    entropy: EntropyReading,
+    over: Literal["batch", "group"],
+    rescale: Literal["none", "mean_one"],
+) -> Tensor:
+    """w_{i,t} = softmax over sequences i of (A_{i,t} + alpha H_{i,t}) / P  (Eq. 6 and 9); the weight multiplies the
+    whole gradient term, KL included (Eq. 10).
+
+    Args:
+        alpha: scale of the entropy term. temperature: P > 0, the paper's temperature of the softmax.
+        level: "step" weighs each position t over the sequences still running at t; "trajectory" gives a sequence one
+            weight, from its advantage and H_i = sum_t H_{i,t} (Eq. 8).
+        entropy: the paper says "raw" and "normalised" without a formula; see `read_entropy`.
+        over: the sequences that share one softmax: the whole batch (the paper's N) or those of one prompt.
+        rescale: "none" as printed, so that the gradient shrinks by about the number of sequences; "mean_one"
+            multiplies by the number of sequences that share the softmax, so that the mean weight is 1.
+    Returns:
+        [B, T], >= 0, 0 on masked positions.
+    Raises:
+        ValueError: temperature <= 0, or entropies or advantages are missing.
+    """
+    if not temperature > 0:
+        raise ValueError(f"temperature: expected > 0, got {temperature}")
+    advantages, entropies, valid = batch.need("advantages"), batch.need("entropies"), batch.mask
+    if level == "trajectory":
+        lengths = valid.sum(1, keepdim=True)
+        advantages = (advantages * valid).sum(1, keepdim=True) / lengths.clamp(min=1)  # one value per sequence already
+        entropies = (entropies * valid).sum(1, keepdim=True)
+        valid = lengths > 0
+    readings = read_entropy(entropies, valid, entropy, vocab_size=batch.vocab_size)
+    ids = batch.groups if over == "group" else batch.groups * 0
+    weights = segment_softmax((advantages + alpha * readings) / temperature, valid, ids)
+    if rescale == "mean_one":
+        weights = weights * segment_sum(valid.to(weights.dtype), ids)
+    return weights * batch.mask
+
+
+def read_entropy(entropies: Tensor, valid: Tensor, reading: EntropyReading, *, vocab_size: int) -> Tensor:
+    """Raw entropy, or one of the readings of "normalised entropy" that the paper leaves open (section 5).
+
+    raw: H, in nats. log_vocab: H / log |V|. min_max: (H - min) / (max - min); z_score: (H - mean) / std with the
+    population std; both over all valid entries of the batch, and 0 where these are all equal.
+
+    Args:
+        entropies, valid: [B, C] (C = T for steps, 1 for trajectories); valid is bool.
+    Returns:
+        [B, C]; entries that are not valid hold 0.
+    """
+    if reading == "raw":
+        values = entropies
+    elif reading == "log_vocab":
+        values = entropies / math.log(vocab_size)
+    else:
+        held = entropies[valid]
+        if held.numel() == 0 or held.max() == held.min():
+            return entropies * 0.0
+        if reading == "min_max":
+            values = (entropies - held.min()) / (held.max() - held.min())
+        elif reading == "z_score":
+            values = (entropies - held.mean()) / held.std(correction=0)
+        else:
+            raise ValueError(f"entropy: expected raw, log_vocab, min_max or z_score, got {reading!r}")
+    return values.masked_fill(~valid, 0.0)
