@@ -24,7 +24,8 @@ def segment_sum(values: Tensor, ids: Tensor) -> Tensor:
 def segment_max(values: Tensor, ids: Tensor) -> Tensor:
     """[B, ...] -> [B, ...]: each row holds the maximum over its segment."""
     tops = values.new_full((_count(ids), *values.shape[1:]), float("-inf"))
-    return tops.index_reduce_(0, ids, values, "amax")[ids]
+    index = ids.reshape(-1, *(1,) * (values.dim() - 1)).expand_as(values)
+    return tops.scatter_reduce_(0, index, values, "amax")[ids]
 
 
 def segment_softmax(scores: Tensor, valid: Tensor, ids: Tensor) -> Tensor:

@@ -140,6 +140,7 @@ class Experiment:
     reward_weights: Sourced[tuple[float, ...]]
     method: Method
     # rollout
+    dynamic_sampling: Sourced[bool]  # resample groups whose rewards are all equal (DAPO)
     prompts_per_rollout: Sourced[int]
     group_size: Sourced[int]
     rollout_temperature: Sourced[float]
@@ -147,6 +148,7 @@ class Experiment:
     max_prompt_tokens: Sourced[int]
     max_completion_tokens: Sourced[int]
     # optimisation
+    critic: Sourced[bool]  # PPO with a value model, instead of group-relative advantages
     updates_per_rollout: Sourced[int]
     learning_rate: Sourced[float]
     lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]

@@ -1,0 +1,129 @@
+"""Train one arm with TRL: data, rewards, checkpoints, resuming, metrics. Heavy imports happen inside."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.backends.trl.translate import to_grpo_config, to_lora_config
+from harness.hardware import Hardware
+from harness.spec import Experiment
+
+# TRL's name of a step metric -> the name both backends log it under
+METRICS = {
+    "reward": "train/reward",
+    "reward_std": "train/reward_std",
+    "entropy": "train/entropy",
+    "kl": "train/kl",
+    "clip_fraction": "train/clip_fraction",
+    "grad_norm": "train/grad_norm",
+    "learning_rate": "train/learning_rate",
+    "completions/mean_length": "train/response_length",
+    "completions/clipped_ratio": "train/truncated_fraction",
+    "frac_reward_zero_std": "train/zero_variance_groups",
+    "unscored": "train/unscored_fraction",
+    "step_time": "train/step_seconds",
+}
+
+
+def train(
+    experiment: Experiment,
+    *,
+    base_model: str,
+    seed: int,
+    out_dir: Path,
+    hardware: Hardware,
+    on_metrics: Callable[[int, int, dict[str, float]], None],
+) -> dict[str, Any]:
+    """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
+
+    Args:
+        base_model: what `experiment.base_model` stands for on this machine (a folder, or a hub id).
+        on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
+    Returns:
+        What a record keeps: steps, training rows, rows dropped for their length, hash of the data, seconds.
+    """
+    import time
+
+    import torch
+    from datasets import Dataset
+    from transformers import AutoTokenizer, TrainerCallback
+    from transformers.trainer_utils import get_last_checkpoint
+    from trl import GRPOConfig
+
+    from evals.grading import Grader
+    from evals import prompts
+    from evals.benchmarks import Problem
+    from harness.backends.trl.trainer import MethodTrainer
+    from harness.data import content_hash, load_problems
+    from harness.rewards import score_responses
+
+    started = time.monotonic()
+    arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
+    tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
+    problems = load_problems(experiment.dataset.value, seed=seed)
+    prompt = prompts.get(experiment.prompt.value)
+    rows = [
+        {"prompt": prompts.render(prompt, Problem(str(i), p["problem"], p["answer"]), tokenizer), "answer": p["answer"]}
+        for i, p in enumerate(problems)
+    ]
+    kept = [r for r in rows if len(tokenizer(r["prompt"])["input_ids"]) <= experiment.max_prompt_tokens.value]
+    if len(kept) < experiment.prompts_per_rollout.value:
+        raise ValueError(
+            f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {experiment.max_prompt_tokens.value} "
+            f"tokens; expected at least prompts_per_rollout={experiment.prompts_per_rollout.value}"
+        )
+    names = experiment.rewards.value
+
+    class Report(TrainerCallback):  # type: ignore[misc]
+        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
+            metrics = {METRICS[k]: float(v) for k, v in logs.items() if k in METRICS and v is not None}
+            if metrics and state.is_world_process_zero:
+                on_metrics(state.global_step, state.max_steps, metrics)
+
+    with Grader(workers=hardware.grader_workers, limit_s=hardware.grader_limit_s) as grader:
+        cache: dict[str, Any] = {}
+
+        def reward_function(name: str) -> Callable[..., list[float | None]]:
+            def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
+                if name == names[0]:  # TRL asks each reward in turn; grade the responses once
+                    cache["scores"] = score_responses(
+                        names, completions, answer, grader, policy=prompt.policy
+                    )
+                scores: list[float | None] = cache["scores"][name]
+                return scores
+
+            reward.__name__ = name
+            return reward
+
+        lora = to_lora_config(experiment)
+        if lora is not None:
+            from peft import LoraConfig
+
+            lora = LoraConfig(**lora)
+        torch.manual_seed(seed)
+        trainer = MethodTrainer(
+            experiment,
+            model=base_model,
+            reward_funcs=[reward_function(name) for name in names],
+            args=GRPOConfig(**arguments),
+            train_dataset=Dataset.from_list(kept),
+            processing_class=tokenizer,
+            peft_config=lora,
+            callbacks=[Report()],
+        )
+        last = get_last_checkpoint(str(out_dir)) if out_dir.is_dir() else None
+        trainer.train(resume_from_checkpoint=last)
+    final = out_dir / "final"
+    if lora is not None:
+        trainer.model = trainer.model.merge_and_unload()
+    trainer.save_model(str(final))
+    return {
+        "steps": trainer.state.global_step,
+        "resumed_from": last,
+        "train_rows": len(kept),
+        "train_rows_dropped_for_length": len(rows) - len(kept),
+        "train_data_sha256": content_hash(problems),
+        "train_seconds": round(time.monotonic() - started, 1),
+    }

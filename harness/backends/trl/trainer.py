@@ -1,0 +1,174 @@
+"""Our methods inside TRL's GRPOTrainer.
+
+TRL samples, scores, and computes log-probabilities and entropies; the advantage, the shaping, the weights and the loss
+are ours, from the same functions that every backend uses. A method sees the sequences of one whole optimiser step (all
+micro-batches, all processes), because a softmax over the batch or a statistic of a group means nothing on a slice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from trl import GRPOTrainer
+
+from harness.batch import TokenBatch
+from harness.loss import aggregation_coefficients, k3, policy_loss
+from harness.spec import Experiment
+
+
+class MethodTrainer(GRPOTrainer):
+    """GRPOTrainer that trains `experiment.method`.
+
+    Each optimiser step begins with a pass without gradients over all of its micro-batches when the method reads
+    entropies or log-probabilities: these are the current policy's, on the whole step, before any micro-batch is used.
+    """
+
+    def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
+        self.experiment = experiment
+        super().__init__(**kwargs)
+
+    # -- rollout -------------------------------------------------------------------------------------------------
+
+    def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Tensor:
+        """Keep the rewards of all processes: TRL hands on only the advantages that it made of them."""
+        rewards: Tensor = super()._calculate_rewards(*args, **kwargs)
+        self._rewards_per_function = rewards
+        return rewards
+
+    def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
+        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        scored = self._rewards_per_function
+        # A response that any reward function could not score has no reward: NaN, never 0.
+        rewards = (scored * self.reward_weights.to(scored.device)).sum(dim=1)
+        groups = torch.arange(len(rewards), device=rewards.device) // self.num_generations
+        first = self.accelerator.process_index * len(inputs)
+        output["rewards"] = rewards[first : first + len(inputs)]
+        output["groups"] = groups[first : first + len(inputs)]
+        self._metrics["train" if self.model.training else "eval"]["unscored"].append(
+            scored.isnan().any(dim=1).float().mean().item()
+        )
+        return output
+
+    def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
+        """TRL's buffering, with two differences: groups stay whole, and the method runs at the start of a step."""
+        if not self.model.training:
+            raise NotImplementedError("evaluation is done by `evals`, on saved checkpoints")
+        micro_batches = self.args.steps_per_generation
+        if self._step % micro_batches == 0 or self._buffered_inputs is None:
+            rollout = self._generate_and_score_completions(generation_batch)
+            self._buffered_inputs = _split(rollout, micro_batches)
+        position = self._step % micro_batches
+        window = self.args.gradient_accumulation_steps
+        if position % window == 0:
+            self._apply_method(self._buffered_inputs[position : position + window])
+        return self._buffered_inputs[position]
+
+    # -- method --------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def _apply_method(self, micro_batches: list[dict[str, Any]]) -> None:
+        """Give each micro-batch of one optimiser step its shaped advantages and token weights, [b, T] each."""
+        method = self.experiment.method
+        fields: dict[str, Tensor] = {
+            name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
+        }
+        fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
+        if method.shaping or method.weights:
+            logp, entropies = zip(*(self._signals(self.model, m) for m in micro_batches), strict=True)
+            fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
+            fields["old_logp"] = torch.cat([m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp)])
+            if "ref_per_token_logps" in micro_batches[0]:
+                fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
+        rows, width = fields["mask"].shape
+        fields = {name: self._gather(tensor) for name, tensor in fields.items()}
+        batch = TokenBatch(vocab_size=self.model.config.vocab_size, **fields)
+        batch = batch.with_advantages(method.advantages(batch))
+        advantages, weights = method.apply(batch)
+        weights = weights * aggregation_coefficients(
+            batch.mask, method.aggregation.value, max_tokens=self.max_completion_length
+        )
+        start = self.accelerator.process_index * rows
+        for micro in micro_batches:
+            stop = start + len(micro["rewards"])
+            micro["advantages"] = advantages[start:stop, :width]
+            micro["token_weights"] = weights[start:stop, :width]
+            start = stop
+
+    def _gather(self, tensor: Tensor) -> Tensor:
+        """[b, ...] of each process -> [B, ...] of all, token axes padded to the longest."""
+        if self.accelerator.num_processes == 1:
+            return tensor
+        if tensor.dim() == 2:
+            tensor = self.accelerator.pad_across_processes(tensor, dim=1)
+        return self.accelerator.gather(tensor)
+
+    def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
+        """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
+        ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
+        attention = torch.cat([micro["prompt_mask"], micro["completion_mask"]], dim=1)
+        logp, entropies, _ = self._get_per_token_logps_and_entropies(
+            model, ids, attention, micro["completion_ids"].size(1), compute_entropy=True
+        )
+        return logp, entropies
+
+    # -- loss ----------------------------------------------------------------------------------------------------
+
+    def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
+        """This micro-batch's part of the step's loss: the token weights already hold the step's normaliser."""
+        e = self.experiment
+        mask = inputs["completion_mask"].bool()
+        logp, entropies = self._signals(model, inputs)
+        logp = logp.masked_fill(~mask, 0.0)
+        old_logp = inputs.get("old_per_token_logps", logp.detach()).masked_fill(~mask, 0.0)
+        ref_logp = inputs.get("ref_per_token_logps")
+        clip = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value, "dual_clip": e.dual_clip.value}
+        loss = policy_loss(
+            logp,
+            old_logp,
+            inputs["advantages"],
+            inputs["token_weights"],
+            ref_logp=None if ref_logp is None else ref_logp.masked_fill(~mask, 0.0),
+            kl_beta=e.kl_beta.value,
+            **clip,
+        )
+        self._log_signals(logp.detach(), old_logp, entropies.detach(), mask, inputs["advantages"], ref_logp)
+        # Processes average their gradients; the token weights sum to the whole step over all of them.
+        return loss * self.accelerator.num_processes
+
+    @torch.no_grad()
+    def _log_signals(
+        self,
+        logp: Tensor,
+        old_logp: Tensor,
+        entropies: Tensor,
+        mask: Tensor,
+        advantages: Tensor,
+        ref_logp: Tensor | None,
+    ) -> None:
+        """Token means over all processes: entropy (nats), clip fraction, KL to the reference (k3, nats)."""
+        e = self.experiment
+        ratio = (logp - old_logp).exp()
+        clipped = ((ratio < 1 - e.clip_low.value) & (advantages < 0)) | (
+            (ratio > 1 + e.clip_high.value) & (advantages > 0)
+        )
+        signals = {"entropy": entropies, "clip_fraction": clipped.float()}
+        if ref_logp is not None:
+            signals["kl"] = k3(logp, ref_logp)
+        for name, values in signals.items():
+            total = torch.stack([values.masked_fill(~mask, 0.0).sum(), mask.sum()])
+            total = self.accelerator.reduce(total, reduction="sum")
+            self._metrics["train"][name].append((total[0] / total[1].clamp(min=1)).item())
+
+
+def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
+    """Cut the sequences of a rollout into equal parts, in order, so that prompt groups stay together."""
+    rows = len(rollout["rewards"])
+    size = rows // parts
+
+    def part(value: Any, index: int) -> Any:
+        whole = isinstance(value, Tensor) and value.dim() >= 1 and value.shape[0] == rows
+        return value[index * size : (index + 1) * size] if whole else value
+
+    return [{key: part(value, index) for key, value in rollout.items()} for index in range(parts)]

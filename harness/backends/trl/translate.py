@@ -1,0 +1,156 @@
+"""An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
+
+The loss itself is ours (`harness.loss`, called by `trainer.MethodTrainer`), because TRL's cannot weigh the KL term, nor
+see the whole group when micro-batches split it, and fixes the epsilon of the advantage at 1e-4. Every TRL default
+that could still touch the mathematics is set here by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.backends import CannotExpress
+from harness.hardware import Hardware
+from harness.spec import Experiment
+
+
+@dataclass(frozen=True)
+class Batching:
+    """How one rollout is cut: counts of sequences, all over the whole machine but `micro_batch` (per process)."""
+
+    rollout: int  # sequences sampled before each round of updates
+    update: int  # sequences of one optimiser step
+    micro_batch: int  # sequences of one forward pass of one process
+    accumulation: int  # forward passes of one process in an optimiser step
+
+
+def batching(experiment: Experiment, hardware: Hardware) -> Batching:
+    """Cut a rollout into updates and micro-batches so that every update holds whole prompt groups.
+
+    Raises:
+        ValueError: the counts do not divide (the key, its value and what was expected are named).
+    """
+    rollout = experiment.prompts_per_rollout.value * experiment.group_size.value
+    update = rollout // experiment.updates_per_rollout.value
+    per_process, rest = divmod(update, hardware.processes)
+    if rest:
+        raise ValueError(f"hardware.processes: expected a divisor of the {update} sequences of an update, got {hardware.processes}")
+    if experiment.updates_per_rollout.value > 1 and per_process % experiment.group_size.value:
+        raise ValueError(
+            f"hardware.processes: with updates_per_rollout={experiment.updates_per_rollout.value} each process must hold "
+            f"whole groups of {experiment.group_size.value}, got {per_process} sequences on each of {hardware.processes}"
+        )
+    micro = hardware.micro_batch or per_process
+    if per_process % micro:
+        raise ValueError(
+            f"hardware.micro_batch: expected a divisor of the {per_process} sequences that a process holds of an "
+            f"update, got {micro}"
+        )
+    return Batching(rollout, update, micro, per_process // micro)
+
+
+def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+    """Keyword arguments for `trl.GRPOConfig`.
+
+    Raises:
+        CannotExpress: a value that TRL has no way to train with. ValueError: the batch cannot be cut.
+    """
+    for key, why in _UNSUPPORTED.items():
+        sourced = experiment.settings()[key]
+        if sourced.value:
+            raise CannotExpress("TRL 1.16", key, sourced, why)
+    e = {key: sourced.value for key, sourced in experiment.settings().items()}
+    cut = batching(experiment, hardware)
+    bf16 = e["precision"] == "bfloat16"
+    schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and e["warmup_ratio"] else e["lr_schedule"]
+    return {
+        "output_dir": str(out_dir),
+        "seed": seed,
+        "data_seed": seed,
+        # the update
+        "learning_rate": e["learning_rate"],
+        "lr_scheduler_type": schedule,
+        "warmup_steps": e["warmup_ratio"],  # a float below 1 is a share of all steps
+        "optim": "adamw_torch",
+        "adam_beta1": 0.9,
+        "adam_beta2": 0.999,
+        "adam_epsilon": 1e-8,
+        "weight_decay": e["weight_decay"],
+        "max_grad_norm": e["max_grad_norm"],
+        "num_train_epochs": e["epochs"],
+        "max_steps": -1 if e["max_steps"] is None else e["max_steps"],
+        "per_device_train_batch_size": cut.micro_batch,
+        "gradient_accumulation_steps": cut.accumulation,
+        "steps_per_generation": cut.accumulation * e["updates_per_rollout"],
+        "num_iterations": 1,
+        "bf16": bf16,
+        "model_init_kwargs": {"dtype": e["precision"]},
+        "disable_dropout": True,
+        "cast_lm_head_to_fp32": False,
+        # the rollout
+        "num_generations": e["group_size"],
+        "temperature": e["rollout_temperature"],
+        "top_p": e["rollout_top_p"],
+        "top_k": 0,
+        "min_p": None,
+        "repetition_penalty": 1.0,
+        "max_completion_length": e["max_completion_tokens"],
+        "shuffle_dataset": True,
+        # TRL's own loss is not used; these decide which signals it computes, and must not add terms of their own
+        "beta": e["kl_beta"],
+        "reward_weights": list(e["reward_weights"]),
+        "multi_objective_aggregation": "sum_then_normalize",
+        "scale_rewards": "none",
+        "loss_type": "dapo",
+        "epsilon": e["clip_low"],
+        "epsilon_high": e["clip_high"],
+        "delta": e["dual_clip"],
+        "importance_sampling_level": "token",
+        "mask_truncated_completions": False,
+        "top_entropy_quantile": 1.0,
+        "entropy_coef": 0.0,
+        "use_adaptive_entropy": False,
+        "off_policy_mask_threshold": None,
+        "use_bias_correction_kl": False,
+        "sync_ref_model": False,
+        "vllm_importance_sampling_correction": False,
+        # the machine
+        "use_cpu": hardware.device == "cpu",
+        "gradient_checkpointing": hardware.gradient_checkpointing,
+        "deepspeed": hardware.deepspeed,
+        "use_vllm": hardware.rollouts != "transformers",
+        "vllm_mode": "server" if hardware.rollouts == "vllm_server" else "colocate",
+        "vllm_server_base_url": hardware.vllm_server_url,
+        "vllm_gpu_memory_utilization": hardware.vllm_gpu_memory,
+        "vllm_tensor_parallel_size": hardware.vllm_tensor_parallel,
+        # the record: checkpoints only where a rollout ends, because TRL does not save the one in progress
+        "save_strategy": "steps",
+        "save_steps": hardware.save_every * e["updates_per_rollout"],
+        "save_total_limit": 1,
+        "logging_strategy": "steps",
+        "logging_steps": 1,
+        "report_to": [],
+        "disable_tqdm": True,
+    }
+
+
+_UNSUPPORTED = {
+    "critic": "it has no trainer with a critic (PPO); use backend=verl",
+    "dynamic_sampling": "it cannot resample groups whose rewards are all equal; use backend=verl",
+}
+
+
+def to_lora_config(experiment: Experiment) -> dict[str, Any] | None:
+    """Keyword arguments for `peft.LoraConfig` over all linear layers; None when all weights are trained."""
+    rank = experiment.lora_rank.value
+    if rank is None:
+        return None
+    return {
+        "r": rank,
+        "lora_alpha": experiment.lora_alpha.value,
+        "lora_dropout": experiment.lora_dropout.value,
+        "target_modules": "all-linear",
+        "task_type": "CAUSAL_LM",
+    }

@@ -1,0 +1,58 @@
+"""How an experiment runs on a machine. Nothing here may change the mathematics of what is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Literal, get_type_hints
+
+from harness.spec import check_value
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """Machine settings, `hardware.<name>=value` on the command line.
+
+    Args:
+        device: "auto" takes a GPU when there is one.
+        processes: training processes; more than one is started through `accelerate launch`.
+        micro_batch: sequences per process in one forward pass; null takes a whole update at once. Gradients are
+            accumulated over the micro-batches of an update, and statistics always cover the whole update.
+        gradient_checkpointing: recompute activations in the backward pass to save memory.
+        rollouts: who samples: "transformers", "vllm_colocate" (in the training processes) or "vllm_server".
+        vllm_gpu_memory: share of a GPU's memory for a colocated vLLM. vllm_server_url: of a running `trl vllm-serve`.
+        vllm_tensor_parallel: GPUs per colocated vLLM engine.
+        deepspeed: path of a DeepSpeed JSON configuration.
+        save_every: rollouts between two checkpoints.
+        grader_workers: processes that check answers; grader_limit_s: seconds one answer may take.
+    """
+
+    device: Literal["auto", "cpu", "gpu"] = "auto"
+    processes: int = 1
+    micro_batch: int | None = None
+    gradient_checkpointing: bool = False
+    rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = "transformers"
+    vllm_gpu_memory: float = 0.3
+    vllm_server_url: str | None = None
+    vllm_tensor_parallel: int = 1
+    deepspeed: str | None = None
+    save_every: int = 50
+    grader_workers: int = 2
+    grader_limit_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        kinds = get_type_hints(type(self))
+        for f in fields(self):
+            check_value(f"hardware.{f.name}", getattr(self, f.name), kinds[f.name])
+        for key in ("processes", "micro_batch", "save_every", "grader_workers", "vllm_tensor_parallel"):
+            value = getattr(self, key)
+            if value is not None and value < 1:
+                raise ValueError(f"hardware.{key}: expected at least 1, got {value!r}")
+        if self.rollouts == "vllm_server" and self.vllm_server_url is None:
+            raise ValueError("hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null")
+
+    def override(self, values: Mapping[str, Any]) -> Hardware:
+        return replace(self, **values)
+
+
+HARDWARE_KEYS = tuple(f.name for f in fields(Hardware))

@@ -1,0 +1,63 @@
+"""Random token batches for property tests, in float64, with garbage on the masked positions."""
+
+from __future__ import annotations
+
+import torch
+from hypothesis import strategies as st
+
+from harness.batch import TokenBatch
+
+VOCAB = 50
+
+
+@st.composite
+def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_tokens: int = 5) -> TokenBatch:
+    """Groups of unequal size, lengths from 0 (an empty response) to max_tokens, some rewards equal, some NaN."""
+    sizes = draw(st.lists(st.integers(1, max_group), min_size=1, max_size=max_groups))
+    groups = torch.tensor([g for g, size in enumerate(sizes) for _ in range(size)])
+    rows = len(groups)
+    tokens = draw(st.integers(1, max_tokens))
+    lengths = draw(st.lists(st.integers(0, tokens), min_size=rows, max_size=rows))
+    rewards = draw(st.lists(st.sampled_from([0.0, 1.0, 0.7, -1.0, float("nan")]), min_size=rows, max_size=rows))
+    generator = torch.Generator().manual_seed(draw(st.integers(0, 2**31)))
+    mask = torch.arange(tokens) < torch.tensor(lengths).unsqueeze(1)
+
+    def field(scale: float, *, positive: bool = False) -> torch.Tensor:
+        values = torch.randn(rows, tokens, generator=generator, dtype=torch.float64) * scale
+        return (values.abs() if positive else values).masked_fill(~mask, float("nan"))
+
+    return TokenBatch(
+        rewards=torch.tensor(rewards, dtype=torch.float64),
+        groups=groups,
+        mask=mask,
+        vocab_size=VOCAB,
+        advantages=field(1.0),
+        entropies=field(1.5, positive=True),
+        logp=-field(1.0, positive=True),
+        old_logp=-field(1.0, positive=True),
+        ref_logp=-field(1.0, positive=True),
+    )
+
+
+def permuted(batch: TokenBatch, order: torch.Tensor) -> TokenBatch:
+    """The same sequences in another order."""
+    return _mapped(batch, lambda t: t[order])
+
+
+def padded(batch: TokenBatch, columns: int) -> TokenBatch:
+    """The same sequences with masked columns (NaN) appended."""
+
+    def pad(t: torch.Tensor) -> torch.Tensor:
+        if t.dim() == 1:
+            return t
+        filler = torch.zeros if t.dtype == torch.bool else torch.full
+        extra = (len(t), columns)
+        tail = filler(extra, dtype=t.dtype) if t.dtype == torch.bool else torch.full(extra, float("nan"), dtype=t.dtype)
+        return torch.cat([t, tail], dim=1)
+
+    return _mapped(batch, pad)
+
+
+def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
+    names = ("rewards", "groups", "mask", "advantages", "entropies", "logp", "old_logp", "ref_logp")
+    return TokenBatch(vocab_size=batch.vocab_size, **{n: function(getattr(batch, n)) for n in names})  # type: ignore

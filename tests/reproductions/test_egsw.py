@@ -1,0 +1,169 @@
+"""EGSW's weights: derived values, properties, and a slow version in loops over the equation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given
+
+from harness.batch import TokenBatch
+from reproductions.egsw.method import egsw
+from tests.batches import VOCAB, padded, permuted, token_batches
+
+DEFAULTS: dict[str, Any] = {
+    "alpha": 0.3, "temperature": 1.5, "level": "step", "entropy": "raw", "over": "batch", "rescale": "none",
+}  # fmt: skip
+GRID = [
+    dict(zip(("level", "entropy", "over", "rescale"), values, strict=True))
+    for values in itertools.product(
+        ("step", "trajectory"), ("raw", "log_vocab", "min_max", "z_score"), ("batch", "group"), ("none", "mean_one")
+    )
+]
+
+
+def slow_egsw(
+    batch: TokenBatch, *, alpha: float, temperature: float, level: str, entropy: str, over: str, rescale: str
+) -> torch.Tensor:
+    """Eq. 6, 8 and 9 with explicit sums, in Python floats."""
+    assert batch.advantages is not None and batch.entropies is not None
+    rows, tokens = batch.mask.shape
+    groups = batch.groups.tolist()
+    # cells that compete: (sequence, position), or (sequence, 0) for whole trajectories
+    score_a: dict[tuple[int, int], float] = {}
+    h: dict[tuple[int, int], float] = {}
+    for i in range(rows):
+        steps = [t for t in range(tokens) if batch.mask[i, t]]
+        if level == "step":
+            for t in steps:
+                score_a[i, t], h[i, t] = float(batch.advantages[i, t]), float(batch.entropies[i, t])
+        elif steps:
+            score_a[i, 0] = sum(float(batch.advantages[i, t]) for t in steps) / len(steps)
+            h[i, 0] = sum(float(batch.entropies[i, t]) for t in steps)
+    values = list(h.values())
+    if entropy == "log_vocab":
+        h = {k: v / math.log(VOCAB) for k, v in h.items()}
+    elif entropy in ("min_max", "z_score") and values:
+        mean = sum(values) / len(values)
+        low, high = min(values), max(values)
+        deviation = math.sqrt(sum((v - mean) ** 2 for v in values) / len(values))
+        if low == high:
+            h = dict.fromkeys(h, 0.0)
+        elif entropy == "min_max":
+            h = {k: (v - low) / (high - low) for k, v in h.items()}
+        else:
+            h = {k: (v - mean) / deviation for k, v in h.items()}
+    weights = torch.zeros(rows, tokens, dtype=torch.float64)
+    for i in range(rows):
+        for t in range(tokens):
+            if not batch.mask[i, t]:
+                continue
+            column = t if level == "step" else 0
+            peers = [j for j in range(rows) if (j, column) in h and (over == "batch" or groups[j] == groups[i])]
+            raw = {j: math.exp((score_a[j, column] + alpha * h[j, column]) / temperature) for j in peers}
+            weights[i, t] = raw[i] / sum(raw.values())
+            if rescale == "mean_one":
+                weights[i, t] *= len(peers)
+    return weights
+
+
+def test_two_sequences_by_hand() -> None:
+    # A = [1, 0], H = [0, 2], alpha = 1/2, P = 1: both scores are 1 -> weights 1/2, 1/2.
+    # At the second position only the first sequence still runs -> its weight is 1, whatever its score.
+    batch = TokenBatch(
+        rewards=torch.zeros(2),
+        groups=torch.tensor([0, 1]),
+        mask=torch.tensor([[True, True], [True, False]]),
+        vocab_size=VOCAB,
+        advantages=torch.tensor([[1.0, 1.0], [0.0, 9.0]]),
+        entropies=torch.tensor([[0.0, 3.0], [2.0, 9.0]]),
+    )
+    got = egsw(batch, **{**DEFAULTS, "alpha": 0.5, "temperature": 1.0})
+    assert torch.allclose(got, torch.tensor([[0.5, 1.0], [0.5, 0.0]]))
+    # As trajectories: H = [3, 2], scores 1 + 1.5 and 0 + 1 -> exp(2.5), exp(1): weights sigmoid(1.5), sigmoid(-1.5)
+    got = egsw(batch, **{**DEFAULTS, "alpha": 0.5, "temperature": 1.0, "level": "trajectory"})
+    high = 1 / (1 + math.exp(-1.5))
+    assert torch.allclose(got, torch.tensor([[high, high], [1 - high, 0.0]]))
+    # In different groups each sequence is alone in its softmax: weight 1
+    got = egsw(batch, **{**DEFAULTS, "over": "group"})
+    assert torch.allclose(got, batch.mask.float())
+
+
+@pytest.mark.parametrize("options", GRID, ids=lambda o: "-".join(o.values()))
+@given(batch=token_batches())
+def test_equals_the_loops(options: dict[str, str], batch: TokenBatch) -> None:
+    settings = {**DEFAULTS, **options}
+    assert torch.allclose(egsw(batch, **settings), slow_egsw(batch, **settings), atol=1e-10)
+
+
+@given(token_batches())
+def test_weights_sum_to_one_at_each_step(batch: TokenBatch) -> None:
+    weights = egsw(batch, **DEFAULTS)
+    running = batch.mask.any(dim=0)
+    assert torch.allclose(weights.sum(0)[running], torch.ones(int(running.sum()), dtype=torch.float64))
+    assert (weights >= 0).all() and (weights[~batch.mask] == 0).all()
+    ones = egsw(batch, **{**DEFAULTS, "rescale": "mean_one"})
+    assert torch.allclose(ones.sum(0), batch.mask.sum(0).to(torch.float64))  # mean 1 over those still running
+
+
+@given(token_batches())
+def test_order_and_padding_change_nothing(batch: TokenBatch) -> None:
+    for options in ({"level": "step", "over": "batch"}, {"level": "trajectory", "over": "group"}):
+        settings = {**DEFAULTS, **options, "entropy": "z_score"}
+        want = egsw(batch, **settings)
+        order = torch.randperm(len(batch.rewards), generator=torch.Generator().manual_seed(1))
+        assert torch.allclose(egsw(permuted(batch, order), **settings), want[order])
+        assert torch.allclose(egsw(padded(batch, 3), **settings)[:, :-3], want)
+
+
+@given(token_batches())
+def test_alpha_zero_is_the_softmax_of_the_advantages(batch: TokenBatch) -> None:
+    readings = [egsw(batch, **{**DEFAULTS, "alpha": 0.0, "entropy": r}) for r in ("raw", "log_vocab", "min_max")]
+    assert torch.equal(readings[0], readings[1]) and torch.equal(readings[1], readings[2])
+
+
+@given(token_batches())
+def test_a_high_temperature_weighs_all_alike(batch: TokenBatch) -> None:
+    weights = egsw(batch, **{**DEFAULTS, "temperature": 1e9, "rescale": "mean_one"})
+    assert torch.allclose(weights, batch.mask.to(torch.float64), atol=1e-6)
+
+
+def test_more_entropy_weighs_more() -> None:
+    batch = TokenBatch(
+        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 1, dtype=torch.bool), vocab_size=VOCAB,
+        advantages=torch.zeros(2, 1), entropies=torch.tensor([[2.0], [1.0]]),
+    )  # fmt: skip
+    for reading in ("raw", "log_vocab", "min_max", "z_score"):
+        high, low = egsw(batch, **{**DEFAULTS, "entropy": reading}).flatten().tolist()
+        assert high > low
+
+
+def test_huge_scores_do_not_overflow() -> None:
+    batch = TokenBatch(
+        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 1, dtype=torch.bool), vocab_size=VOCAB,
+        advantages=torch.tensor([[1e4], [-1e4]]), entropies=torch.zeros(2, 1),
+    )  # fmt: skip
+    assert torch.equal(egsw(batch, **DEFAULTS), torch.tensor([[1.0], [0.0]]))
+
+
+def test_weights_carry_no_gradient() -> None:
+    entropies = torch.rand(2, 3, requires_grad=True)
+    batch = TokenBatch(
+        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 3, dtype=torch.bool), vocab_size=VOCAB,
+        advantages=torch.zeros(2, 3), entropies=entropies,
+    )  # fmt: skip
+    assert not egsw(batch, **DEFAULTS).requires_grad
+
+
+def test_bad_temperature_and_missing_entropies_are_named() -> None:
+    batch = TokenBatch(
+        rewards=torch.zeros(1), groups=torch.tensor([0]), mask=torch.ones(1, 1, dtype=torch.bool), vocab_size=VOCAB,
+        advantages=torch.zeros(1, 1),
+    )  # fmt: skip
+    with pytest.raises(ValueError, match="temperature: expected > 0, got 0"):
+        egsw(batch, **{**DEFAULTS, "temperature": 0})
+    with pytest.raises(ValueError, match="`entropies`"):
+        egsw(batch, **DEFAULTS)
