@@ -1,0 +1,184 @@
+"""The only answer checker: responses and bare answers against golds, to one of five verdicts.
+
+Literally equal answers and plain numbers are decided here, in microseconds and without a worker; everything else goes to
+processes that can be killed (`evals.pool`). Each (gold, answer) is compared once and remembered.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import TracebackType
+
+from evals.equivalence import Unscorable, quick
+from evals.extraction import extract
+from evals.latex import locate
+from evals.pool import Outcome, Pool
+from evals.verdicts import Verdict
+
+LIMIT_S = 10.0
+MEMORY_MB = 1024
+_REMEMBERED = 200_000
+
+Progress = Callable[[int, int], None]  # told (finished, total) comparisons
+
+
+@dataclass(frozen=True)
+class Grade:
+    """The verdict on one answer. `answer` is what was compared, None when there was none; `reason` says why it is unscored."""
+
+    verdict: Verdict
+    answer: str | None
+    reason: str | None = None
+    boxed: bool = False
+
+
+class Grader:
+    """Grades answers, with at most `workers` processes that start when a hard comparison first needs one.
+
+    A context manager; `close` ends the workers. May be used from several threads at once.
+
+    Args:
+        workers: processes for hard comparisons, >= 1.
+        limit_s: seconds that one comparison may take, > 0; then it is unscored.
+        memory_mb: MiB that one worker may use; then the comparison is unscored.
+    """
+
+    def __init__(self, workers: int = 2, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB) -> None:
+        for name, value in (("workers", workers), ("limit_s", limit_s), ("memory_mb", memory_mb)):
+            if value <= 0:
+                raise ValueError(f"{name} is {value!r}; expected a positive number")
+        self._pool = Pool(workers, limit_s, memory_mb)
+        self._known: dict[tuple[str, str], bool] = {}
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> Grader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the workers."""
+        self._pool.close()
+
+    @property
+    def workers_started(self) -> int:
+        """How many worker processes were started so far, replacements included."""
+        return self._pool.started
+
+    def worker_pids(self) -> list[int]:
+        """The process ids of the workers that are idle now."""
+        return self._pool.idle_pids()
+
+    def grade_responses(
+        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "last_box", progress: Progress | None = None
+    ) -> list[Grade]:
+        """Grades of (gold, response, finish reason or None), in order.
+
+        A response without an answer is truncated when it was cut ("length") or ends inside a box, unless it is known to
+        have ended by itself ("stop"); otherwise it has no answer. An answer given before the cut is graded.
+
+        Raises:
+            ValueError: the extraction policy is unknown.
+        """
+        found = [extract(response, policy) for _, response, _ in rows]
+        pairs = [(locate(gold, numbers=False), one.answer) for (gold, _, _), one in zip(rows, found, strict=True)]
+        grades = self._grade(pairs, progress)
+        return [
+            Grade(_without_answer(finish, one.truncated), None, None, one.boxed)
+            if one.answer is None
+            else Grade(grade.verdict, grade.answer, grade.reason, one.boxed)
+            for grade, one, (_, _, finish) in zip(grades, found, rows, strict=True)
+        ]
+
+    def grade_answers(self, rows: Sequence[tuple[str, str]], progress: Progress | None = None) -> list[Grade]:
+        r"""Grades of (gold, bare answer), in order. Either may hold a `\boxed{}`, `$...$`, or be a sentence."""
+        return self._grade(
+            [(locate(gold, numbers=False), locate(answer).strip() or None) for gold, answer in rows], progress
+        )
+
+    def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
+        """Which answers to one problem are equal: class numbers from 0 in order of appearance, None without an answer.
+
+        All correct answers are one class. The others are compared with the first member of each class; a comparison
+        that fails counts as different. Unscored answers have no class.
+        """
+        wrong = [answer for answer, grade in zip(answers, grades, strict=True) if grade.verdict is Verdict.WRONG]
+        leader: dict[str, str] = {}
+        remaining = list(dict.fromkeys(answer for answer in wrong if answer is not None))
+        while remaining:
+            first, *remaining = remaining
+            equal = self._compare([(first, other) for other in remaining], None)
+            leader |= {first: first} | {
+                other: first for other, same in zip(remaining, equal, strict=True) if same is True
+            }
+            remaining = [other for other, same in zip(remaining, equal, strict=True) if same is not True]
+        keys = [
+            _CORRECT
+            if grade.verdict is Verdict.CORRECT
+            else leader.get(answer or "")
+            if grade.verdict is Verdict.WRONG
+            else None
+            for answer, grade in zip(answers, grades, strict=True)
+        ]
+        numbers = {key: index for index, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+        return [None if key is None else numbers[key] for key in keys]
+
+    def _grade(self, rows: Sequence[tuple[str, str | None]], progress: Progress | None) -> list[Grade]:
+        asked = [(gold, answer) for gold, answer in rows if answer is not None]
+        outcomes = dict(zip(asked, self._compare(asked, progress), strict=True))
+        return [
+            Grade(Verdict.NO_ANSWER, None) if answer is None else _grade(answer, outcomes[gold, answer])
+            for gold, answer in rows
+        ]
+
+    def _compare(self, pairs: Sequence[tuple[str, str]], progress: Progress | None) -> list[Outcome]:
+        """The outcome of each pair, in order; each distinct one compared once."""
+        distinct = list(dict.fromkeys(pairs))
+        outcomes: dict[tuple[str, str], Outcome] = {}
+        hard: list[tuple[str, str]] = []
+        for pair in distinct:
+            known = self._known.get(pair)
+            outcome = known if known is not None else _quick(*pair)
+            if outcome is None:
+                hard.append(pair)
+            else:
+                outcomes[pair] = outcome
+        easy = len(outcomes)
+        if progress:
+            progress(easy, len(distinct))
+        done = (lambda finished: progress(easy + finished, len(distinct))) if progress else None
+        outcomes |= zip(hard, self._pool.map(hard, done), strict=True)
+        self._remember({pair: outcome for pair, outcome in outcomes.items() if isinstance(outcome, bool)})
+        return [outcomes[pair] for pair in pairs]
+
+    def _remember(self, outcomes: dict[tuple[str, str], bool]) -> None:
+        with self._lock:
+            if len(self._known) + len(outcomes) > _REMEMBERED:
+                self._known.clear()
+            self._known.update(outcomes)
+
+
+_CORRECT = "\0correct"  # the class key of all correct answers; no answer can be this
+
+
+def _quick(gold: str, answer: str) -> Outcome | None:
+    try:
+        return quick(gold, answer)
+    except Unscorable as error:
+        return str(error)
+
+
+def _grade(answer: str, outcome: Outcome) -> Grade:
+    if isinstance(outcome, str):
+        return Grade(Verdict.UNSCORED, answer, outcome)
+    return Grade(Verdict.CORRECT if outcome else Verdict.WRONG, answer)
+
+
+def _without_answer(finish_reason: str | None, opened: bool) -> Verdict:
+    cut = finish_reason == "length" or (opened and finish_reason != "stop")
+    return Verdict.TRUNCATED if cut else Verdict.NO_ANSWER

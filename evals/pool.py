@@ -1,0 +1,183 @@
+"""Killable worker processes for comparisons that may hang, exhaust memory or crash.
+
+A comparison that goes past its limit costs its own worker, which is killed and replaced, and nothing else. Workers are
+plain subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard, and no
+signal is used in the parent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from queue import SimpleQueue
+from types import TracebackType
+from typing import Any
+
+_START_LIMIT_S = 300.0  # importing sympy on a loaded machine
+_POLL_S = 0.05
+_MIB = 2**20
+
+Outcome = bool | str  # equal or not, or the reason why that is not known
+
+
+class Pool:
+    """At most `workers` processes, started when first needed; `limit_s` and `memory_mb` hold for each comparison."""
+
+    def __init__(self, workers: int, limit_s: float, memory_mb: int) -> None:
+        self._limit_s, self._memory_mb = limit_s, memory_mb
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: a worker that is not started yet
+        for _ in range(workers):
+            self._idle.put(None)
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="grading")
+        self._workers = workers
+        self.started = 0
+
+    def idle_pids(self) -> list[int]:
+        """The process ids of the workers that are alive and idle."""
+        taken = [self._idle.get() for _ in range(self._idle.qsize())]
+        for worker in taken:
+            self._idle.put(worker)
+        return [worker.pid for worker in taken if worker is not None]
+
+    def map(self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None) -> list[Outcome]:
+        """The outcome of each (gold, answer), in order. `done` is told how many are finished.
+
+        Raises:
+            RuntimeError: a worker cannot be started.
+        """
+        futures = [self._threads.submit(self._compare, gold, answer) for gold, answer in pairs]
+        outcomes: list[Outcome] = []
+        try:
+            for future in futures:
+                outcomes.append(future.result())
+                if done:
+                    done(len(outcomes))
+        finally:
+            for future in futures:
+                future.cancel()
+        return outcomes
+
+    def close(self) -> None:
+        """Wait for what is running and end every worker."""
+        self._threads.shutdown(wait=True, cancel_futures=True)
+        for _ in range(self._workers):
+            worker = self._idle.get()
+            if worker is not None:
+                worker.kill()
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _compare(self, gold: str, answer: str) -> Outcome:
+        worker = self._idle.get()
+        try:
+            if worker is None:
+                worker = _Worker(self._memory_mb)
+                self.started += 1
+            outcome = worker.compare(gold, answer, self._limit_s)
+            if not worker.alive:
+                worker = None
+            return outcome
+        except BaseException:
+            if worker is not None:
+                worker.kill()
+                worker = None
+            raise
+        finally:
+            self._idle.put(worker)
+
+
+class _Worker:
+    """The parent's side of one `evals.worker`."""
+
+    def __init__(self, memory_mb: int) -> None:
+        self._memory = memory_mb * _MIB
+        root = str(Path(__file__).resolve().parents[1])
+        path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+        self._process = subprocess.Popen(
+            # twice the limit of resident memory as address space: what is allocated in one piece fails before it is used
+            [sys.executable, "-m", "evals.worker", str(2 * self._memory + 1024 * _MIB)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            env={
+                **os.environ,
+                "PYTHONPATH": path,
+                "PYTHONHASHSEED": "0",
+            },  # sympy's order must not vary between workers
+        )
+        self.pid = self._process.pid
+        self.alive = True
+        self._buffer = b""
+        ready = self._read(_START_LIMIT_S, memory=None)
+        if not isinstance(ready, dict):
+            self.kill()
+            raise RuntimeError(
+                f"a grading worker did not start ({ready}); try: {sys.executable} -c 'import math_verify'"
+            )
+
+    def compare(self, gold: str, answer: str, limit_s: float) -> Outcome:
+        """The outcome of one comparison; this worker is dead afterwards if it had to be killed."""
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write((json.dumps([gold, answer]) + "\n").encode())
+        except BrokenPipeError:
+            self.kill()
+            return "crash: the worker had died"
+        reply = self._read(limit_s, self._memory)
+        if isinstance(reply, str):
+            self.kill()
+            return reply
+        return bool(reply["equal"]) if "equal" in reply else str(reply["reason"])
+
+    def kill(self) -> None:
+        """End the process at once, and reap it."""
+        self.alive = False
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._process.stdin, self._process.stdout):
+            if pipe is not None:
+                pipe.close()
+
+    def _read(self, limit_s: float, memory: int | None) -> dict[str, Any] | str:
+        """The next reply, or the reason why there is none."""
+        assert self._process.stdout is not None
+        deadline = time.monotonic() + limit_s
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._buffer:
+                left = deadline - time.monotonic()
+                if left <= 0:
+                    return f"time: no verdict within {limit_s:g} s"
+                if not selector.select(min(_POLL_S, left)):
+                    if memory is not None and self._resident() > memory:
+                        return f"memory: more than {memory // _MIB} MiB"
+                    continue
+                piece = os.read(self._process.stdout.fileno(), 65536)
+                if not piece:
+                    return f"crash: the worker ended with status {self._process.wait()}"
+                self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        reply: dict[str, Any] = json.loads(line)
+        return reply
+
+    def _resident(self) -> int:
+        """The worker's resident memory in bytes; 0 where the system does not say."""
+        try:
+            pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
+        except (OSError, IndexError):
+            return 0
+        return int(pages) * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,81 @@
+"""The only place that calls math-verify. Slow and able to hang: called inside a killable worker."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+# Two constant expressions are equal when they agree to this many digits, relative to their size.
+_EXACT_DIGITS, _FLOAT_DIGITS = 25, 12
+
+
+def same_expression(gold: str, answer: str) -> bool:
+    """Whether two cleaned LaTeX expressions, equations or relations are mathematically equal.
+
+    Constants are compared relative to their size (math-verify compares them to six decimal places, so that it takes
+    any two tiny numbers for equal); all else is math-verify's decision.
+    """
+    from math_verify import verify
+
+    left, right = _parse(gold), _parse(answer)
+    if left is None or right is None:
+        return False
+    constants = _same_constant(left, right)
+    if constants is not None:
+        return constants
+    return bool(verify(left, right, timeout_seconds=None, allow_set_relation_comp=True))
+
+
+def value(text: str) -> Any | None:
+    """The real value of a cleaned constant expression as a fraction, correct to 25 digits, or None when it is not one."""
+    from fractions import Fraction
+
+    expression = _parse(text)
+    constant = None if expression is None else _constant(expression)
+    if constant is None or not constant.is_real:
+        return None
+    return Fraction(str(constant))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Any | None:
+    """The sympy object that math-verify reads in a boxed expression, or None when it cannot read it."""
+    from math_verify import LatexExtractionConfig, parse
+
+    parsed = parse(
+        f"\\boxed{{{text}}}",
+        extraction_config=[LatexExtractionConfig(boxed_match_priority=0)],
+        fallback_mode="no_fallback",
+        parsing_timeout=None,  # type: ignore[arg-type]  # the worker is killed from outside instead
+    )
+    return parsed[0] if parsed else None
+
+
+def _same_constant(left: Any, right: Any) -> bool | None:
+    """Equality of two constant expressions, or None when one of them is not a finite constant."""
+    from sympy import Float
+
+    a, b = _constant(left), _constant(right)
+    if a is None or b is None:
+        return None
+    inexact = left.has(Float) or right.has(Float)
+    return bool(abs(a - b) <= max(abs(a), abs(b)) * 10 ** -(_FLOAT_DIGITS if inexact else _EXACT_DIGITS))
+
+
+def _constant(expression: Any) -> Any | None:
+    """The numerical value of a sympy expression without symbols, to 30 digits, or None."""
+    from sympy import Expr
+
+    if not isinstance(expression, Expr) or expression.free_symbols:
+        return None
+    number = expression.doit().evalf(30)
+    return (
+        number
+        if number.is_number and number.is_finite and number.is_comparable is not None and _is_float(number)
+        else None
+    )
+
+
+def _is_float(number: Any) -> bool:
+    real, imaginary = number.as_real_imag()
+    return bool(real.is_Number and imaginary.is_Number)

@@ -1,0 +1,62 @@
+"""One grading worker: a process that answers one comparison at a time and may be killed at any moment.
+
+Started by `evals.pool` as `python -m evals.worker LIMIT_BYTES`. Reads JSON lines `[gold, answer]`, writes JSON lines
+`{"equal": true}` or `{"reason": "..."}`; the first line it writes is `{"ready": true}`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from typing import Any
+
+
+def main(address_space: int) -> None:
+    """Serve comparisons from standard input until it closes."""
+    replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not be read as a reply
+    logging.disable(logging.CRITICAL)
+    import math_verify  # noqa: F401  # the import is slow, and is not to count against the first answer
+
+    _limit_memory(address_space)
+    _send(replies, {"ready": True})
+    for line in sys.stdin:
+        _send(replies, reply(*json.loads(line)))
+
+
+def reply(gold: str, answer: str) -> dict[str, Any]:
+    """The verdict on one pair, or the kind of failure."""
+    from evals.equivalence import Unscorable, equal
+
+    try:
+        return {"equal": equal(gold, answer)}
+    except Unscorable as error:
+        return {"reason": str(error)}
+    except MemoryError:
+        return {"reason": "memory: the comparison ran out of memory"}
+    except RecursionError:
+        return {"reason": "size: nested too deeply"}
+    except Exception as error:  # reported with its kind: one answer's failure is that answer's verdict
+        return {"reason": f"error: {type(error).__name__}: {str(error)[:200]}"}
+
+
+def _send(replies: Any, message: dict[str, Any]) -> None:
+    replies.write(json.dumps(message) + "\n")
+    replies.flush()
+
+
+def _limit_memory(address_space: int) -> None:
+    try:
+        import resource
+    except ImportError:  # not on this system; the parent still watches
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))
