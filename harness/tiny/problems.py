@@ -47,7 +47,11 @@ FINISHES = {"right": 0.40, "mended": 0.08, "guess": 0.16, "stop": 0.16, "slip": 
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
 EVAL_SIZE = 48
-EVAL_SHAPES = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}  # steps, told out of order
+EVAL_SHAPES = {
+    "tiny_short": (2, False),
+    "tiny_long": (4, False),
+    "tiny_rare": (3, True),
+}  # steps, told out of order
 TRAIN_SHAPES = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
@@ -122,9 +126,17 @@ def draw_problem(rng: random.Random, n_steps: int, out_of_order: bool) -> Proble
             return problem
 
 
-def slipped(rng: random.Random, value: int) -> int:
-    """``value`` off by one or by ten, still within 0..99."""
-    return rng.choice([v for v in (value - 10, value - 1, value + 1, value + 10) if 0 <= v <= LARGEST])
+def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]:
+    """Every (step index, wrong value): off by one or by ten, and working on from there stays within 0..99.
+
+    Never empty for a chain within 0..99: at the last step, one of value - 1 and value + 1 is in range.
+    """
+    return [
+        (i, value + error)
+        for i, value in enumerate(worked(start, steps))
+        for error in (-10, -1, 1, 10)
+        if in_range([value + error, *worked(value + error, steps[i + 1 :])])
+    ]
 
 
 def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
@@ -143,7 +155,9 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
         return f"\\boxed{{{worked(problem.start, steps)[-1]}}}"
     if finish == "stop":
         steps = steps[:-1]
-    slip_at = rng.randrange(len(steps)) if finish in ("slip", "mended") else None
+    slip_at, wrong = (
+        rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
+    )
 
     words = [f"first {problem.names[0]} = {problem.start}"] if by_name else []
     value = problem.start
@@ -153,7 +167,6 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
         left = f"{subject}{value} {step[0]} {step[1]}"
         word = rng.choice(STEP_WORDS[route])
         if i == slip_at:
-            wrong = slipped(rng, result)
             words.append(f"{word} {left} = {wrong}")
             if finish == "slip":
                 value = wrong

@@ -1,22 +1,27 @@
-"""The tiny tokenizer: every word, name, sign and whole number 0..99 is one token, so sequences stay short.
+"""The tiny tokenizer: every word, name, sign and whole number of the problem family is one token, so sequences are short.
 
-Spaces are not tokens. Decoding joins tokens by one space and then closes up the box and the punctuation, which gives the
-family's text back exactly: ``decode(encode(text)) == text`` for every problem and answer of ``harness.tiny.problems``.
+It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whatever class the folder
+names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so the family's
+pieces are *added* tokens: those are found first. A piece carries the space before it, as usual: " 12" and "12" differ.
+Below the pieces lie the 256 bytes, so any text can be read and ``decode(encode(text)) == text``.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
-from harness.tiny.problems import LARGEST, NAMES, PHRASES, STEP_WORDS
+from harness.tiny.problems import LARGEST, NAMES, STEP_WORDS
 
 if TYPE_CHECKING:
-    from transformers import PreTrainedTokenizerFast
+    from transformers import Qwen2Tokenizer
 
-PAD, EOS, UNKNOWN, USER, ASSISTANT = SPECIAL = ("<pad>", "<eos>", "<unk>", "<user>", "<assistant>")
-PIECE = r"\\boxed\{|[A-Za-z]+|[0-9]+|[^\sA-Za-z0-9]"
-CLOSED_UP = (("{ ", "{"), (" }", "}"), (" .", "."), (" ?", "?"))
+PAD, EOS, USER, ASSISTANT = "<pad>", "<eos>", "<user>", "<assistant>"
+NUMBERS = tuple(str(n) for n in range(LARGEST + 1))
+STARTERS = (
+    "first",
+    *(word for words in STEP_WORDS.values() for word in words),
+    "\\boxed{",
+)  # an answer's first token
 
 CHAT_TEMPLATE = (
     "{%- for message in messages -%}"
@@ -29,34 +34,45 @@ CHAT_TEMPLATE = (
 )
 
 
-def vocabulary() -> list[str]:
-    """Every token, specials first; the position is the token id."""
-    words = set(re.findall(PIECE, " ".join(PHRASES.values()).replace("{n}", "")))
-    words |= {word for route in STEP_WORDS.values() for word in route} | {"first", "wait", "answer"}
-    words |= {"has", "How", "many", *NAMES, "+", "-", "*", "=", ".", "?", "}", "\\boxed{"}
-    return [*SPECIAL, *(str(n) for n in range(LARGEST + 1)), *sorted(words)]
-
-
-def build_tokenizer() -> PreTrainedTokenizerFast:
-    """A fast Hugging Face tokenizer: left padding, pad and end-of-sequence set, chat template included."""
-    from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    ids = {token: i for i, token in enumerate(vocabulary())}
-    tokenizer = Tokenizer(models.WordLevel(ids, unk_token=UNKNOWN))
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(PIECE), "isolated")]
+def pieces() -> list[str]:
+    """Every word, name, sign and number, in the forms (with a space before it, without) in which the family has it."""
+    words = (
+        "has",
+        "more",
+        "less",
+        "than",
+        "times",
+        "as",
+        "many",
+        "How",
+        "wait",
+        "answer",
+        "+",
+        "-",
+        "*",
+        "=",
     )
-    spaced = [decoders.Replace(Regex("$"), " "), decoders.Fuse(), decoders.Replace(Regex(" $"), "")]
-    closed_up = [decoders.Replace(before, after) for before, after in CLOSED_UP]
-    tokenizer.decoder = decoders.Sequence([*spaced, *closed_up])
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        pad_token=PAD,
+    spaced = [" " + piece for piece in (*words, *STARTERS, *NAMES, *NUMBERS)]
+    return [*spaced, *STARTERS, *NAMES, *NUMBERS, ".", "?", "}"]
+
+
+def build_tokenizer() -> Qwen2Tokenizer:
+    """A fast Hugging Face tokenizer: left padding, pad and end-of-sequence set, chat template included."""
+    from tokenizers import AddedToken, pre_tokenizers
+    from transformers import Qwen2Tokenizer
+
+    specials = (PAD, EOS, USER, ASSISTANT)
+    alphabet = [*specials, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Qwen2Tokenizer(
+        vocab={token: i for i, token in enumerate(alphabet)},
+        merges=[],
+        unk_token=None,  # nothing is unknown
         eos_token=EOS,
-        unk_token=UNKNOWN,
-        additional_special_tokens=[USER, ASSISTANT],
+        pad_token=PAD,
+        extra_special_tokens=[USER, ASSISTANT],
         padding_side="left",
         clean_up_tokenization_spaces=False,
         chat_template=CHAT_TEMPLATE,
     )
+    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece in pieces()])
+    return tokenizer

@@ -1,0 +1,177 @@
+"""The tiny base model: a small Qwen2, trained from scratch on the supervised mixture, cached by what decides it.
+
+``build_base`` returns a Hugging Face checkpoint folder (model, tokenizer, chat template, generation settings), about three
+minutes of two cores the first time and nothing after. The same machine gives the same bytes again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.tiny import problems, tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import Qwen2ForCausalLM, Qwen2Tokenizer
+
+IGNORED = -100  # label of a token that the loss skips (torch's cross_entropy)
+
+
+@dataclass(frozen=True)
+class BaseSettings:
+    """What decides the base model apart from the seed; ``threads`` because the order of a sum decides its last bits."""
+
+    hidden: int = 128
+    intermediate: int = 384
+    layers: int = 2
+    heads: int = 4
+    positions: int = 256
+    steps: int = 500
+    batch: int = 192
+    learning_rate: float = 3e-3
+    warmup_steps: int = 30
+    weight_decay: float = 0.01
+    gradient_norm: float = 1.0
+    threads: int = 2
+
+
+def cache_key(seed: int, settings: BaseSettings) -> str:
+    """A hash of everything that decides the checkpoint: sources, settings, seed and library versions."""
+    decided_by = {
+        "sources": [
+            Path(module).read_text(encoding="utf-8")
+            for module in (problems.__file__, tokenizer.__file__, __file__)
+        ],
+        "settings": asdict(settings),
+        "seed": seed,
+        "versions": {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
+    }
+    return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def build_base(
+    cache_dir: Path, *, seed: int = 0, progress: bool = False, settings: BaseSettings = BaseSettings()
+) -> Path:
+    """The checkpoint folder of the tiny base model, trained now unless ``cache_dir`` has it.
+
+    The folder appears under its final name only when it is complete; a killed build leaves none. ``progress`` shows a bar.
+    """
+    finished = cache_dir / f"tiny-base-{cache_key(seed, settings)}"
+    if finished.is_dir():
+        return finished
+    model, words = train_base(seed, settings, progress)
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=".tiny-base-", dir=cache_dir))
+    try:
+        model.save_pretrained(unfinished)
+        words.save_pretrained(unfinished)
+        unfinished.chmod(0o755)  # mkdtemp's folder is its owner's alone
+        os.rename(unfinished, finished)
+    except OSError:
+        if not finished.is_dir():  # else another process finished the same model first: its bytes are ours
+            raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)  # gone already after the rename
+    return finished
+
+
+def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
+    """Train the base model from scratch; global random state and thread count are left as they were found."""
+    import torch
+    from tqdm import trange
+
+    words = tokenizer.build_tokenizer()
+    pairs = problems.supervised_pairs(seed)
+    with fixed_threads(settings.threads), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = new_model(words, settings)
+        optimiser = torch.optim.AdamW(
+            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
+        )
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, settings))
+        bar = trange(settings.steps, desc="tiny base model", disable=not progress)
+        for _ in bar:
+            ids, labels = supervised_batch(words, list(islice(pairs, settings.batch)))
+            loss = model(input_ids=ids, attention_mask=(ids != words.pad_token_id).long(), labels=labels).loss
+            optimiser.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
+            optimiser.step()
+            schedule.step()
+            bar.set_postfix(loss=f"{loss.item():.3f}")
+    return model.eval(), words
+
+
+def rate_factor(step: int, settings: BaseSettings) -> float:
+    """Linear warm-up, then linear decay to a tenth of the learning rate."""
+    return min(1.0, (step + 1) / settings.warmup_steps, max(0.1, 1 - step / settings.steps))
+
+
+def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM:
+    """An untrained model; draws its weights from torch's global generator."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    return Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=len(words),
+            hidden_size=settings.hidden,
+            intermediate_size=settings.intermediate,
+            num_hidden_layers=settings.layers,
+            num_attention_heads=settings.heads,
+            num_key_value_heads=settings.heads,
+            max_position_embeddings=settings.positions,
+            rope_theta=10000.0,
+            tie_word_embeddings=True,
+            bos_token_id=None,
+            eos_token_id=words.eos_token_id,
+            pad_token_id=words.pad_token_id,
+        )
+    )
+
+
+def supervised_batch(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> tuple[Tensor, Tensor]:
+    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``.
+
+    The prompt is what the chat template makes of the problem, so a model meets in use what it met in training.
+    """
+    import torch
+
+    prompts = words(
+        words.apply_chat_template(
+            [[{"role": "user", "content": problem}] for problem, _ in pairs],
+            add_generation_prompt=True,
+            tokenize=False,
+        )
+    ).input_ids
+    answers = words([answer + tokenizer.EOS for _, answer in pairs]).input_ids
+    longest = max(len(prompt) + len(answer) for prompt, answer in zip(prompts, answers))
+    ids = torch.full((len(pairs), longest), words.pad_token_id)
+    labels = torch.full((len(pairs), longest), IGNORED)
+    for i, (prompt, answer) in enumerate(zip(prompts, answers)):
+        ids[i, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+        labels[i, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
+    return ids, labels
+
+
+@contextmanager
+def fixed_threads(threads: int) -> Iterator[None]:
+    """Run torch with this many threads, then with as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
