@@ -135,6 +135,7 @@ class Experiment:
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # hub id, local file, or "tiny"
+    dataset_rows: Sourced[int]  # about how many problems; only the cost estimate reads it
     prompt: Sourced[str]  # a name in evals.prompts
     rewards: Sourced[tuple[str, ...]]  # names in harness.rewards, summed with `reward_weights`
     reward_weights: Sourced[tuple[float, ...]]
@@ -231,7 +232,7 @@ def field_kinds() -> dict[str, Any]:
     }
 
 
-_POSITIVE = ("prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")
+_POSITIVE = ("dataset_rows", "prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")
 _RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     *((key, lambda v: v >= 1, "at least 1") for key in (*_POSITIVE, "max_steps", "lora_rank")),
     ("group_size", lambda v: v >= 2, "at least 2 (a group of one has no advantage)"),

@@ -20,6 +20,7 @@ def experiment(method: Method = GRPO) -> Experiment:
     return Experiment(
         base_model=assumed("tiny", WHY),
         dataset=assumed("tiny", WHY),
+        dataset_rows=assumed(4000, WHY),
         prompt=assumed("plain", WHY),
         rewards=assumed(("accuracy",), WHY),
         reward_weights=assumed((1.0,), WHY),

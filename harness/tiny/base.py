@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import random
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from transformers import Qwen2ForCausalLM, Qwen2Tokenizer
 
 IGNORED = -100  # label of a token that the loss skips (torch's cross_entropy)
+POOL = 8  # batches that are drawn and sorted together
 
 
 @dataclass(frozen=True)
@@ -37,8 +39,8 @@ class BaseSettings:
     layers: int = 2
     heads: int = 4
     positions: int = 256
-    steps: int = 500
-    batch: int = 192
+    steps: int = 600
+    batch: int = 128
     learning_rate: float = 3e-3
     warmup_steps: int = 30
     weight_decay: float = 0.01
@@ -50,8 +52,7 @@ def cache_key(seed: int, settings: BaseSettings) -> str:
     """A hash of everything that decides the checkpoint: sources, settings, seed and library versions."""
     decided_by = {
         "sources": [
-            Path(module).read_text(encoding="utf-8")
-            for module in (problems.__file__, tokenizer.__file__, __file__)
+            Path(module).read_text(encoding="utf-8") for module in (problems.__file__, tokenizer.__file__, __file__)
         ],
         "settings": asdict(settings),
         "seed": seed,
@@ -92,17 +93,15 @@ def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2
     from tqdm import trange
 
     words = tokenizer.build_tokenizer()
-    pairs = problems.supervised_pairs(seed)
+    batches = supervised_batches(words, seed, settings.batch)
     with fixed_threads(settings.threads), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = new_model(words, settings)
-        optimiser = torch.optim.AdamW(
-            model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay
-        )
+        optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, settings))
         bar = trange(settings.steps, desc="tiny base model", disable=not progress)
         for _ in bar:
-            ids, labels = supervised_batch(words, list(islice(pairs, settings.batch)))
+            ids, labels = next(batches)
             loss = model(input_ids=ids, attention_mask=(ids != words.pad_token_id).long(), labels=labels).loss
             optimiser.zero_grad()
             loss.backward()
@@ -140,25 +139,35 @@ def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM
     )
 
 
-def supervised_batch(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> tuple[Tensor, Tensor]:
-    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``.
+def supervised_batches(words: Qwen2Tokenizer, seed: int, size: int) -> Iterator[tuple[Tensor, Tensor]]:
+    """Endless batches of token ids and labels, both [size, T]; rows of like length go together, to save padding."""
+    rng = random.Random(f"tiny batches {seed}")
+    pairs = problems.supervised_pairs(seed)
+    while True:
+        rows = sorted(encoded(words, list(islice(pairs, size * POOL))), key=lambda row: len(row[0]) + len(row[1]))
+        starts = list(range(0, len(rows), size))
+        rng.shuffle(starts)
+        for start in starts:
+            yield padded(rows[start : start + size], words.pad_token_id)
 
-    The prompt is what the chat template makes of the problem, so a model meets in use what it met in training.
-    """
+
+def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+    """Token ids of prompt and answer. The prompt is what the chat template makes of the problem, so that a model meets
+    in use what it met in training; the answer ends with the end-of-sequence token."""
+    chats = [[{"role": "user", "content": problem}] for problem, _ in pairs]
+    prompts = words(words.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)).input_ids
+    answers = words([answer + tokenizer.EOS for _, answer in pairs]).input_ids
+    return list(zip(prompts, answers, strict=True))
+
+
+def padded(rows: list[tuple[list[int], list[int]]], pad: int) -> tuple[Tensor, Tensor]:
+    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``."""
     import torch
 
-    prompts = words(
-        words.apply_chat_template(
-            [[{"role": "user", "content": problem}] for problem, _ in pairs],
-            add_generation_prompt=True,
-            tokenize=False,
-        )
-    ).input_ids
-    answers = words([answer + tokenizer.EOS for _, answer in pairs]).input_ids
-    longest = max(len(prompt) + len(answer) for prompt, answer in zip(prompts, answers))
-    ids = torch.full((len(pairs), longest), words.pad_token_id)
-    labels = torch.full((len(pairs), longest), IGNORED)
-    for i, (prompt, answer) in enumerate(zip(prompts, answers)):
+    longest = max(len(prompt) + len(answer) for prompt, answer in rows)
+    ids = torch.full((len(rows), longest), pad)
+    labels = torch.full((len(rows), longest), IGNORED)
+    for i, (prompt, answer) in enumerate(rows):
         ids[i, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
         labels[i, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
     return ids, labels

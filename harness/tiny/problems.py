@@ -32,6 +32,7 @@ import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TypeVar
 
@@ -155,9 +156,7 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
         return f"\\boxed{{{worked(problem.start, steps)[-1]}}}"
     if finish == "stop":
         steps = steps[:-1]
-    slip_at, wrong = (
-        rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
-    )
+    slip_at, wrong = rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
 
     words = [f"first {problem.names[0]} = {problem.start}"] if by_name else []
     value = problem.start
@@ -211,7 +210,7 @@ def train_problems(n: int, seed: int) -> list[dict[str, str]]:
     if n < 1:
         raise ValueError(f"n: got {n}, expected at least 1")
     problems = draws(random.Random(f"tiny train {seed}"), "train", TRAIN_SHAPES)
-    return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in zip(range(n), problems)]
+    return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in enumerate(islice(problems, n))]
 
 
 def eval_problems(tier: str) -> list[dict[str, str]]:

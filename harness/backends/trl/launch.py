@@ -1,0 +1,132 @@
+"""Start a training with TRL: in this process, or as several through `accelerate launch`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from harness.backends.trl.train import train
+from harness.hardware import Hardware
+from harness.record import read_json, write_json
+from harness.resolve import Job, resolve
+from harness.track import Tracker
+
+
+def launch(
+    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
+) -> dict[str, Any]:
+    """Train `job` into `out_dir/final`; returns what the record keeps (see `train`).
+
+    Raises:
+        RuntimeError: the training processes ended with an error (their output is above it).
+    """
+    if hardware.processes == 1:
+        return _train(job, base_model, out_dir, tracker, run_id, hardware)
+    order = out_dir / "order.json"
+    result = out_dir / "result.json"
+    identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend", "seed")}
+    write_json(
+        order,
+        {
+            **identity,
+            "overrides": dict(job.overrides),
+            "digest": job.digest,
+            "base_model": base_model,
+            "out_dir": str(out_dir),
+            "run_id": run_id,
+            "hardware": asdict(hardware),
+        },
+    )
+    result.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(hardware.processes)]
+    command += ["--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
+    if hardware.device == "cpu":
+        command += ["--cpu", "--num_cpu_threads_per_process", "1"]
+    if hardware.deepspeed:
+        command += ["--use_deepspeed", "--deepspeed_config_file", hardware.deepspeed]
+    elif hardware.device != "cpu":
+        command += ["--multi_gpu"]
+    code = subprocess.run([*command, "-m", "harness.backends.trl.launch", str(order)], check=False).returncode
+    if code != 0:
+        raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
+    kept: dict[str, Any] = read_json(result)
+    return kept
+
+
+def _train(
+    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
+) -> dict[str, Any]:
+    assert job.experiment is not None
+    return train(
+        job.experiment,
+        base_model=base_model,
+        seed=job.seed,
+        out_dir=out_dir,
+        hardware=hardware,
+        on_metrics=reporter(tracker, run_id),
+    )
+
+
+def reporter(tracker: Tracker, run_id: str) -> Callable[[int, int, dict[str, float]], None]:
+    """Log each step to MLflow, and show a bar on a terminal or about ten lines elsewhere."""
+    started = time.monotonic()
+    first: list[int] = []
+    bar: list[Any] = []
+
+    def report(step: int, total: int, metrics: dict[str, float]) -> None:
+        tracker.metrics(run_id, step, metrics)
+        if not first:
+            first.append(step - 1)
+        text = "  ".join(
+            f"{label} {metrics[key]:.3f}"
+            for label, key in (("reward", "train/reward"), ("entropy", "train/entropy"))
+            if key in metrics
+        )
+        if sys.stderr.isatty():
+            if not bar:
+                from tqdm import tqdm
+
+                bar.append(tqdm(total=total, initial=step - 1, desc="    training", leave=True))
+            bar[0].set_postfix_str(text)
+            bar[0].update(step - bar[0].n)
+            if step == total:
+                bar[0].close()
+        elif step == total or step % max(1, total // 10) == 0:
+            rate = (time.monotonic() - started) / (step - first[0])
+            print(f"    step {step}/{total}  {text}  {rate:.2f} s/step", file=sys.stderr, flush=True)
+
+    return report
+
+
+def main(order_file: str) -> None:
+    """One of several training processes: do what the order says; the first process writes the result."""
+    from accelerate import PartialState
+
+    order = read_json(Path(order_file))
+    (job,) = resolve(
+        order["paper"],
+        models=[order["model"]],
+        arms=[order["arm"]],
+        scale=order["scale"],
+        backend=order["backend"],
+        seeds=[order["seed"]],
+        overrides=order["overrides"],
+    )
+    if job.digest != order["digest"]:
+        raise RuntimeError(f"{order_file}: the declaration changed between two processes ({order['digest']} is now {job.digest})")
+    state = PartialState(cpu=order["hardware"]["device"] == "cpu")
+    tracker = Tracker.open() if state.is_main_process else None
+    out_dir = Path(order["out_dir"])
+    kept = _train(job, order["base_model"], out_dir, tracker, order["run_id"], Hardware(**order["hardware"]))  # type: ignore[arg-type]
+    if state.is_main_process:
+        write_json(out_dir / "result.json", kept)
+    state.wait_for_everyone()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

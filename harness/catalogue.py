@@ -1,0 +1,50 @@
+"""Which papers there are, and their published tables. A paper is a folder of `reproductions` with a `paper.py`."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.spec import Reproduction
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of a table as the paper prints it, and what it corresponds to here."""
+
+    table: str
+    model: str  # key of Reproduction.models
+    arm: str
+    row: str  # as printed
+    benchmark: str
+    column: str  # as printed
+    metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" where the paper does not state the sample count
+    value: float
+    unit: str
+
+
+def papers() -> list[str]:
+    """Keys of all declared papers, sorted."""
+    import reproductions
+
+    found = (m.name for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg)
+    return sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper"))
+
+
+def load(key: str) -> Reproduction:
+    """The declaration of a paper; `key` must be one of `papers()`."""
+    reproduction: Reproduction = importlib.import_module(f"reproductions.{key}.paper").REPRODUCTION
+    return reproduction
+
+
+def published(key: str) -> list[Published]:
+    """The paper's tables, cell by cell, in the order of the file."""
+    import reproductions
+
+    path = Path(reproductions.__path__[0]) / key / "published.csv"
+    with path.open(newline="") as file:
+        return [Published(**{**row, "value": float(row["value"])}) for row in csv.DictReader(file)]  # type: ignore[arg-type]

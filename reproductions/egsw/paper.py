@@ -1,0 +1,110 @@
+"""EGSW (arXiv 2503.22456) as data: what was trained, on what, with which values, and where each value is from."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from baselines.grpo import grpo
+from harness.spec import Arm, Experiment, Method, Reproduction, assumed, code, paper, use
+from reproductions.egsw.method import egsw
+
+RECIPE = "open-r1 config_simple_rl.yaml (the recipe of section 5; since removed)"
+TRL_THEN = "not stated; TRL's default in the weeks of that recipe (February 2025)"
+NOT_STATED = "not stated; "
+
+GRPO = Method(
+    advantage=use(
+        grpo,
+        std=assumed("sample", "Eq. 3 does not say which; TRL, which the paper uses, divides by n - 1"),
+        epsilon=assumed(1e-4, "Eq. 3 has none; TRL adds 1e-4"),
+    ),
+    aggregation=paper("sequence_mean", "Eq. 5: mean over the tokens of an output, then over outputs"),
+)
+
+EXPERIMENT = Experiment(
+    base_model=paper("Qwen/Qwen2.5-Math-7B", "section 5"),
+    dataset=assumed(
+        "DigitalLearningGmbH/MATH-lighteval",
+        "section 5 names SimpleRL's 8K problems of MATH, levels 3 to 5, which are on no hub under a name we know; this "
+        "is the MATH set that open-r1's SimpleRL recipe trains on. Give dataset=FILE for the exact rows",
+    ),
+    dataset_rows=paper(8000, "section 5"),
+    prompt=assumed("open_r1", NOT_STATED + "open-r1's system prompt, which its format reward belongs to"),
+    rewards=assumed(
+        ("accuracy", "boxed_format"),
+        NOT_STATED + "the recipe has an accuracy and a format reward; ours asks for a box, not for think tags",
+    ),
+    reward_weights=code((1.0, 1.0), RECIPE + ": both rewards count alike"),
+    method=GRPO,
+    dynamic_sampling=assumed(False, NOT_STATED + "TRL has none"),
+    prompts_per_rollout=code(128, RECIPE + ": 16 per device x 8 accumulation x 7 training processes / 7 generations"),
+    group_size=code(7, RECIPE),
+    rollout_temperature=assumed(0.9, TRL_THEN),
+    rollout_top_p=assumed(1.0, TRL_THEN),
+    max_prompt_tokens=code(512, RECIPE),
+    max_completion_tokens=code(1024, RECIPE),
+    critic=paper(False, "section 3.1: GRPO"),
+    updates_per_rollout=paper(1, "section 4: GRPO updates the parameters every step; algorithm 1"),
+    learning_rate=code(3e-6, RECIPE),
+    lr_schedule=code("cosine", RECIPE),
+    warmup_ratio=code(0.1, RECIPE),
+    weight_decay=assumed(0.0, TRL_THEN),
+    max_grad_norm=assumed(1.0, TRL_THEN),
+    clip_low=assumed(0.2, TRL_THEN),
+    clip_high=assumed(0.2, TRL_THEN),
+    dual_clip=assumed(None, TRL_THEN + " (off)"),
+    kl_beta=assumed(0.04, TRL_THEN),
+    epochs=code(1.0, RECIPE),
+    max_steps=assumed(None, NOT_STATED + "as many as one epoch gives"),
+    precision=code("bfloat16", RECIPE),
+    lora_rank=assumed(None, NOT_STATED + "the recipe trains all weights"),
+    lora_alpha=assumed(64.0, "no effect: no LoRA"),
+    lora_dropout=assumed(0.0, "no effect: no LoRA"),
+)
+
+
+def weighted(alpha: float, temperature: float) -> Method:
+    """GRPO with the paper's best EGSW setting for one base model."""
+    weights = use(
+        egsw,
+        alpha=paper(alpha, "section 5"),
+        temperature=paper(temperature, "section 5"),
+        level=assumed("step", "the paper offers both and does not say which was used; section 4 and Eq. 9-10 are step-wise"),
+        entropy=assumed(
+            "log_vocab", "section 5 says normalised, without a formula; H / log |V| is the usual normalised entropy"
+        ),
+        over=paper("batch", "section 4, above Eq. 9: a batch containing N sequences"),
+        rescale=paper("none", "Eq. 9-10; section 5 says that the gradient norm shrinks"),
+    )
+    return replace(GRPO, weights=(weights,))
+
+
+INSTRUCT = replace(EXPERIMENT, base_model=paper("Qwen/Qwen2.5-Math-7B-Instruct", "section 5"))
+
+REPRODUCTION = Reproduction(
+    key="egsw",
+    title="Entropy-Guided Sequence Weighting for Efficient Exploration in RL-Based LLM Fine-Tuning",
+    arxiv="2503.22456",
+    models={"math-7b": EXPERIMENT.base_model, "math-7b-instruct": INSTRUCT.base_model},
+    arms=(
+        Arm("base", "math-7b", "Qwen2.5-Math-7B", None),
+        Arm("grpo", "math-7b", "GRPO", EXPERIMENT),
+        Arm("egsw", "math-7b", "GRPO + EGSW", replace(EXPERIMENT, method=weighted(0.3, 1.0))),
+        Arm("base", "math-7b-instruct", "Qwen2.5-Math-7B-Instruct", None),
+        Arm("grpo", "math-7b-instruct", "GRPO", INSTRUCT),
+        Arm("egsw", "math-7b-instruct", "GRPO + EGSW", replace(INSTRUCT, method=weighted(0.8, 1.8))),
+    ),
+    protocol="egsw",
+    seeds=paper(3, "section 5: three different seeds, scores averaged"),
+    departures=(
+        "The softmax of Eq. 9 runs over all sequences of an optimiser step. The paper's code is not public; inside TRL "
+        "of that time it would see one micro-batch of one process (16 sequences).",
+        "Algorithm 1 resets the reference policy at each training iteration; one epoch is taken as one iteration, so "
+        "the reference stays the base model.",
+        "The format reward asks for a complete box, as the evaluation does; open-r1's asks for think and answer tags.",
+    ),
+    doubts=(
+        "Table 1's EGSW row fits averages over two runs, not the three that section 5 states: 25.0 % of 30 problems is "
+        "15/60, 11.65 % is 7/60, 34.09 % of 198 is 135/396, and 74.1 % of 500 is 741/1000.",
+    ),
+)
