@@ -1,0 +1,84 @@
+"""What an engine is asked and what it answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Key = tuple[str, int]
+"""(problem id, sample), the sample counted from 0 within its problem."""
+
+
+@dataclass(frozen=True)
+class Decoding:
+    """How tokens are chosen: temperature 0 is greedy; `max_tokens` counts the response alone.
+
+    Raises:
+        ValueError: temperature < 0, top_p outside (0, 1], or max_tokens < 1.
+    """
+
+    temperature: float
+    top_p: float
+    max_tokens: int
+
+    def __post_init__(self) -> None:
+        if not self.temperature >= 0:
+            raise ValueError(f"temperature={self.temperature}, expected >= 0")
+        if not 0 < self.top_p <= 1:
+            raise ValueError(f"top_p={self.top_p}, expected a number in (0, 1]")
+        if self.max_tokens < 1:
+            raise ValueError(f"max_tokens={self.max_tokens}, expected >= 1")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One sample to draw: `seed` alone decides its randomness, whatever else is in the batch."""
+
+    key: Key
+    prompt_text: str
+    seed: int
+
+
+@dataclass(frozen=True)
+class Completion:
+    """One drawn sample.
+
+    `tokens` counts what was generated, the end token included. `finish_reason` is "stop" (the model ended) or "length"
+    (cut off at max_tokens).
+    """
+
+    key: Key
+    text: str
+    tokens: int
+    finish_reason: str
+
+
+class Engine(Protocol):
+    """Turns requests into completions. Makers load nothing heavy; the first use does."""
+
+    @property
+    def chunk_rows(self) -> int:
+        """How many requests it likes to be given at a time."""
+        ...
+
+    @property
+    def tokenizer(self) -> Any:
+        """The model's tokenizer, for its chat template."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """What of the engine can change a sample (name, versions, device, dtype): JSON values."""
+        ...
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """Draw one completion for each request; yields a batch of them as it finishes, in any order."""
+        ...
+
+
+def sample_seed(seed: int, benchmark: str, key: Key) -> int:
+    """The seed of one sample, 0 <= s < 2**63: a hash, so that no two samples share a stream and more samples, other
+    problems or another order change none of them."""
+    digest = hashlib.sha256(f"{seed}|{benchmark}|{key[0]}|{key[1]}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") >> 1

@@ -1,0 +1,297 @@
+"""The default engine: Hugging Face transformers, on a CPU or one GPU.
+
+Its own decode loop, for two reasons. A sample's randomness must depend on its seed alone, never on its neighbours in
+the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the cumulative
+distribution at the row's next number. And the samples of one problem share their prompt: it is read once and its cache
+copied.
+
+Equal seeds give equal samples in any batch up to the rounding of floating-point sums, which depends a little on the
+batch's shape; the same batches give the same samples exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from evals.engines.base import Completion, Decoding, Request
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+BLOCK = 128  # uniform numbers drawn for a row at a time
+CPU_CACHE_BYTES = 4 * 2**30  # what the key-value cache of a batch may take on a CPU
+GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
+
+
+class TransformersEngine:
+    """Batched sampling with `AutoModelForCausalLM`. Loads the model at the first request.
+
+    Args:
+        model_path: a folder, or an id on the hub.
+        device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most rows decoded together; fewer where the cache would not fit.
+    """
+
+    def __init__(
+        self, model_path: str, *, device: str | None = None, dtype: str | None = None, batch_rows: int = 512
+    ) -> None:
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows={batch_rows}, expected >= 1")
+        self.model_path = str(model_path)
+        self.batch_rows = batch_rows
+        self._device = device
+        self._dtype = dtype
+        self._model: Any = None
+        self._tokenizer: Any = None
+
+    @property
+    def chunk_rows(self) -> int:
+        return self.batch_rows
+
+    @property
+    def device(self) -> str:
+        import torch
+
+        return self._device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+    @property
+    def dtype(self) -> str:
+        return self._dtype or ("float32" if self.device == "cpu" else "auto")
+
+    @property
+    def tokenizer(self) -> Any:
+        if self._tokenizer is None:
+            from transformers import AutoTokenizer
+
+            self._tokenizer = AutoTokenizer.from_pretrained(self.model_path, padding_side="left")
+            if self._tokenizer.pad_token_id is None:
+                self._tokenizer.pad_token = self._tokenizer.eos_token  # padding is masked: any token will do
+        return self._tokenizer
+
+    @property
+    def model(self) -> Any:
+        if self._model is None:
+            from transformers import AutoModelForCausalLM
+
+            with _quiet():
+                model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
+            self._model = model.to(self.device).eval()
+        return self._model
+
+    def describe(self) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        versions = {package: version(package) for package in ("torch", "transformers")}
+        return {"name": "transformers", "device": self.device.split(":")[0], "dtype": self.dtype, **versions}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """One completion for each request, a batch at a time; the shortest prompts first.
+
+        Raises:
+            ValueError: a prompt and its response do not fit the model's context.
+        """
+        if not requests:
+            return
+        prompts = self._encode(requests, decoding)
+        order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
+        longest = len(prompts[order[-1]]) + decoding.max_tokens
+        rows = min(self.batch_rows, max(1, self._cache_bytes() // self._bytes_per_row(longest)))
+        for start in range(0, len(order), rows):
+            batch = order[start : start + rows]
+            yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding)
+
+    def _encode(self, requests: Sequence[Request], decoding: Decoding) -> list[tuple[int, ...]]:
+        """Token ids of each prompt. A beginning-of-text token is added where the model wants one and none is there."""
+        tokenizer, limit = self.tokenizer, getattr(self.model.config, "max_position_embeddings", None)
+        encoded: dict[str, tuple[int, ...]] = {}
+        for request in requests:
+            text = request.prompt_text
+            if text not in encoded:
+                has_bos = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
+                encoded[text] = tuple(tokenizer.encode(text, add_special_tokens=not has_bos))
+                need = len(encoded[text]) + decoding.max_tokens
+                if limit is not None and need > limit:
+                    raise ValueError(
+                        f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {request.key[0]!r} has "
+                        f"{len(encoded[text])} tokens and the model's context is {limit}; "
+                        f"expected max_tokens <= {limit - len(encoded[text])}"
+                    )
+        return [encoded[request.prompt_text] for request in requests]
+
+    def _bytes_per_row(self, length: int) -> int:
+        """An upper bound of the cache of one row of `length` tokens: keys and values of every layer."""
+        config = self.model.config.get_text_config()
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        return int(2 * config.num_hidden_layers * heads * width * length * self.model.dtype.itemsize)
+
+    def _cache_bytes(self) -> int:
+        import torch
+
+        if self.device == "cpu":
+            return CPU_CACHE_BYTES
+        return int(GPU_CACHE_SHARE * torch.cuda.mem_get_info(self.device)[0])
+
+    def _decode_batch(
+        self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
+    ) -> list[Completion]:
+        tokens, lengths, stopped = decode(
+            self.model, prompts, [r.seed for r in requests], decoding, self._stop_tokens(), self.tokenizer.pad_token_id
+        )
+        ends = [length - 1 if stop else length for length, stop in zip(lengths, stopped, strict=True)]
+        texts = self.tokenizer.batch_decode(
+            [row[:end] for row, end in zip(tokens, ends, strict=True)], skip_special_tokens=True
+        )
+        return [
+            Completion(request.key, text, length, "stop" if stop else "length")
+            for request, text, length, stop in zip(requests, texts, lengths, stopped, strict=True)
+        ]
+
+    def _stop_tokens(self) -> list[int]:
+        """The end tokens of the model's generation config and of its tokenizer."""
+        stated = self.model.generation_config.eos_token_id
+        ids = stated if isinstance(stated, list) else [stated]
+        return sorted({i for i in (*ids, self.tokenizer.eos_token_id) if i is not None})
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar for the weights, which transformers shows even where stderr is a file."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def decode(
+    model: Any,
+    prompts: Sequence[tuple[int, ...]],
+    seeds: Sequence[int],
+    decoding: Decoding,
+    stop_tokens: Sequence[int],
+    pad_token: int,
+) -> tuple[list[list[int]], list[int], list[bool]]:
+    """Sample one response for each prompt, all rows in step.
+
+    Rows that have ended leave the batch once they are an eighth of it.
+
+    Returns:
+        tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
+        ended by itself.
+    """
+    import numpy as np
+    import torch
+
+    device = model.device
+    stop = torch.tensor(stop_tokens, device=device)
+    streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
+    out = torch.full((len(prompts), decoding.max_tokens), pad_token, device=device)
+    lengths = torch.full((len(prompts),), decoding.max_tokens, device=device)
+    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+
+    with torch.inference_mode():
+        logits, cache, mask = _read_prompts(model, prompts, decoding.max_tokens, pad_token)
+        position = mask.sum(1)
+        width = mask.shape[1] - decoding.max_tokens
+        mask[:, width:] = 1
+        for step in range(decoding.max_tokens):
+            if step % BLOCK == 0:
+                uniform = _draw(streams, rows.tolist()).to(device)
+            chosen = choose(logits, uniform[:, step % BLOCK], decoding)
+            out[rows, step] = chosen
+            ends = torch.isin(chosen, stop) & ~stopped[rows]
+            lengths[rows[ends]] = step + 1
+            stopped[rows[ends]] = True
+            running = ~stopped[rows]
+            left = int(running.sum())
+            if left == 0 or step + 1 == decoding.max_tokens:
+                break
+            if left <= len(rows) * 7 // 8:
+                keep = running.nonzero().squeeze(1)
+                cache.batch_select_indices(keep)
+                rows, chosen, mask, position, uniform = (t[keep] for t in (rows, chosen, mask, position, uniform))
+            result = model(
+                input_ids=chosen[:, None],
+                attention_mask=mask[:, : width + step + 1],
+                position_ids=(position + step)[:, None],
+                past_key_values=cache,
+                use_cache=True,
+            )
+            logits = result.logits[:, -1]
+    counts = lengths.tolist()
+    return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
+
+
+def _read_prompts(
+    model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int
+) -> tuple[Tensor, Any, Tensor]:
+    """Run every distinct prompt once.
+
+    Returns, for every row: the next token's logits [R, V], the cache, and the attention mask [R, longest + room]
+    (prompts are padded on the left; the room for the response is still 0).
+    """
+    import torch
+    from transformers import DynamicCache
+
+    distinct = list(dict.fromkeys(prompts))
+    longest = max(map(len, distinct))
+    ids = torch.tensor([[pad_token] * (longest - len(p)) + list(p) for p in distinct], device=model.device)
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in distinct], device=model.device)
+    cache = DynamicCache(config=model.config)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
+    result = model(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    index = {prompt: i for i, prompt in enumerate(distinct)}
+    row_of = torch.tensor([index[p] for p in prompts], device=model.device)
+    cache.batch_select_indices(row_of)
+    full = torch.cat([mask, mask.new_zeros(len(distinct), room)], dim=1)
+    return result.logits[row_of, -1], cache, full[row_of]
+
+
+def _draw(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
+    """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
+    import numpy as np
+    import torch
+
+    return torch.from_numpy(np.stack([streams[row].random(BLOCK, dtype=np.float32) for row in rows]))
+
+
+def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
+    """The token of each row whose share of the cumulative distribution holds the row's uniform number.
+
+    Args:
+        logits: [R, V]. uniform: [R], float32 in [0, 1).
+    Returns:
+        token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
+        set of most likely tokens whose mass is at least top_p.
+    """
+    if decoding.temperature == 0:
+        return logits.argmax(-1)
+    probabilities = (logits.float() / decoding.temperature).softmax(-1)
+    order = None
+    if decoding.top_p < 1:
+        probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
+        before = probabilities.cumsum(-1) - probabilities
+        probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
+    cumulative = probabilities.cumsum(-1)
+    # the first token whose cumulative mass exceeds u * total: never one of zero mass, and one always does, since
+    # u * total is below total also after rounding (u is at most 1 - 2^-24)
+    target = uniform[:, None] * cumulative[:, -1:]
+    index = (cumulative <= target).sum(-1, keepdim=True)
+    return (index if order is None else order.gather(-1, index)).squeeze(-1)

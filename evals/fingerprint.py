@@ -1,0 +1,42 @@
+"""What a model is, by content: the hash that tells two checkpoints apart."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from pathlib import Path
+
+FILES = (
+    "config.json", "generation_config.json", "adapter_config.json",
+    "tokenizer*.json", "special_tokens_map.json", "added_tokens.json", "vocab.*", "merges.txt", "*.jinja", "*.model",
+    "model*.safetensors", "adapter_model*.safetensors", "pytorch_model*.bin", "model*.index.json",
+)  # fmt: skip
+
+
+def model_fingerprint(model_path: str | Path) -> str:
+    """SHA-256 over the names and contents of a model's configuration, tokenizer and weight files, sorted by name.
+
+    Training leftovers beside them (optimiser, trainer state) do not count. A hub id is downloaded first.
+
+    Raises:
+        ValueError: no such folder (and not of the form of a hub id, owner/name), or it holds no config.json.
+    """
+    folder = Path(model_path)
+    if not folder.is_dir():
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
+            raise ValueError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
+        from huggingface_hub import snapshot_download
+
+        folder = Path(snapshot_download(str(model_path), allow_patterns=list(FILES)))
+    if not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
+        raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
+    whole = hashlib.sha256()
+    for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
+        with path.open("rb") as file:
+            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
+def text_fingerprint(text: str) -> str:
+    """SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()

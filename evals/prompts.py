@@ -1,0 +1,139 @@
+"""Prompts: how a problem is put to a model, and in what form the answer is then expected.
+
+A prompt belongs to a paper's measurement as much as its temperature does, so each has a name and a source, and carries
+the rule by which its answers are extracted.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from typing import Any
+
+from evals.benchmarks import LETTERS, Problem
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template. `{problem}` in `user` stands for the problem (and its choices).
+
+    `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
+    (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
+    extraction rule (`evals.extraction`).
+    """
+
+    name: str
+    user: str
+    policy: str
+    source: str
+    system: str | None = None
+    chat: bool = True
+
+
+_ALL = (
+    Prompt(
+        name="plain",
+        user="{problem}",
+        policy="last_box",
+        source="ours: the tiny models are taught on bare problems",
+    ),
+    Prompt(
+        name="boxed_suffix",
+        user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
+        policy="last_box",
+        source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
+    ),
+    Prompt(
+        name="boxed_system",
+        system="Please reason step by step, and put your final answer within \\boxed{}.",
+        user="{problem}",
+        policy="last_box",
+        source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
+    ),
+    Prompt(
+        name="dapo",
+        user=(
+            "Solve the following math problem step by step. The last line of your response should be of the form "
+            "Answer: $Answer (without quotes) where $Answer is the answer to the problem.\n\n{problem}\n\n"
+            'Remember to put your answer on its own line after "Answer:".'
+        ),
+        policy="answer_line",
+        source="DAPO (arXiv 2503.14476) training data; named in arXiv 2506.14758, appendix B (Qwen2.5-Base)",
+    ),
+    Prompt(
+        name="forking_tokens",
+        user=(
+            "User:\n{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.\n\nAssistant:\n"
+        ),
+        policy="last_box",
+        chat=False,
+        source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
+    ),
+    Prompt(
+        name="open_r1",
+        system=(
+            "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. "
+            "The assistant first thinks about the reasoning process in the mind and then provides the user with the "
+            "answer. The reasoning process and answer are enclosed within <think> </think> and <answer> </answer> "
+            "tags, respectively, i.e., <think> reasoning process here </think><answer> answer here </answer>"
+        ),
+        user="{problem}",
+        policy="last_box",
+        source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
+    ),
+    Prompt(
+        name="gpqa",
+        user=(
+            "Answer the following multiple choice question. The last line of your response should be of the following "
+            "format: 'Answer: $LETTER' (without quotes) where LETTER is one of ABCD. Think step by step before "
+            "answering.\n\n{problem}"
+        ),
+        policy="letter",
+        source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
+    ),
+)
+PROMPTS = {prompt.name: prompt for prompt in _ALL}
+
+
+def get(name: str) -> Prompt:
+    """The prompt of that name.
+
+    Raises:
+        ValueError: there is none (the nearest name is given).
+    """
+    if name not in PROMPTS:
+        near = difflib.get_close_matches(name, PROMPTS, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"prompt: got {name!r}, {hint}expected one of {', '.join(PROMPTS)}")
+    return PROMPTS[name]
+
+
+def question(problem: Problem) -> str:
+    """The problem's text, followed by its lettered choices if it has any."""
+    if problem.choices is None:
+        return problem.problem
+    offered = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, problem.choices, strict=False))
+    return f"{problem.problem}\n\n{offered}"
+
+
+def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
+    """The conversation that a chat prompt starts."""
+    system = [{"role": "system", "content": prompt.system}] if prompt.system is not None else []
+    return [*system, {"role": "user", "content": prompt.user.replace("{problem}", question(problem))}]
+
+
+def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
+    """The exact text that the model continues.
+
+    Raises:
+        ValueError: a chat prompt, but the tokenizer has no chat template.
+    """
+    if not prompt.chat:
+        return prompt.user.replace("{problem}", question(problem))
+    if not tokenizer.chat_template:
+        raise ValueError(
+            f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
+            f"expected one, or a plain prompt ({', '.join(p.name for p in _ALL if not p.chat)})"
+        )
+    text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
+    return text
