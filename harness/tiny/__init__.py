@@ -1,4 +1,4 @@
-"""The tiny world: a problem family, a tokenizer and a base model, made here, on which every method runs on two CPU cores.
+"""The tiny world: a problem family, a tokenizer and a base model, made here, on which every method runs on 2 CPU cores.
 
 problems.py   the procedural family: a problem, the strategies that answer it, the train / supervised / evaluation split
 tokenizer.py  whole words and whole numbers as tokens, with a chat template

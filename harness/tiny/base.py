@@ -1,7 +1,7 @@
 """The tiny base model: a small Qwen2, trained from scratch on the supervised mixture, cached by what decides it.
 
-``build_base`` returns a Hugging Face checkpoint folder (model, tokenizer, chat template, generation settings), about three
-minutes of two cores the first time and nothing after. The same machine gives the same bytes again.
+``build_base`` returns a Hugging Face checkpoint folder (model, tokenizer, chat template, generation settings): about
+three minutes of two cores the first time, nothing after. The same machine gives the same bytes again.
 """
 
 from __future__ import annotations
@@ -66,7 +66,8 @@ def build_base(
 ) -> Path:
     """The checkpoint folder of the tiny base model, trained now unless ``cache_dir`` has it.
 
-    The folder appears under its final name only when it is complete; a killed build leaves none. ``progress`` shows a bar.
+    The folder appears under its final name only when it is complete: a killed build leaves none.
+    ``progress`` shows a bar.
     """
     finished = cache_dir / f"tiny-base-{cache_key(seed, settings)}"
     if finished.is_dir():
@@ -130,7 +131,7 @@ def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM
             num_attention_heads=settings.heads,
             num_key_value_heads=settings.heads,
             max_position_embeddings=settings.positions,
-            rope_theta=10000.0,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
             tie_word_embeddings=True,
             bos_token_id=None,
             eos_token_id=words.eos_token_id,

@@ -20,8 +20,8 @@ By name is longer and rarer, and also right for a story told out of order, where
     told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
     by name                   first Tom = 7 now Ann = 7 + 5 = 12 next Sue = 12 * 3 = 36 \\boxed{36}
 
-Supervised answers draw route and finish without looking at the problem (``ROUTES`` × ``FINISHES``), so there is something
-for reinforcement learning to choose; a policy that collapses onto told order loses pass@k on the tier ``tiny_rare``.
+Supervised answers draw route and finish without looking at the problem (``ROUTES`` × ``FINISHES``): this leaves
+reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
 Numbers stay within 0..99. Standard library only; every draw takes a ``random.Random``.
 """
 
@@ -199,7 +199,7 @@ def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float])
 
 
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs for the base model: the mixture of strategies of ``ROUTES`` and ``FINISHES``."""
+    """Endless (problem, answer text) pairs for the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
     rng = random.Random(f"tiny supervised {seed}")
     for problem in draws(rng, "supervised", TRAIN_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
@@ -234,7 +234,7 @@ def row(identifier: str, problem: Problem) -> dict[str, str]:
 
 
 def write_benchmarks(folder: Path) -> None:
-    """Write ``<tier>.jsonl`` for every tier into ``folder`` (made if absent); one object a line: id, problem, answer."""
+    """Write ``<tier>.jsonl`` for every tier into ``folder`` (made if absent): id, problem, answer on each line."""
     folder.mkdir(parents=True, exist_ok=True)
     for tier in EVAL_SHAPES:
         lines = [json.dumps(problem) + "\n" for problem in eval_problems(tier)]

@@ -1,9 +1,9 @@
-"""The tiny tokenizer: every word, name, sign and whole number of the problem family is one token, so sequences are short.
+"""The tiny tokenizer: each word, name, sign and whole number of the family is one token, so that sequences are short.
 
-It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whatever class the folder
-names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so the family's
-pieces are *added* tokens: those are found first. A piece carries the space before it, as usual: " 12" and "12" differ.
-Below the pieces lie the 256 bytes, so any text can be read and ``decode(encode(text)) == text``.
+It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
+folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
+the family's pieces are *added* tokens: those are found first. A piece carries the space before it, so " 12" and "12"
+differ. Below the pieces lie the 256 bytes: any text can be read, and decoding gives it back (in Unicode NFC).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CHAT_TEMPLATE = (
     "{%- for message in messages -%}"
     "{%- if message.role == 'user' -%}{{ '<user>' + message.content }}"
     "{%- elif message.role == 'assistant' -%}{{ '<assistant>' + message.content + '<eos>' }}"
-    "{%- else -%}{{ raise_exception('the tiny chat template knows the roles user and assistant, got ' + message.role) }}"
+    "{%- else -%}{{ raise_exception('tiny chat template: roles are user and assistant, got ' + message.role) }}"
     "{%- endif -%}"
     "{%- endfor -%}"
     "{%- if add_generation_prompt -%}{{ '<assistant>' }}{%- endif -%}"
@@ -66,7 +66,7 @@ def build_tokenizer() -> Qwen2Tokenizer:
     tokenizer = Qwen2Tokenizer(
         vocab={token: i for i, token in enumerate(alphabet)},
         merges=[],
-        unk_token=None,  # nothing is unknown
+        unk_token=EOS,  # as Qwen has it; never used, since no text is unknown
         eos_token=EOS,
         pad_token=PAD,
         extra_special_tokens=[USER, ASSISTANT],

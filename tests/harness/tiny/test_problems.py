@@ -1,0 +1,192 @@
+"""The family: arithmetic redone from the sentences, what each strategy writes, and the split."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.tiny import TIERS, problems
+from harness.tiny.problems import Problem
+
+# The problem of the module's docstring, and the same one told out of order.
+TOM = Problem(7, (("+", 5), ("*", 3)), ("Tom", "Ann", "Sue"), (0, 1, 2))
+SHUFFLED = Problem(7, (("+", 5), ("*", 3)), ("Tom", "Ann", "Sue"), (2, 0, 1))
+
+shapes = st.tuples(st.integers(2, 4), st.booleans())
+seeds = st.integers(0, 10**6)
+
+
+def solved_from_sentences(text: str) -> int:
+    """Independent of the module: read the facts off the sentences, and look up who is asked for, and so back."""
+    facts = {}
+    for sentence in text.split(".")[:-1]:
+        who, _, number, *rest = sentence.split()
+        facts[who] = (int(number), " ".join(rest[:-1]), rest[-1] if rest else None)
+
+    def has(who: str) -> int:
+        number, relation, other = facts[who]
+        if other is None:
+            return number
+        combine = {"more than": lambda a: a + number, "less than": lambda a: a - number}
+        return combine.get(relation, lambda a: a * number)(has(other))
+
+    return has(text.removesuffix("?").split()[-1])
+
+
+def boxed(answer: str) -> str | None:
+    found = re.findall(r"\\boxed\{(\d+)\}", answer)
+    return found[-1] if found else None
+
+
+def equations(answer: str) -> list[bool]:
+    """For every "a op b = c" of the answer, whether it holds."""
+    combine = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
+    found = re.findall(r"(\d+) ([-+*]) (\d+) = (\d+)", answer)
+    return [combine[op](int(a), int(b)) == int(c) for a, op, b, c in found]
+
+
+def test_docstring_examples_are_what_the_family_writes() -> None:
+    assert TOM.text == "Tom has 7. Ann has 5 more than Tom. Sue has 3 times as many as Ann. How many has Sue?"
+    assert SHUFFLED.text == "Sue has 3 times as many as Ann. Tom has 7. Ann has 5 more than Tom. How many has Sue?"
+    documented = {" ".join(line.split()) for line in (problems.__doc__ or "").splitlines()}
+    assert TOM.text in documented
+    assert SHUFFLED.text in documented
+
+    def shown(problem: Problem, route: str, finish: str) -> bool:
+        """Some draw of step words and slips gives a line of the docstring."""
+        answers = {problems.write_answer(problem, route, finish, random.Random(seed)) for seed in range(500)}
+        return any(answer in line for answer in answers for line in documented)
+
+    assert all(shown(TOM, "told order", finish) for finish in problems.FINISHES)
+    assert shown(TOM, "by name", "right")
+    assert shown(SHUFFLED, "told order", "right")
+    assert shown(SHUFFLED, "by name", "right")
+
+
+@given(shapes, seeds)
+def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) -> None:
+    problem = problems.draw_problem(random.Random(seed), *shape)
+    assert int(problem.answer) == solved_from_sentences(problem.text)
+    assert 0 <= int(problem.answer) <= problems.LARGEST
+
+
+@given(shapes, seeds)
+def test_by_name_is_always_right_and_told_order_only_when_told_in_order(shape: tuple[int, bool], seed: int) -> None:
+    rng = random.Random(seed)
+    problem = problems.draw_problem(rng, *shape)
+    _, out_of_order = shape
+    for finish in ("right", "mended"):
+        assert boxed(problems.write_answer(problem, "by name", finish, rng)) == problem.answer
+        told = boxed(problems.write_answer(problem, "told order", finish, rng))
+        assert (told == problem.answer) == (not out_of_order)
+
+
+@given(shapes, seeds, st.sampled_from(list(problems.ROUTES)))
+def test_finishes(shape: tuple[int, bool], seed: int, route: str) -> None:
+    n_steps, _ = shape
+    rng = random.Random(seed)
+    problem = problems.draw_problem(rng, *shape)
+    text = {finish: problems.write_answer(problem, route, finish, rng) for finish in problems.FINISHES}
+    goal = boxed(text["right"])
+    holds = {finish: equations(text[finish]) for finish in text}
+    assert {finish: (len(holds[finish]), holds[finish].count(False)) for finish in text} == {
+        "right": (n_steps, 0),
+        "mended": (n_steps + 1, 1),
+        "guess": (0, 0),
+        "stop": (n_steps - 1, 0),
+        "slip": (n_steps, 1),
+        "no box": (n_steps, 0),
+    }
+    assert boxed(text["guess"]) == boxed(text["mended"]) == goal
+    assert text["no box"].endswith(f" answer {goal}")
+    assert boxed(text["no box"]) is None
+    assert "wait" in text["mended"]
+    assert not any("wait" in text[finish] for finish in text if finish != "mended")
+
+
+@given(shapes, seeds)
+def test_by_name_is_the_longer_right_strategy(shape: tuple[int, bool], seed: int) -> None:
+    rng = random.Random(seed)
+    problem = problems.draw_problem(rng, *shape)
+    short, long = (problems.write_answer(problem, route, "right", rng) for route in ("told order", "by name"))
+    assert len(long.split()) > len(short.split())
+
+
+def test_splits_are_disjoint() -> None:
+    """No arithmetic (names and order of telling aside) of one split occurs in another."""
+    rng = random.Random(3)
+    seen: dict[str, set[str]] = {"eval": set(), "train": set(), "supervised": set()}
+    for _ in range(6000):
+        problem = problems.draw_problem(rng, *problems.pick(rng, problems.TRAIN_SHAPES))
+        seen[problems.split_of(problem)].add(problem.canonical)
+    for one, other in itertools.combinations(seen.values(), 2):
+        assert one
+        assert other
+        assert not one & other
+
+
+def arithmetic(text: str) -> tuple[str, ...]:
+    """A problem's numbers and relations, sentence by sentence in the order of working, without the names."""
+    sentences = {words[0]: words for words in (sentence.split() for sentence in text.split(".")[:-1])}
+    who, chain = text.removesuffix("?").split()[-1], []
+    while True:
+        words = sentences[who]
+        chain.append(" ".join(words[2:5]) if len(words) > 3 else words[2])
+        if len(words) == 3:
+            return tuple(chain)
+        who = words[-1]
+
+
+def test_what_is_served_is_disjoint_too() -> None:
+    """The same on the served texts, by a key that is read off the sentences and not the one the split hashes."""
+    evaluation = {arithmetic(row["problem"]) for tier in TIERS for row in problems.eval_problems(tier)}
+    train = {arithmetic(row["problem"]) for row in problems.train_problems(3000, seed=0)}
+    supervised = {arithmetic(text) for text, _ in itertools.islice(problems.supervised_pairs(0), 3000)}
+    assert not evaluation & train
+    assert not evaluation & supervised
+    assert not train & supervised
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_tier(tier: str) -> None:
+    rows = problems.eval_problems(tier)
+    assert rows == problems.eval_problems(tier)
+    assert len(rows) == problems.EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
+    assert [row["id"] for row in rows] == [f"{tier}_{i}" for i in range(len(rows))]
+    assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
+    n_steps, _ = problems.EVAL_SHAPES[tier]
+    assert all(row["problem"].count(".") == n_steps + 1 for row in rows)
+
+
+def test_train_problems_depend_on_the_seed_alone() -> None:
+    rows = problems.train_problems(50, seed=1)
+    assert rows == problems.train_problems(60, seed=1)[:50]
+    assert [row["problem"] for row in rows] != [row["problem"] for row in problems.train_problems(50, seed=2)]
+    assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
+
+
+def test_write_benchmarks(tmp_path: Path) -> None:
+    problems.write_benchmarks(tmp_path / "made")
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in TIERS)
+    for tier in TIERS:
+        lines = (tmp_path / "made" / f"{tier}.jsonl").read_text().splitlines()
+        assert [json.loads(line) for line in lines] == problems.eval_problems(tier)
+
+
+def test_wrong_arguments_are_named() -> None:
+    rng = random.Random(0)
+    with pytest.raises(ValueError, match="route: got 'guess'"):
+        problems.write_answer(TOM, "guess", "right", rng)
+    with pytest.raises(ValueError, match="finish: got 'lucky'"):
+        problems.write_answer(TOM, "by name", "lucky", rng)
+    with pytest.raises(ValueError, match="tier: got 'tiny_huge'"):
+        problems.eval_problems("tiny_huge")
+    with pytest.raises(ValueError, match="n: got 0"):
+        problems.train_problems(0, seed=0)
