@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def write_whole(path: Path, write: Callable[[Path], None]) -> None:
-    """Run `write` on a file beside `path`, then rename it to `path`: a reader sees the old file or the whole new one."""
+    """Run `write` on a file beside `path` and rename it to `path`: a reader sees the old file or the whole new one."""
     part = path.with_name(f".{path.name}.part")
     write(part)
     with part.open("rb") as written:
