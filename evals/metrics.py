@@ -52,15 +52,16 @@ def unsolvable_at_k(n: int, c: int, k: int) -> float:
     Raises:
         ValueError: k > n, k < 1, or c outside 0..n.
     """
-    return comb(n - c, k) / _subsets(n, c, k)
+    subsets = _subsets(n, c, k)
+    return comb(n - c, k) / subsets
 
 
 def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
     """G-Pass@k_tau: the probability that at least ceil(tau * k) samples of a k-subset are correct.
 
-    The upper tail of a hypergeometric distribution, sum over j >= ceil(tau * k) of C(c, j) C(n-c, k-j) / C(n, k) (Liu et
-    al., arXiv 2412.13147). tau = 1 asks that all k are right; tau <= 1/k is pass@k. `tau` is read as the decimal that
-    is written, so that 0.1 of 30 is 3 and not, by rounding, 4.
+    The upper tail of a hypergeometric distribution, sum over j >= ceil(tau * k) of C(c, j) C(n-c, k-j) / C(n, k) (Liu
+    et al., arXiv 2412.13147). tau = 1 asks that all k are right; tau <= 1/k is pass@k. `tau` is read as the decimal
+    that is written, so that 0.1 of 30 is 3 and not, by rounding, 4.
 
     Raises:
         ValueError: tau outside (0, 1], k > n, k < 1, or c outside 0..n.
@@ -75,9 +76,9 @@ def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
 def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> float:
     """maj@k: the probability that the most frequent answer of a k-subset is the right one.
 
-    Exact over all k-subsets. `classes[i]` is the class of sample i's answer (equal under the verifier = one class), None
-    where it gave none: such a sample takes a place in the subset but no part in the vote. Where t wrong classes tie with
-    the right one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
+    Exact over all k-subsets. `classes[i]` is the class of sample i's answer (equal under the verifier = one class),
+    None where it gave none: such a sample takes a place in the subset but no part in the vote. Where t wrong classes
+    tie with the right one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
 
     How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
     classes are then independent, each with a binomial number of votes, and the distribution of (wrong classes that tie,
@@ -85,8 +86,8 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
     probabilities, so nothing overflows or cancels, whatever n is.
 
     Raises:
-        ValueError: k > n, k < 1, lengths differ, a correct sample without a class, a class that is correct in one sample
-            and not in another, or two correct classes.
+        ValueError: k > n, k < 1, lengths differ, a correct sample without a class, a class that is correct in one
+            sample and not in another, or two correct classes.
     """
     n = len(classes)
     if len(correct) != n:
@@ -121,14 +122,10 @@ def _share_won(x: int, rivals: list[int], others: int, k: int, kept: list[Vector
 
     `rivals` are the sizes of the wrong classes; `others` counts every sample outside the right class.
     """
-    strong = [
-        m for m in rivals if m >= x
-    ]  # a smaller class can neither tie nor win: only its number kept matters
+    strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
     pool = kept[others - sum(strong)][: room + 1]
-    ways = np.zeros(
-        (1, room + 1)
-    )  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
+    ways = np.zeros((1, room + 1))  # ways[t, j] = P(t rivals so far tie, j samples so far kept, no rival above x)
     ways[0, : len(pool)] = pool
     for m in strong:
         below, tie = kept[m][:x], kept[m][x]

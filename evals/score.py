@@ -1,7 +1,7 @@
 """From a verdict table to numbers, each with its interval.
 
-Every value is a fraction in 0..1, except the mean length, which is in tokens. A value that cannot be computed is None and
-says why; it is never zero. An unscored sample is not a wrong one: it is left out of its problem's n.
+Every value is a fraction in 0..1, except the mean length, which is in tokens. A value that cannot be computed is None
+and says why; it is never zero. An unscored sample is not a wrong one: it is left out of its problem's n.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ _OF_K = ("pass", "maj", "unsolvable")  # one score per k; the others are one sco
 class Score:
     """One metric on one table.
 
-    `k` is None for metrics that have none, and for avg where the problems have different numbers of samples.
-    `problems` have a value and `excluded` have none (too few scored samples, in any training seed). `samples` counts the
-    rows of the table over all problems and seeds, `unscored` those of them without a verdict. `why` says why the value
-    is None.
+    `k` is None for metrics that have none, and for avg where the problems have different numbers of samples. `problems`
+    have a value and `excluded` have none (too few scored samples, in any training seed). `samples` counts the rows of
+    the table over all problems and seeds, `unscored` those of them without a verdict. `why` says why the value is None.
     """
 
     metric: str
@@ -72,9 +71,7 @@ class Comparison:
     why: str | None = None
 
 
-def score(
-    rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")
-) -> list[Score]:
+def score(rows: Any, *, ks: Sequence[int], metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> list[Score]:
     """The scores of one benchmark's verdict table, with 95 % intervals.
 
     Args:
@@ -86,8 +83,8 @@ def score(
             avg: mean correctness of a problem's scored samples, named by the samples drawn per problem (n = 16 gives
                 avg@16 whatever ks says; plain "avg" if the problems have different numbers).
             pass, maj, unsolvable: see `evals.metrics`; a problem with fewer than k scored samples has no value.
-            fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped by
-                the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
+            fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
+                by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
                 samples whose length or finish reason is unknown do not.
 
     Raises:
@@ -127,9 +124,7 @@ def compare(rows_a: Any, rows_b: Any, metric: str, k: int | None = None, *, seed
     return Comparison(metric, k, result, len(common), excluded)
 
 
-Values = dict[
-    tuple[Any, str], float
-]  # (training seed, problem) -> value; no entry where it cannot be computed
+Values = dict[tuple[Any, str], float]  # (training seed, problem) -> value; no entry where it cannot be computed
 
 
 def _score(table: _Table, metric: str, k: int | None) -> Score:
@@ -249,9 +244,7 @@ def _checked(rows: Any) -> pd.DataFrame:
     if len(frame) == 0:
         raise ValueError("the verdict table has no rows")
     if "benchmark" in frame.columns and frame["benchmark"].nunique() > 1:
-        raise ValueError(
-            f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}"
-        )
+        raise ValueError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
     if strange := set(frame["verdict"]) - set(Verdict):
         raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, strange))}")
     frame = frame.assign(**{name: value for name, value in _OPTIONAL.items() if name not in frame.columns})
@@ -261,9 +254,7 @@ def _checked(rows: Any) -> pd.DataFrame:
     key = ["train_seed", "problem_id", "sample"]
     twice = frame[frame.duplicated(key)]
     if len(twice):
-        raise ValueError(
-            f"the verdict table holds the same {', '.join(key)} twice: {twice[key].iloc[0].tolist()}"
-        )
+        raise ValueError(f"the verdict table holds the same {', '.join(key)} twice: {twice[key].iloc[0].tolist()}")
     read = frame[_READ].astype(object)
     return read.where(read.notna(), None)
 
