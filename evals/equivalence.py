@@ -18,7 +18,7 @@ from evals.units import DEGREE, PERCENT, quantity
 LONGEST, DEEPEST = 10_000, 100
 
 
-class Unscorable(Exception):
+class UnscorableError(Exception):
     """The answer is too large to be read safely; the text says in which way."""
 
 
@@ -29,7 +29,7 @@ def equal(gold: str, answer: str) -> bool:
     that can be killed, unless `quick` already knows.
 
     Raises:
-        Unscorable: one of them is too long or too deeply nested.
+        UnscorableError: one of them is too long or too deeply nested.
     """
     known = quick(gold, answer)
     return compare(clean(gold), clean(answer)) if known is None else known
@@ -39,15 +39,15 @@ def quick(gold: str, answer: str) -> bool | None:
     """The verdict on literally equal answers and on two plain numbers, in microseconds; None when that is not enough.
 
     Raises:
-        Unscorable: as `equal`.
+        UnscorableError: as `equal`.
     """
     if gold.strip() and gold == answer:
         return True
     for text in (gold, answer):
         if len(text) > LONGEST:
-            raise Unscorable(f"size: {len(text)} characters, more than {LONGEST}")
+            raise UnscorableError(f"size: {len(text)} characters, more than {LONGEST}")
         if _depth(text) > DEEPEST:
-            raise Unscorable(f"size: nested deeper than {DEEPEST}")
+            raise UnscorableError(f"size: nested deeper than {DEEPEST}")
     left, right = clean(gold), clean(answer)
     if not left or not right:
         return False
@@ -83,15 +83,22 @@ def same_plain_number(gold: str, answer: str) -> bool | None:
 
 
 def malformed(gold: str, answer: str) -> bool | None:
-    """Refuse doubled signs (`--5`), nothing at all, and digits that only stand side by side (`5 5`)."""
-    bad = re.search(r"[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", answer)
+    r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side (`5 5`), primed (`5'`) or left open (`5\ldots`)."""
+    if not _balanced(answer):
+        return False
+    if r"\ldots" in answer and r"\ldots" not in gold:
+        return False
+    bad = re.search(r"\d'|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", answer)
     return False if bad and not re.search(r"matrix|\\text|[A-Za-z]{3}", answer) else None
 
 
 def same_numeral_in_base(gold: str, answer: str) -> bool | None:
-    r"""`4210_7` is itself in the same base only; it is neither 4210 nor its value in base ten."""
-    form = re.compile(r"[\dA-F]+\s*_\s*\{?(\d+|\\text\s*\{[^{}]*\})\}?")
-    return False if bool(form.fullmatch(gold)) or bool(form.fullmatch(answer)) else None
+    r"""`4210_7` as gold is met by 4210, whose base the question tells; `5_8` as an answer is not 5, nor any value."""
+    form = re.compile(r"(\d[\dA-F]*)\s*_\s*\{(?:[^{}]|\{[^{}]*\})*\}")
+    if form.fullmatch(answer):
+        return False  # the same digits in the same base are literally equal
+    match = form.fullmatch(gold)
+    return literal(answer) == match[1] if match else None
 
 
 def same_choice(gold: str, answer: str) -> bool | None:
@@ -136,7 +143,7 @@ def named_value(gold: str, answer: str) -> bool | None:
     r"""`x=5`, `f(x)=2x`, `(p,q)=(3,2)`, `|AB|=1` against the value alone, or the same name.
 
     Every number in a chain must be the gold (`x=2+3=5`, but neither `4=5` nor `1=2=5`). Two different names are two
-    different answers, except that `y` may be called `f(x)`.
+    different answers, except that `y` may be called `f(x)` and `f(x)` `f(t)`.
     """
     left, right = _named(gold), _named(answer)
     if left is None and right is None:
@@ -147,21 +154,36 @@ def named_value(gold: str, answer: str) -> bool | None:
         if _relations(other):
             return None
         return all(compare(side, answer) if left else compare(gold, side) for side in named.values)
-    if not _same_name(left.name, right.name):
-        return False
-    return compare(left.values[-1], right.values[-1])
+    value = _renamed(right, left)
+    return value is not None and compare(left.values[-1], value)
 
 
 def numeric_chain(gold: str, answer: str) -> bool | None:
     """`2+3=5` is 5 when every side is; `4=5` is nothing."""
     sides = split(answer, "=")
-    if len(sides) < 2 or _relations(gold) or any(re.search(r"[<>]|\\(?:le|ge|neq|in)(?![A-Za-z])", s) for s in sides):
+    if (
+        len(sides) < 2
+        or len(split(answer, ",;")) > 1
+        or _relations(gold)
+        or any(re.search(r"[<>]|\\(?:le|ge|neq|in)(?![A-Za-z])", s) for s in sides)
+    ):
         return None
     return all(not _symbols(side) and compare(gold, side) for side in sides)
 
 
+def value_of_expression(gold: str, answer: str) -> bool | None:
+    r"""`a+b=5`, `x^2+y^2=5` against 5: what several symbols come to. With one symbol (`x^2=5`) it is an unsolved equation."""
+    sides = split(answer, "=")
+    if len(sides) != 2 or _relations(gold) or _RELATION.search(answer) or len(split(answer, ",;")) > 1:
+        return None
+    letters = set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
+    return compare(gold, sides[1]) if len(letters) > 1 else None
+
+
 def relation_or_value(gold: str, answer: str) -> bool | None:
     r"""`\neq 5`, `\ge 5` and `x>5` are not 5; an inequality may be an interval (`-1<x\le 2`, `x \in (-1, 2]`, `\{x|...\}`)."""
+    if len(split(gold, ",;")) > 1 or len(split(answer, ",;")) > 1:
+        return None  # lists are compared item by item
     left, right = _set_form(gold), _set_form(answer)
     if left is None or right is None or (left == gold and right == answer):
         return False if bool(_relations(gold)) != bool(_relations(answer)) else None
@@ -176,27 +198,35 @@ def relation_or_value(gold: str, answer: str) -> bool | None:
 def same_collection(gold: str, answer: str) -> bool | None:
     r"""Lists, sets, tuples, intervals, matrices, unions, `a \pm b`.
 
-    Bare lists and sets are unordered, each value as often as in the other; tuples, intervals and vectors are ordered
-    and keep their brackets; a tuple may be given without them, in order; a set is not a tuple.
+    Bare lists and sets are unordered; a value that is written twice counts once where the gold has several different
+    ones (`5,5` is not 5). Tuples, intervals and vectors are ordered and keep their brackets; a tuple may be given
+    without them, in order; a set is not a tuple.
     """
     left, right = _collection(gold), _collection(answer)
     if left is None and right is None:
         return None
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    if left.kind in _UNORDERED and right.kind in _UNORDERED and len(left.items) > 1:
+        right = Collection(right.kind, tuple({literal(item): item for item in right.items}.values()))
+        left = Collection(left.kind, tuple({literal(item): item for item in left.items}.values()))
     if len(left.items) != len(right.items):
         return False
     if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in _COMPARABLE):
         return False
-    if {left.kind, right.kind} <= {"list", "set", "one", "union"}:
+    if {left.kind, right.kind} <= _UNORDERED:
         return _same_unordered(left.items, right.items)
     return all(compare(a, b) for a, b in zip(left.items, right.items, strict=True))
 
 
 def same_ratio(gold: str, answer: str) -> bool | None:
-    """`1:2`, `12:00`: part by part."""
+    """`1:2`, `12:00`: part by part; a ratio of two is also their quotient."""
     left, right = split(gold, ":"), split(answer, ":")
     if len(left) < 2 and len(right) < 2:
         return None
+    if {len(left), len(right)} == {1, 2}:
+        return compare(
+            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
+        )
     return len(left) == len(right) and all(
         a != "" and b != "" and compare(a, b) for a, b in zip(left, right, strict=True)
     )
@@ -265,11 +295,12 @@ RULES: tuple[Callable[[str, str], bool | None], ...] = (
     without_condition,
     approximation,
     named_value,
+    value_of_expression,
     numeric_chain,
     relation_or_value,
+    same_quantity,
     same_collection,
     same_ratio,
-    same_quantity,
     degrees_inside,
     mixed_number,
     rounded_value,
@@ -291,14 +322,17 @@ _RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv)(?![A-Za-z])")
 _FUNCTION_NAMES = r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|sin|cos|tan|cot|sec|csc|log|ln|exp|arcsin|arccos|arctan|circ|binom)(?![A-Za-z])"
 _NAME = re.compile(
     r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
-    r"(?:\\?[A-Za-z]+'*|\{[A-Za-z' ]+\}|\|[A-Z]{2}\||[A-Z]{2,})"
-    r"(?:\s*[_^]\s*\{?[\w, ]+\}?)*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z]+)*"
+    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
+    r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{\*\})*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z]+)*"
 )
 _COMPARABLE = {
     frozenset(pair)
     for pair in [("list", "set"), ("list", "one"), ("list", "()"), ("set", "one"), ("column", "()"), ("column", "[]"), ("list", "names"),
                  ("names", "()"), ("names", "names"), ("union", "one")]
 }  # fmt: skip
+
+
+_UNORDERED = {"list", "set", "one", "union"}
 
 
 @dataclass(frozen=True)
@@ -400,12 +434,18 @@ def _is_name(text: str) -> bool:
     return bool(_NAME.fullmatch(text)) and not re.match(_FUNCTION_NAMES, text)
 
 
-def _same_name(left: str, right: str) -> bool:
-    left, right = (re.sub(r"\\text|[{}\s]", "", name) for name in (left, right))
-    if left == right:
-        return True
-    function = [bool(re.fullmatch(r"[a-zA-Z]\([a-z]\)", name)) for name in (left, right)]
-    return any(function) and {left, right} & {"y"} != set()
+def _renamed(one: Named, other: Named) -> str | None:
+    """The value of `one` in terms of the other's name, or None when their names are of different things."""
+    names = [re.sub(r"\\text|[{}\s]", "", named.name) for named in (one, other)]
+    if names[0] == names[1]:
+        return one.values[-1]
+    functions = [re.fullmatch(r"([A-Za-z])\(([a-z])\)", name) for name in names]
+    if any(functions) and "y" in names:
+        return one.values[-1]
+    if functions[0] and functions[1] and functions[0][1] == functions[1][1]:
+        letter = rf"(?<![\\A-Za-z]){functions[0][2]}(?![A-Za-z])"
+        return re.sub(letter, functions[1][2], one.values[-1])
+    return None
 
 
 def _relations(text: str) -> bool:
@@ -472,8 +512,8 @@ def _approximated(text: str) -> list[str]:
         from evals.symbolic import value
 
         first, last = (value(split(side, "=")[-1]) for side in sides)
-        if first is None or last is None or abs(first - last) > abs(first) / 100:
-            return sides[:1]
+        if first is not None and last is not None and abs(first - last) > abs(first) / 100:
+            return []
     return sides
 
 
@@ -497,12 +537,22 @@ def _words(text: str) -> str | None:
         return None
     if explicit and len(bare) == 1:
         return None
-    return " ".join(word.lower() for word in words if word.lower() not in ("the", "a", "an"))
+    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
+    return ", ".join(sorted(" ".join(word for word in part if word not in ("the", "a", "an")) for part in parts))
 
 
 def _plain(text: str) -> str | None:
     """Bare letters as a word, for comparison with `\text{...}`."""
     return text.lower() if re.fullmatch(r"[A-Za-z]+", text) else None
+
+
+def _balanced(text: str) -> bool:
+    depth = 0
+    for brace in re.findall(r"\\.|[{}]", text):
+        depth += (brace == "{") - (brace == "}")
+        if depth < 0:
+            return False
+    return depth == 0
 
 
 def _depth(text: str) -> int:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 # One token that matters to the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace.
 _TOKEN = re.compile(
-    r"\\(?:boxed|fbox)(?![A-Za-z])\s*(?:(?P<open>\{)|(?P<bare>[-+]?[\d.][^\s{}$\\]*|[A-Za-z](?![A-Za-z])))?"
+    r"\\+(?:boxed|fbox)(?![A-Za-z])\s*(?:(?P<open>\{)|(?P<bare>[-+]?[\d.][^\s{}$\\]*|[A-Za-z](?![A-Za-z])))?"
     r"|\\.|(?P<brace>[{}])",
     re.DOTALL,
 )
@@ -77,7 +77,7 @@ def _scan(text: str) -> tuple[list[str], bool]:
                 while found and found[-1][0] > box[0]:  # boxes inside this one are part of its content
                     found.pop()
                 found.append((box[0], text[box[1] : token.start()]))
-        elif token.end() == len(text) and token[0].startswith(("\\boxed", "\\fbox")):
+        elif token.end() == len(text) and token[0].lstrip("\\").startswith(("boxed", "fbox")):
             opened = True  # cut right after the command
     return [content for _, content in found], opened or any(box is not None for box in stack)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from evals.equivalence import Unscorable, quick
+from evals.equivalence import UnscorableError, quick
 from evals.extraction import extract
 from evals.latex import locate
 from evals.pool import Outcome, Pool
@@ -169,7 +169,7 @@ _CORRECT = "\0correct"  # the class key of all correct answers; no answer can be
 def _quick(gold: str, answer: str) -> Outcome | None:
     try:
         return quick(gold, answer)
-    except Unscorable as error:
+    except UnscorableError as error:
         return str(error)
 
 

@@ -59,6 +59,8 @@ _REWRITES: list[tuple[re.Pattern[str], str]] = [
         (rf"!=|\\ne{_END}", r"\\neq "),
         (rf"\\varnothing{_END}", r"\\emptyset "),
         (rf"\\(?:mid|[lr]?vert){_END}", "|"),
+        (r"\\\{\s*\\\}", r"\\emptyset "),
+        (r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*$", r"(-\\infty,\\infty)"),
         (rf"\\lbrace{_END}", r"\\{"),
         (rf"\\rbrace{_END}", r"\\}"),
         (r"\\operatorname\*?\s*\{\s*([A-Za-z]+)\s*\}", r"\\\1 "),
@@ -69,16 +71,17 @@ _REWRITES: list[tuple[re.Pattern[str], str]] = [
         # what only changes the look
         (r"\\(?:left|right)\s*\.", ""),
         (rf"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|rm|bf){_END}", ""),
-        (r"\\text\s*\{\s*\}", ""),
-        (r"\\?\$|\\?[£€¥]|\\%(?=\s*\\text)", ""),
+        (r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
+        (r"\\?[$£€¥\"“”]", ""),
         # separators inside a number, then spaces, then separators of a list
         (r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ])\s*(?=\d{3}(?!\d))", ""),
-        (rf"(?<!\\)\\[,;:! ]|~|\\(?:quad|qquad|enspace|thinspace){_END}", " "),
+        (rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){_END}", " "),
         (r"\{,\}", ","),
         (r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
         (r",(?:\s*,)+", ","),
         # braces: missing ones, and single signs always inside
-        (r"\\frac\s*(\d)\s*(\d)", r"\\frac{\1}{\2}"),
+        (r"\s+(?=[_^])", ""),
+        (r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
         (r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
         (r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
         (r"\\frac\s+\{", r"\\frac{"),
@@ -99,6 +102,8 @@ _CODE_PI = re.compile(r"(?<!\\)\b(?:(?:np|numpy|math)\.)?pi\b")
 def clean(text: str) -> str:
     """The same answer in one spelling."""
     text = text.translate(_CHARACTERS)
+    if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled: escaped twice on its way here
+        text = text.replace("\\\\", "\\")
     if not re.search(r"matrix|cases|array|align", text):
         text = _DOUBLE_BACKSLASH.sub(r"\\", text)
     text = _DELIMITERS.sub(" ", text)
@@ -155,12 +160,15 @@ def _from_code(text: str) -> str:
 
 
 def _trim(text: str) -> str:
-    """Without the punctuation around it and without braces around the whole."""
+    """Without the punctuation around it, and without braces and parentheses around the whole."""
     while True:
         before = text
         text = re.sub(r"(?:\s|[.,;:]|\\(?![A-Za-z{}%|]))+$", "", text.strip(), count=1).lstrip(",;: ")
-        if text.startswith("{") and matching(text, 0) == len(text) - 1:
-            text = text[1:-1]
+        if text[:1] in ("{", "(") and matching(text, 0) == len(text) - 1:
+            inside = text[1:-1]
+            # `(E)` stays, it may be a choice; so do tuples and half-open intervals
+            if text[0] == "{" or (text[-1] == ")" and len(inside.strip()) > 1 and len(split(inside, ",;")) == 1):
+                text = inside
         if text == before:
             return text
 
@@ -168,30 +176,48 @@ def _trim(text: str) -> str:
 # ---- the answer inside a bare answer -------------------------------------------------------------------------------
 
 _SEGMENT = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
+_FINAL = re.compile(r"final answer is:?\s*(.+?)\.?\s*I hope it is correct", re.IGNORECASE | re.DOTALL)
 _STATED = re.compile(r"answer\s*(?:is\s*:?|:)\s*(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL)
-_NUMBER = re.compile(r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[-+]?\.\d+")
+_NUMBER = r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[-+]?\.\d+"
+_CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
 _PROSE = re.compile(r"(?:(?<![\\A-Za-z{])[A-Za-z']{2,}[\s,]+){2}")
 
 
 def locate(text: str, *, numbers: bool = True) -> str:
-    r"""The answer inside a bare answer: its boxes, else its `$...$`, else what follows "answer is", else a last number.
+    r"""The answer inside a bare answer, which may be a sentence.
 
-    Several boxes are one answer when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts;
-    the same with `$...$`. `numbers=False` leaves prose as it is, which is right for a gold.
+    In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer when
+    only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what follows "answer
+    is", of which, as of any prose, the last `$...$` or number counts. `numbers=False` leaves numbers in prose alone, which
+    is right for a gold.
     """
+    if final := _FINAL.findall(text):
+        return str(final[-1])
     contents = [content for content in boxes(text) if content.strip()]
     if contents:
         return _joined(text, contents)
-    segments = [next(filter(None, match.groups())) for match in _SEGMENT.finditer(text)]
-    if segments:
-        outside = _SEGMENT.sub(" ", text)
-        starts = text.lstrip().startswith(("$", "\\(", "\\["))
-        return text if starts or not re.search(r"[A-Za-z]{2}", outside) else segments[-1]
     if stated := _STATED.findall(text):
-        return stated[-1]
-    if numbers and _PROSE.search(text) and (found := _NUMBER.findall(text)):
-        return found[-1]
-    return text
+        text = str(stated[-1])
+    return _last_candidate(text, numbers) if _is_prose(text) else text
+
+
+def _is_prose(text: str) -> bool:
+    """Words around `$...$`, but not only after it (a unit, a condition); or two words in a row where there is none."""
+    outside = _SEGMENT.sub(" ", text)
+    if outside != text:
+        return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
+    return bool(_PROSE.search(text))
+
+
+def _last_candidate(text: str, numbers: bool) -> str:
+    """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
+    found = [match for match in _CANDIDATE.finditer(text) if numbers or match[5] is None]
+    values = [match for match in found if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))] or found
+    if not values:
+        return text
+    last = values[-1]
+    return last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")
 
 
 def _joined(text: str, contents: list[str]) -> str:

@@ -20,6 +20,9 @@ def same_expression(gold: str, answer: str) -> bool:
     left, right = _parse(gold), _parse(answer)
     if left is None or right is None:
         return False
+    known = {symbol.name: symbol for symbol in left.free_symbols}
+    # math-verify may take x for real in one of them and for complex in the other
+    right = right.xreplace({symbol: known.get(symbol.name, symbol) for symbol in right.free_symbols})
     constants = _same_constant(left, right)
     if constants is not None:
         return constants
@@ -40,11 +43,15 @@ def value(text: str) -> Any | None:
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Any | None:
     """The sympy object that math-verify reads in a boxed expression, or None when it cannot read it."""
+    from latex2sympy2_extended import NormalizationConfig
     from math_verify import LatexExtractionConfig, parse
+
+    # units are ours: math-verify takes the c of `\\frac{1}{2}c` for one
+    config = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last")
 
     parsed = parse(
         f"\\boxed{{{text}}}",
-        extraction_config=[LatexExtractionConfig(boxed_match_priority=0)],
+        extraction_config=[LatexExtractionConfig(boxed_match_priority=0, normalization_config=config)],
         fallback_mode="no_fallback",
         parsing_timeout=None,  # type: ignore[arg-type]  # the worker is killed from outside instead
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from evals.latex import split
 from evals.numbers import number
 
 PERCENT, DEGREE = "%", "degree"
@@ -39,7 +40,7 @@ _EXPONENT = r"(?:\s*\^\s*\{?\s*(?:\{\s*)?(-?\d)\s*\}?\s*\}?)?"
 _TEXT = re.compile(rf"(?:\s*(?:\\cdot|/)?\s*\\text\s*\{{[^{{}}]*\}}{_EXPONENT})+\s*$")
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*([A-Za-z]+)\s*\}}{_EXPONENT}\s*$")
 _WORDS = re.compile(
-    rf"(?<=[\d.}})])\s*((?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{{2,}}(?:\s*(?:/|per)\s*[A-Za-z]+)?{_EXPONENT})\s*$"
+    rf"(?<=[\d.}})])\s*((?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{{2,}}(?:\s*(?:/|per)\s*[A-Za-z]+)?{_EXPONENT}|\s+[A-Za-z]+\s*/\s*[A-Za-z]+{_EXPONENT})\s*$"
 )
 
 
@@ -57,15 +58,17 @@ def quantity(text: str) -> Quantity | None:
     A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is not);
     `\\text{...}` after something that can be measured is always taken for a unit, known or not.
     """
+    if len(split(text, ",;")) > 1 and not re.search(r"\d,\d{3}\D*$", text):
+        return None  # a list, whose items may have units
     if match := _PERCENT.search(text):
         return _quantity(text[: match.start()], ((PERCENT, 1),))
-    if match := _DEGREE.search(text):
+    if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc)", text):
         scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "")
         return _quantity(text[: match.start()], ((DEGREE + scale, 1),))
     if match := _TEXT.search(text):
         return _quantity(text[: match.start()], _unit(match[0]))
-    if match := _BRACED.search(text):
-        return _quantity(text[: match.start()], _unit(match[0]))
+    if (match := _BRACED.search(text)) and number(text[: match.start()]) and (unit := _unit(match[0])):
+        return _quantity(text[: match.start()], unit)
     if (match := _WORDS.search(text)) and number(text[: match.start()]) and (unit := _unit(match[1])):
         return _quantity(text[: match.start()], unit)
     return None

@@ -28,11 +28,11 @@ def main(address_space: int) -> None:
 
 def reply(gold: str, answer: str) -> dict[str, Any]:
     """The verdict on one pair, or the kind of failure."""
-    from evals.equivalence import Unscorable, equal
+    from evals.equivalence import UnscorableError, equal
 
     try:
         return {"equal": equal(gold, answer)}
-    except Unscorable as error:
+    except UnscorableError as error:
         return {"reason": str(error)}
     except MemoryError:
         return {"reason": "memory: the comparison ran out of memory"}
