@@ -254,7 +254,8 @@ def _checked(rows: Any) -> pd.DataFrame:
     key = ["train_seed", "problem_id", "sample"]
     twice = frame[frame.duplicated(key)]
     if len(twice):
-        raise ValueError(f"the verdict table holds the same {', '.join(key)} twice: {twice[key].iloc[0].tolist()}")
+        which = ", ".join(f"{name} {value}" for name, value in twice[key].iloc[0].items())
+        raise ValueError(f"the verdict table holds the same sample twice: {which}")
     read = frame[_READ].astype(object)
     return read.where(read.notna(), None)
 

@@ -245,16 +245,16 @@ def test_problems_alone_do_not_cover_seeds() -> None:
 # two runs
 
 
-@pytest.mark.parametrize("seeds", [0.0, 0.3])
-def test_size_of_the_test_with_seeds(seeds: float) -> None:
-    # two equal methods, three seeds each, the same 30 problems: about 5 % of the differences may look real; measured
-    # 2.5 to 7.6 % over many cases. One standard deviation is 0.007.
+@pytest.mark.parametrize(("seeds", "size"), [(0.0, 0.032), (0.3, 0.068)])
+def test_size_of_the_test_with_seeds(seeds: float, size: float) -> None:
+    # two equal methods, three seeds each, the same 30 problems: about 5 % of the differences may look real. 10,000
+    # simulations gave 3.2 % where seeds do not matter and at most 6.8 % where they do; here one deviation is 0.008.
     rng = np.random.default_rng(2)
     values = crossed(rng, (1_000, 6, 30), 0.0, seeds)
     found = [paired(table[:3], table[3:], 0) for table in values]
     share = float(np.mean([result.p_value <= 0.05 for result in found if result.p_value is not None]))
     assert share == np.mean([not i.low <= 0 <= i.high for i in (r.interval for r in found) if i is not None])
-    assert 0.015 <= share <= 0.08
+    assert share == pytest.approx(size, abs=3 * 0.008)
 
 
 def test_size_and_power_of_the_sign_flip() -> None:
