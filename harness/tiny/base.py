@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import random
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from transformers import Qwen2ForCausalLM, Qwen2Tokenizer
 
 IGNORED = -100  # label of a token that the loss skips (torch's cross_entropy)
-POOL = 8  # batches that are drawn and sorted together
+Row = tuple[list[int], list[int]]  # token ids of a prompt and of its answer
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,19 @@ class BaseSettings:
     layers: int = 2
     heads: int = 4
     positions: int = 256
-    steps: int = 600
+    practice_steps: int = 600
+    mixture_steps: int = 200
     batch: int = 128
+    micro_batches: int = 4
     learning_rate: float = 3e-3
     warmup_steps: int = 30
     weight_decay: float = 0.01
     gradient_norm: float = 1.0
     threads: int = 2
+
+    @property
+    def steps(self) -> int:
+        return self.practice_steps + self.mixture_steps
 
 
 def cache_key(seed: int, settings: BaseSettings) -> str:
@@ -94,23 +99,39 @@ def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2
     from tqdm import trange
 
     words = tokenizer.build_tokenizer()
-    batches = supervised_batches(words, seed, settings.batch)
+    practice, mixture = problems.practice_pairs(seed), problems.supervised_pairs(seed)
     with fixed_threads(settings.threads), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = new_model(words, settings)
         optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, settings))
         bar = trange(settings.steps, desc="tiny base model", disable=not progress)
-        for _ in bar:
-            ids, labels = next(batches)
-            loss = model(input_ids=ids, attention_mask=(ids != words.pad_token_id).long(), labels=labels).loss
+        for step in bar:
+            pairs = practice if step < settings.practice_steps else mixture
             optimiser.zero_grad()
-            loss.backward()
+            loss = accumulate_gradient(model, encoded(words, list(islice(pairs, settings.batch))), settings)
             torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
             optimiser.step()
             schedule.step()
-            bar.set_postfix(loss=f"{loss.item():.3f}")
+            bar.set_postfix(loss=f"{loss:.3f}")
     return model.eval(), words
+
+
+def accumulate_gradient(model: Qwen2ForCausalLM, rows: list[Row], settings: BaseSettings) -> float:
+    """Add the gradient of the mean loss per answer token over ``rows``; returns that loss.
+
+    Rows of like length go together in one of ``micro_batches``, which saves padding and changes nothing else.
+    """
+    rows = sorted(rows, key=lambda row: len(row[0]) + len(row[1]))
+    answer_tokens = sum(len(answer) for _, answer in rows)
+    size = -(-len(rows) // settings.micro_batches)
+    total = 0.0
+    for start in range(0, len(rows), size):
+        ids, labels = padded(rows[start : start + size])
+        loss = model(input_ids=ids, labels=labels, num_items_in_batch=answer_tokens).loss
+        loss.backward()
+        total += loss.item()
+    return total
 
 
 def rate_factor(step: int, settings: BaseSettings) -> float:
@@ -140,19 +161,7 @@ def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM
     )
 
 
-def supervised_batches(words: Qwen2Tokenizer, seed: int, size: int) -> Iterator[tuple[Tensor, Tensor]]:
-    """Endless batches of token ids and labels, both [size, T]; rows of like length go together, to save padding."""
-    rng = random.Random(f"tiny batches {seed}")
-    pairs = problems.supervised_pairs(seed)
-    while True:
-        rows = sorted(encoded(words, list(islice(pairs, size * POOL))), key=lambda row: len(row[0]) + len(row[1]))
-        starts = list(range(0, len(rows), size))
-        rng.shuffle(starts)
-        for start in starts:
-            yield padded(rows[start : start + size], words.pad_token_id)
-
-
-def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[list[int], list[int]]]:
+def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[Row]:
     """Token ids of prompt and answer. The prompt is what the chat template makes of the problem, so that a model meets
     in use what it met in training; the answer ends with the end-of-sequence token."""
     chats = [[{"role": "user", "content": problem}] for problem, _ in pairs]
@@ -161,12 +170,15 @@ def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[tuple[l
     return list(zip(prompts, answers, strict=True))
 
 
-def padded(rows: list[tuple[list[int], list[int]]], pad: int) -> tuple[Tensor, Tensor]:
-    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``."""
+def padded(rows: list[Row]) -> tuple[Tensor, Tensor]:
+    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``.
+
+    No attention mask is needed: attention is causal, so no token sees the padding after it.
+    """
     import torch
 
     longest = max(len(prompt) + len(answer) for prompt, answer in rows)
-    ids = torch.full((len(rows), longest), pad)
+    ids = torch.zeros((len(rows), longest), dtype=torch.long)
     labels = torch.full((len(rows), longest), IGNORED)
     for i, (prompt, answer) in enumerate(rows):
         ids[i, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)

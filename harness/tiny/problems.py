@@ -198,8 +198,15 @@ def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float])
             yield problem
 
 
+def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
+    rng = random.Random(f"tiny practice {seed}")
+    for problem in draws(rng, "supervised", TRAIN_SHAPES):
+        yield problem.text, write_answer(problem, rng.choice(list(ROUTES)), "right", rng)
+
+
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs for the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
+    """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
     rng = random.Random(f"tiny supervised {seed}")
     for problem in draws(rng, "supervised", TRAIN_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ pytest.importorskip("transformers")
 from harness.tiny import base, problems, tokenizer
 from harness.tiny.base import BaseSettings, build_base
 
-SHORT = BaseSettings(hidden=32, intermediate=64, steps=3, batch=8)
+SHORT = BaseSettings(hidden=32, intermediate=64, practice_steps=2, mixture_steps=1, batch=8)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -49,7 +50,7 @@ def test_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_key_changes_with_whatever_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    keys = [base.cache_key(0, SHORT), base.cache_key(1, SHORT), base.cache_key(0, replace(SHORT, steps=4))]
+    keys = [base.cache_key(0, SHORT), base.cache_key(1, SHORT), base.cache_key(0, replace(SHORT, mixture_steps=2))]
     for module in (problems, tokenizer, base):
         changed = tmp_path / "changed.py"
         changed.write_text(Path(str(module.__file__)).read_text() + "# changed\n")
@@ -115,25 +116,37 @@ def test_settings_size() -> None:
     assert 300_000 <= model.num_parameters() <= 2_000_000
 
 
-def test_batches_train_on_the_answer_alone() -> None:
+def test_rows_train_on_the_answer_alone() -> None:
     words = tokenizer.build_tokenizer()
     short = ("Tom has 7. How many has Tom?", "\\boxed{7}")
     long = ("Tom has 7. How many has Tom?", "first Tom = 7 \\boxed{7}")
-    ids, labels = base.padded(base.encoded(words, [short, long]), words.pad_token_id)
-    # <user> Tom has 7 . How many has Tom ? <assistant>: 11 tokens; \boxed{ 7 } <eos>: 4; four more on the longer row
-    assert words.decode(ids[0, :11]) == "<user>Tom has 7. How many has Tom?<assistant>"
-    assert words.decode(ids[0, 11:15]) == "\\boxed{7}<eos>"
-    assert ids[0, 15:].tolist() == [words.pad_token_id] * 4
-    assert labels[0].tolist() == [base.IGNORED] * 11 + ids[0, 11:15].tolist() + [base.IGNORED] * 4
-    assert labels[1].tolist() == [base.IGNORED] * 11 + ids[1, 11:].tolist()
+    ids, labels = base.padded(base.encoded(words, [short, long]))
+    # <user> Tom| has| 7|.| How many has| Tom|? <assistant>: 9 tokens; \boxed{ 7 } <eos>: 4; four more on the longer row
+    assert words.decode(ids[0, :9]) == "<user>Tom has 7. How many has Tom?<assistant>"
+    assert words.decode(ids[0, 9:13]) == "\\boxed{7}<eos>"
+    assert ids.shape == labels.shape == (2, 17)
+    assert labels[0].tolist() == [base.IGNORED] * 9 + ids[0, 9:13].tolist() + [base.IGNORED] * 4
+    assert labels[1].tolist() == [base.IGNORED] * 9 + ids[1, 9:].tolist()
 
 
-def test_batches_hold_the_supervised_pairs() -> None:
-    """Sorting by length moves rows about within a pool and neither loses nor repeats one."""
+def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
+    """Against one row at a time without padding: the sum of -log p over answer tokens, divided by their number."""
+    import torch
+
     words = tokenizer.build_tokenizer()
-    batches = base.supervised_batches(words, seed=5, size=4)
-    pool = [next(batches)[0] for _ in range(base.POOL)]
-    served = sorted(words.decode(row[row != words.pad_token_id]) for ids in pool for row in ids)
-    pairs = problems.supervised_pairs(5)
-    drawn = [next(pairs) for _ in range(4 * base.POOL)]
-    assert served == sorted(f"<user>{problem}<assistant>{answer}<eos>" for problem, answer in drawn)
+    torch.manual_seed(0)
+    model = base.new_model(words, SHORT).double()
+    rows = base.encoded(words, list(islice(problems.supervised_pairs(0), 7)))
+    slow = torch.zeros((), dtype=torch.float64)
+    for prompt, answer in rows:
+        log_probs = model(input_ids=torch.tensor([prompt + answer])).logits[0].log_softmax(-1)
+        for i, token in enumerate(answer):
+            slow = slow - log_probs[len(prompt) + i - 1, token]
+    slow = slow / sum(len(answer) for _, answer in rows)
+    expected = torch.autograd.grad(slow, list(model.parameters()))
+
+    loss = base.accumulate_gradient(model, rows, replace(SHORT, micro_batches=3))  # 7 rows: 3 + 3 + 1
+    # transformers takes the cross-entropy in float32, hence not 1e-12
+    assert loss == pytest.approx(slow.item(), rel=1e-6)
+    for parameter, gradient in zip(model.parameters(), expected, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)

@@ -148,7 +148,8 @@ def test_what_is_served_is_disjoint_too() -> None:
     """The same on the served texts, by a key that is read off the sentences and not the one the split hashes."""
     evaluation = {arithmetic(row["problem"]) for tier in TIERS for row in problems.eval_problems(tier)}
     train = {arithmetic(row["problem"]) for row in problems.train_problems(3000, seed=0)}
-    supervised = {arithmetic(text) for text, _ in itertools.islice(problems.supervised_pairs(0), 3000)}
+    mixture, practice = problems.supervised_pairs(0), problems.practice_pairs(0)
+    supervised = {arithmetic(text) for pairs in (mixture, practice) for text, _ in itertools.islice(pairs, 3000)}
     assert not evaluation & train
     assert not evaluation & supervised
     assert not train & supervised
