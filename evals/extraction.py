@@ -2,7 +2,7 @@ r"""Where the answer is in a response. Standard library only; linear time in the
 
 A policy says which part of a response counts as its answer:
 
-    last_box         the last complete, non-empty `\boxed{...}` or `\fbox{...}` (the default; what Math-Verify users ask for)
+    last_box         the last complete, non-empty `\boxed{...}` or `\fbox{...}` (the default)
     first_box        the first one
     all_boxes_agree  the last one, if all of them hold the same text
     answer_line      the rest of the last `Answer: ...` (the DAPO prompt)
@@ -15,16 +15,17 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-# One token that matters to the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace.
+# What matters to the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
+# backslashes before `boxed` come from text that was escaped twice.
 _TOKEN = re.compile(
-    r"\\+(?:boxed|fbox)(?![A-Za-z])\s*(?:(?P<open>\{)|(?P<bare>[-+]?[\d.][^\s{}$\\]*|[A-Za-z](?![A-Za-z])))?"
+    r"\\{1,2}(?:boxed|fbox)(?![A-Za-z])\s*(?:(?P<open>\{)|(?P<bare>[-+]?[\d.][^\s{}$\\]*|[A-Za-z](?![A-Za-z])))?"
     r"|\\.|(?P<brace>[{}])",
     re.DOTALL,
 )
-_ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*)?[ \t]*:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
-_LETTER_IN_BOX = re.compile(r"^\W*(?:\\(?:text|textbf|mathrm|mathbf)\s*\{)?\W*([A-Za-z])(?![A-Za-z])")
+_ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
+_LETTER_IN_BOX = re.compile(r"\W{0,9}(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?\W{0,9}([A-Za-z])(?![A-Za-z])")
 _LETTER_IN_TEXT = re.compile(
-    r"answer(?:\s+is)?\s*:?\s*[*$({\\ ]*(?:(?:text|mathrm|boxed)\{)?\(?([A-Z])(?![A-Za-z])", re.IGNORECASE
+    r"answer(?: is)?:?\s{0,3}[*$({\\]{0,9}(?:(?:text|mathrm|boxed)\{)?\(?([A-Z])(?![A-Za-z])", re.IGNORECASE
 )
 
 

@@ -107,7 +107,8 @@ def grade_file(
         path: the file. answers: rows are pairs of bare answers instead of responses.
         out: where to write the rows with `verdict`, `extracted` and `reason`, in input order: .jsonl or .parquet.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: see `evals.extraction`. workers, limit_s: see `evals.grading.Grader`. progress: told (done, all) comparisons.
+        policy: see `evals.extraction`. workers, limit_s: see `evals.grading.Grader`.
+        progress: told (done, all) comparisons.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
             before anything is graded.
@@ -218,7 +219,9 @@ def _columns(path: Path, rows: list[Row]) -> dict[str, Any]:
     for name in dict.fromkeys(name for row in rows for name in row):
         values = [row.get(name) for row in rows]
         if name in ("problem_id", "answer", "gold", "prediction") and len(set(map(type, values))) > 1:
-            values = [_text(value) for value in values]  # 7 beside "7": both are graded as text
+            values = [
+                None if value is None else _text(value) for value in values
+            ]  # 7 beside "7": both are graded as text
         try:
             columns[_kept(name)] = pa.array(values)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:

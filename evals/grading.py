@@ -1,7 +1,7 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
-Literally equal answers and plain numbers are decided here, in microseconds and without a worker; everything else goes to
-processes that can be killed (`evals.pool`). Each (gold, answer) is compared once and remembered.
+Literally equal answers and plain numbers are decided here, in microseconds and without a worker; everything else goes
+to processes that can be killed (`evals.pool`). Each (gold, answer) is compared once and remembered.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ Progress = Callable[[int, int], None]  # told (finished, total) comparisons
 
 @dataclass(frozen=True)
 class Grade:
-    """The verdict on one answer. `answer` is what was compared, None when there was none; `reason` says why it is unscored."""
+    """The verdict on one answer. `answer` is what was compared; `reason` says why it is unscored, its kind first.
+
+    `boxed`: the response holds a complete, non-empty box (always False for bare answers).
+    """
 
     verdict: Verdict
     answer: str | None

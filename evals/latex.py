@@ -76,6 +76,7 @@ _REWRITES: list[tuple[re.Pattern[str], str]] = [
         # separators inside a number, then spaces, then separators of a list
         (r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ])\s*(?=\d{3}(?!\d))", ""),
         (rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){_END}", " "),
+        (r"\s{2,}", " "),
         (r"\{,\}", ","),
         (r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
         (r",(?:\s*,)+", ","),
@@ -101,7 +102,7 @@ _CODE_PI = re.compile(r"(?<!\\)\b(?:(?:np|numpy|math)\.)?pi\b")
 @lru_cache(maxsize=8192)
 def clean(text: str) -> str:
     """The same answer in one spelling."""
-    text = text.translate(_CHARACTERS)
+    text = re.sub(r"\s+", " ", text.translate(_CHARACTERS))
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled: escaped twice on its way here
         text = text.replace("\\\\", "\\")
     if not re.search(r"matrix|cases|array|align", text):
@@ -121,7 +122,7 @@ def literal(text: str) -> str:
 
 
 def matching(text: str, start: int) -> int:
-    """The index of the bracket that closes the one at `start`, or -1. Any bracket closes any: `(0, 1]` is an interval."""
+    """The index of the bracket that closes the one at `start`, or -1. Any closes any: `(0, 1]` is an interval."""
     depth = 0
     for index in range(start, len(text)):
         if text[index] in "([{":
@@ -163,7 +164,7 @@ def _trim(text: str) -> str:
     """Without the punctuation around it, and without braces and parentheses around the whole."""
     while True:
         before = text
-        text = re.sub(r"(?:\s|[.,;:]|\\(?![A-Za-z{}%|]))+$", "", text.strip(), count=1).lstrip(",;: ")
+        text = text.rstrip(" .,;:\\").lstrip(",;: ")
         if text[:1] in ("{", "(") and matching(text, 0) == len(text) - 1:
             inside = text[1:-1]
             # `(E)` stays, it may be a choice; so do tuples and half-open intervals
@@ -179,6 +180,7 @@ _SEGMENT = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)
 _FINAL = re.compile(r"final answer is:?\s*(.+?)\.?\s*I hope it is correct", re.IGNORECASE | re.DOTALL)
 _STATED = re.compile(r"answer\s*(?:is\s*:?|:)\s*(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL)
 _NUMBER = r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[-+]?\.\d+"
+_LONGEST = 10_000  # the patterns here are quadratic at worst
 _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
 _PROSE = re.compile(r"(?:(?<![\\A-Za-z{])[A-Za-z']{2,}[\s,]+){2}")
@@ -187,11 +189,14 @@ _PROSE = re.compile(r"(?:(?<![\\A-Za-z{])[A-Za-z']{2,}[\s,]+){2}")
 def locate(text: str, *, numbers: bool = True) -> str:
     r"""The answer inside a bare answer, which may be a sentence.
 
-    In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer when
-    only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what follows "answer
-    is", of which, as of any prose, the last `$...$` or number counts. `numbers=False` leaves numbers in prose alone, which
-    is right for a gold.
+    In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer
+    when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
+    follows "answer is", of which, as of any prose, the last `$...$` or number counts. `numbers=False` leaves numbers in
+    prose alone, which is right for a gold. In a text longer than 10,000 characters only boxes are looked for.
     """
+    if len(text) > _LONGEST:
+        contents = [content for content in boxes(text) if content.strip()]
+        return contents[-1] if contents else text
     if final := _FINAL.findall(text):
         return str(final[-1])
     contents = [content for content in boxes(text) if content.strip()]
@@ -221,7 +226,7 @@ def _last_candidate(text: str, numbers: bool) -> str:
 
 
 def _joined(text: str, contents: list[str]) -> str:
-    """The last of several boxes, with those before it as long as only a separator and at most one word stand between."""
+    """The last of several boxes, with those before it while only a separator and one word or none stand between."""
     answer = [contents[-1]]
     for before, after in zip(contents[-2::-1], contents[:0:-1], strict=True):
         end = text.rfind(after)

@@ -13,7 +13,8 @@ _FORM = re.compile(_SIGN + _DECIMAL + _POWER)
 _POWER_OF_TEN = re.compile(_SIGN + r"10\s*\^\s*\{?\s*(?P<power>[-+]?\s*\d{1,3})\s*\}?")
 _RATIO = re.compile(
     _SIGN
-    + r"(?:(?P<whole>\d{1,9})\s*(?:\s|(?=\\frac)))?\s*(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
+    + r"(?:(?P<whole>\d{1,9})\s*(?:\s|(?=\\frac)))?\s*"
+    + r"(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
 )
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
 

@@ -107,7 +107,7 @@ class _Worker:
         root = str(Path(__file__).resolve().parents[1])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            # twice the limit of resident memory as address space: what is allocated in one piece fails before it is used
+            # more address space than may be resident: what is allocated in one piece fails before it is used
             [sys.executable, "-m", "evals.worker", str(2 * self._memory + 1024 * _MIB)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -30,7 +30,7 @@ def same_expression(gold: str, answer: str) -> bool:
 
 
 def value(text: str) -> Any | None:
-    """The real value of a cleaned constant expression as a fraction, correct to 25 digits, or None when it is not one."""
+    """The real value of a cleaned constant expression as a fraction, to 30 digits, or None when it is not one."""
     from fractions import Fraction
 
     expression = _parse(text)

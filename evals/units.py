@@ -12,13 +12,14 @@ PERCENT, DEGREE = "%", "degree"
 
 # symbol: names. Symbols keep their case (m is not M), names do not.
 _TABLE = """
-m: meter metre | cm: centimeter centimetre | mm: millimeter millimetre | km: kilometer kilometre | nm: nanometer | in: inch inches
-ft: foot feet | yd: yard | mi: mile | s: sec second | ms: millisecond | min: minute | h: hr hour | d: day | wk: week | mo: month
-yr: year | g: gram gm | kg: kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | L: l liter litre | mL: ml milliliter
-gal: gallon | N: newton | J: joule | kJ: kilojoule | eV: electronvolt | W: watt | kW: kilowatt | V: volt | A: ampere amp | C: coulomb
-K: kelvin | Hz: hertz | kHz: kilohertz | MHz: megahertz | Pa: pascal | kPa: kilopascal | atm: atmosphere | mol: mole | M: molar
-erg: ergs | cal: calorie | kcal: kilocalorie | rad: radian | AU: au | pc: parsec | ly: lightyear | Z: | mph: | kmph: kph
-T: tesla | F: farad | H: henry | dollar: dollars usd | cent: cents | yuan: rmb | euro: euros | rupee: rs rupees | unit: units
+m: meter metre | cm: centimeter centimetre | mm: millimeter millimetre | km: kilometer kilometre | nm: nanometer
+in: inch inches | ft: foot feet | yd: yard | mi: mile | au: | pc: parsec | ly: lightyear | rad: radian
+s: sec second | ms: millisecond | min: minute | h: hr hour | d: day | wk: week | mo: month | yr: year
+g: gram gm | kg: kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
+L: l liter litre | mL: ml milliliter | gal: gallon | mph: | kmph: kph | Hz: hertz | kHz: kilohertz | MHz: megahertz
+N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt | cal: calorie | kcal: kilocalorie | W: watt
+kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin | Pa: pascal | kPa: kilopascal
+atm: atmosphere | dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
 """
 _SYMBOLS: dict[str, str] = {}
 _NAMES: dict[str, str] = {}
@@ -32,15 +33,16 @@ for _entry in _TABLE.replace("\n", "|").split("|"):
             elif _name != _symbol:
                 _SYMBOLS[_name] = _symbol
 
+_EXPONENT = r"(?:\s*\^\s*\{?\s*(?:\{\s*)?-?\d\s*\}?\s*\}?)?"
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE)
 _DEGREE = re.compile(
     r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b\s*\}?)\s*$"
 )
-_EXPONENT = r"(?:\s*\^\s*\{?\s*(?:\{\s*)?(-?\d)\s*\}?\s*\}?)?"
 _TEXT = re.compile(rf"(?:\s*(?:\\cdot|/)?\s*\\text\s*\{{[^{{}}]*\}}{_EXPONENT})+\s*$")
-_BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*([A-Za-z]+)\s*\}}{_EXPONENT}\s*$")
+_BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
 _WORDS = re.compile(
-    rf"(?<=[\d.}})])\s*((?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{{2,}}(?:\s*(?:/|per)\s*[A-Za-z]+)?{_EXPONENT}|\s+[A-Za-z]+\s*/\s*[A-Za-z]+{_EXPONENT})\s*$"
+    r"(?<=[\d.})])\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
+    rf"|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
 )
 
 
@@ -55,8 +57,8 @@ class Quantity:
 def quantity(text: str) -> Quantity | None:
     """The quantity that a cleaned answer is, or None when it ends in no unit.
 
-    A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is not);
-    `\\text{...}` after something that can be measured is always taken for a unit, known or not.
+    A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is
+    not); `\\text{...}` after something that can be measured is always taken for a unit, known or not.
     """
     if len(split(text, ",;")) > 1 and not re.search(r"\d,\d{3}\D*$", text):
         return None  # a list, whose items may have units
@@ -69,7 +71,7 @@ def quantity(text: str) -> Quantity | None:
         return _quantity(text[: match.start()], _unit(match[0]))
     if (match := _BRACED.search(text)) and number(text[: match.start()]) and (unit := _unit(match[0])):
         return _quantity(text[: match.start()], unit)
-    if (match := _WORDS.search(text)) and number(text[: match.start()]) and (unit := _unit(match[1])):
+    if (match := _WORDS.search(text)) and number(text[: match.start()]) and (unit := _unit(match[0])):
         return _quantity(text[: match.start()], unit)
     return None
 
@@ -79,28 +81,24 @@ def _quantity(body: str, unit: tuple[tuple[str, int], ...]) -> Quantity | None:
     return Quantity(body, unit) if re.search(r"[\w)}\]|!]$", body) else None
 
 
+_PART = re.compile(r"(?P<name>[A-Za-z]+)|(?P<over>/)|\^\s*\{?\s*\{?\s*(?P<power>-?\d)")
+
+
 def _unit(text: str) -> tuple[tuple[str, int], ...]:
     """`m/s`, `\\text{ kcal m}^{-2}`, `square feet` as sorted (symbol, exponent) pairs; () when a part is not known."""
-    text = re.sub(
-        r"\\text|\\cdot|[{}*^.~]",
-        " ",
-        re.sub(r"\^\s*\{?\s*(-?\d)\s*\}?", r" ^\1 ", text.replace("^", " ^ ").replace(" ^ ", "^")),
-    )
     powers: dict[str, int] = {}
     sign, power, last = 1, 1, ""
-    for token in re.findall(r"[A-Za-z]+|/|-?\d", text):
-        lower = token.lower()
-        if token == "/" or lower == "per":
+    for part in _PART.finditer(text.replace("\\text", " ").replace("\\cdot", " ")):
+        name = part["name"] or ""
+        if part["over"] or name == "per":
             sign = -1
-        elif lower in ("square", "sq", "cubic", "cu"):
-            power = 2 if lower.startswith("s") else 3
-        elif re.fullmatch(r"-?\d", token):
-            if not last:
-                return ()
-            powers[last] = sign * int(token)
-        elif (symbol := _SYMBOLS.get(token) or _NAMES.get(lower)) is not None:
+        elif name.lower() in ("square", "sq", "cubic", "cu"):
+            power = 2 if name.lower().startswith("s") else 3
+        elif part["power"] and last:
+            powers[last] = sign * int(part["power"])
+        elif symbol := _SYMBOLS.get(name) or _NAMES.get(name.lower()):
             powers[symbol] = sign * power
             last, power = symbol, 1
-        elif lower not in ("of", "the"):
+        else:
             return ()
     return tuple(sorted(powers.items()))

@@ -68,7 +68,7 @@ PAIRS = {
         (r"\frac{3\sqrt{5}}{7}", "(3*sqrt(5))/7", True),
         ("x**2", "x^2", True),
     ],
-    "malformed": [("5", answer, False) for answer in ("--5", "5 5", r"5\ldots", "5}{", r"5\quad 6", "5-", "5'", r"5\pm1")],
+    "malformed": [("5", bad, False) for bad in ("--5", "5 5", r"5\ldots", "5}{", r"5\quad 6", "5-", "5'", r"5\pm1")],
     "bases": [
         ("4210_7", "4210_{7}", True),
         ("4210_7", "4210", True),
@@ -277,8 +277,8 @@ def shared_rows():
 
 
 def test_the_fast_path_agrees_with_math_verify_on_real_answers():
-    # Where the fast path refuses, math-verify must too. Where it accepts alone, it is for one of three reasons: the texts
-    # are the same, a number is in e-notation, or one is a rounding of the other.
+    # Where the fast path refuses, math-verify must too. Where it accepts alone, it is for one of three reasons: the
+    # texts are the same, a number is in e-notation, or one is a rounding of the other.
     pairs = sorted(set(shared_rows()))
     checked = 0
     for gold, answer in pairs[::4]:

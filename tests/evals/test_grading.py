@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
 
 import pytest
@@ -77,15 +79,13 @@ def test_memory_is_limited():
     # "memory_mb" below what sympy itself needs: the first look at the worker finds it over the limit.
     with Grader(workers=1, limit_s=30, memory_mb=40) as grader:
         [grade] = grader.grade_answers([("5", TOWER)])
-    assert grade.verdict is Verdict.UNSCORED and str(grade.reason).startswith("memory")
+    assert grade.verdict is Verdict.UNSCORED
+    assert str(grade.reason).startswith("memory")
 
 
 def test_a_worker_that_dies_is_replaced(grader):
     grader.grade_answers([HARD])
     for pid in grader.worker_pids():
-        import os
-        import signal
-
         os.kill(pid, signal.SIGKILL)
     grades = grader.grade_answers([(rf"{HARD[0]} + {n}", rf"{HARD[1]} + {n}") for n in range(6)])
     assert all(grade.verdict is Verdict.CORRECT or str(grade.reason).startswith("crash") for grade in grades)

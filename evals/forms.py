@@ -1,0 +1,263 @@
+r"""Reading the form of a cleaned answer: is it a name and a value, a collection, a relation, a choice, words?
+
+Only `evals.equivalence` uses these; what they return is compared there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evals.latex import literal, matching, split
+from evals.numbers import number
+
+_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+seventeen eighteen nineteen twenty"""
+NUMBER_WORDS = {word: str(value) for value, word in enumerate(_TO_TWENTY.split())}
+CONDITION = re.compile(
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b.*$", re.DOTALL
+)
+RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv)(?![A-Za-z])")
+_FUNCTION_NAMES = (
+    r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|circ|binom|log|ln|exp"
+    r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan)(?![A-Za-z])"
+)
+_GREEK = r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega)"
+_NAME = re.compile(
+    r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
+    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
+    r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{\*\})*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
+)
+UNORDERED = {"list", "set", "one", "union"}
+# kinds that may be equal besides equal kinds
+COMPARABLE = {
+    frozenset(pair.split())
+    for pair in (
+        *("list set", "list one", "set one", "union one", "list ()", "list names", "names ()"),
+        *("column ()", "column []", "row ()", "row []"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets."""
+
+    kind: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Named:
+    """`name = value = value`: the sides after the name that are values (in a chain, those without symbols)."""
+
+    name: str
+    values: tuple[str, ...]
+
+
+def collection(text: str) -> Collection | None:
+    """The collection that an answer is, or None when it is one value."""
+    if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}(.*?)\\end\{\1\}", text, re.DOTALL):
+        rows = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", matrix[2]) if row.strip()]
+        widths = [len(row) for row in rows]
+        kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
+        return Collection(kind, tuple(cell for row in rows for cell in row))
+    if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
+        return Collection("union", tuple(parts))
+    items = split(text, ",;")
+    if len(items) > 1:
+        return _list(items)
+    if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
+        return Collection("set", _expanded(split(text[2:-2], ",;")))
+    if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1:
+        inside = split(text[1:-1], ",;")
+        if len(inside) > 1:
+            return Collection(text[0] + text[-1], tuple(inside))
+    if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
+        return _list([text])
+    return None
+
+
+def _list(items: Sequence[str]) -> Collection:
+    """A bare list. With different names (x=1, y=2) its order is theirs; the same name again and again says nothing."""
+    forms = [named(item) for item in items]
+    names = [literal(form.name) for form in forms if form is not None]
+    if len(names) == len(items):
+        values = tuple(form.values[-1] for form in forms if form is not None)
+        if len({re.sub(r"_.*", "", name) for name in names}) == 1:
+            return Collection("list", _expanded(values))
+        if len(set(names)) == len(names):
+            ordered = sorted(zip(names, values, strict=True))
+            return Collection("names", tuple(value for _, value in ordered))
+    if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
+        items = [forms[0].values[-1], *items[1:]]
+    return Collection("list", _expanded(items))
+
+
+def _expanded(items: Sequence[str]) -> tuple[str, ...]:
+    r"""`a \pm b` as its two values."""
+    expanded: list[str] = []
+    for item in items:
+        if r"\pm" in item:
+            expanded += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
+        elif item:
+            expanded.append(item)
+    return tuple(re.sub(r"^\s*\+\s*", "", item) for item in expanded)
+
+
+def named(text: str) -> Named | None:
+    """`name = value` or a chain, or None."""
+    sides = split(text, "=")
+    if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
+        return None
+    if RELATION.search(re.sub(r"\([^()]*\)", "", text)):  # but P(X<1)=0.2 is one
+        return None
+    if len(sides) == 2 and number(sides[0]) is not None and is_name(sides[1]):
+        sides.reverse()  # 2 = x
+    if not is_name(sides[0]):
+        return None
+    plain = [side for side in sides[1:] if not has_symbols(side)]
+    return Named(sides[0], tuple(plain) if len(sides) > 2 and plain else (sides[-1],))
+
+
+def is_name(text: str) -> bool:
+    """One thing that can have a value: a symbol, a function of something, a segment, a word, or a tuple of these."""
+    text = text.strip()
+    if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
+        return all(is_name(part) for part in parts)
+    if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
+        return is_name(ratio[1]) and is_name(ratio[2])
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
+    return bool(_NAME.fullmatch(text)) and not re.match(_FUNCTION_NAMES, text)
+
+
+def renamed(one: Named, other: Named) -> str | None:
+    """The value of `one` in terms of the other's name, or None when their names are of different things."""
+    names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
+    if names[0] == names[1]:
+        return one.values[-1]
+    functions = [re.fullmatch(r"([A-Za-z])\(([a-z])\)", name) for name in names]
+    if any(functions) and "y" in names:
+        return one.values[-1]
+    if functions[0] and functions[1] and functions[0][1] == functions[1][1]:
+        letter = rf"(?<![\\A-Za-z]){functions[0][2]}(?![A-Za-z])"
+        return re.sub(letter, functions[1][2], one.values[-1])
+    return None
+
+
+def is_relation(text: str) -> bool:
+    """Whether an answer is an equation or another relation."""
+    return bool(RELATION.search(text)) or len(split(text, "=")) > 1
+
+
+def has_symbols(text: str) -> bool:
+    """Whether letters other than LaTeX commands (and e, i) are in an expression."""
+    rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}", "", text)
+    return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(_FUNCTION_NAMES, "", rest)))
+
+
+_INFINITY = r"\infty"
+_VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
+_BOUND = re.compile(r"\\(le|ge)(?![A-Za-z])|([<>])")
+
+
+def set_form(text: str) -> str | None:
+    r"""An inequality in one variable as an interval; `x \in S` as S; anything that is not a relation as it is."""
+    text = text.strip()
+    if builder := re.fullmatch(r"\\\{\s*[a-zA-Z](?:\s*\\in\s*\\mathbb\{?R\}?)?\s*[|:](.*)\\\}", text, re.DOTALL):
+        return set_form(builder[1].strip())
+    if member := re.fullmatch(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", text, re.DOTALL):
+        return member[1].strip()
+    if not is_relation(text):
+        return text
+    parts = [part.strip() for part in _BOUND.sub("\0", text).split("\0")]
+    signs = [match[1] or match[2] for match in _BOUND.finditer(text)]
+    if "=" in text or len(split(text, ",;")) > 1 or not signs or "" in parts:
+        return None
+    rising = [sign in ("<", "le") for sign in signs]
+    if not all(rising):
+        if any(rising):
+            return None
+        parts, signs = parts[::-1], signs[::-1]
+    strict = [sign in "<>" for sign in signs]
+    free = [bool(_VARIABLE.fullmatch(part)) and part != _INFINITY for part in parts]
+    if free == [False, True, False]:
+        return f"{'[('[strict[0]]}{parts[0]},{parts[2]}{'])'[strict[1]]}"
+    if free == [True, False]:
+        return f"(-{_INFINITY},{parts[1]}{'])'[strict[0]]}"
+    if free == [False, True]:
+        return f"{'[('[strict[0]]}{parts[0]},{_INFINITY})"
+    return None
+
+
+def variable(text: str) -> str:
+    """The first symbol in an answer, or nothing."""
+    found = re.findall(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])", text)
+    return found[0] if found else ""
+
+
+def approximated(text: str) -> list[str]:
+    r"""What `a \approx b` may mean: both sides when they agree to one per cent, neither when they do not."""
+    sides = [side.strip() for side in text.split(r"\approx")]
+    if len(sides) == 1:
+        return sides
+    sides = [side for side in sides if side and not is_name(side)]
+    if len(sides) == 2:
+        from evals.symbolic import value
+
+        first, last = (value(split(side, "=")[-1]) for side in sides)
+        if first is not None and last is not None and abs(first - last) > abs(first) / 100:
+            return []
+    return sides
+
+
+def choice(text: str) -> tuple[str, bool] | None:
+    """The letter of a multiple choice and whether it is marked as one (parentheses, or text after `C.`)."""
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
+    match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?\s*(?:([.:)])\s*(.+))?", text, re.DOTALL)
+    if match is None or bool(match[1]) != bool(match[3]):
+        return None
+    return match[2].upper() if match[1] else match[2], bool(match[1] or match[4])
+
+
+def words(text: str) -> str | None:
+    r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
+    explicit = r"\text" in text
+    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
+    found = re.findall(r"[A-Za-z]+", bare)
+    if not found or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
+        return None
+    if not explicit and max(map(len, found)) < 4:
+        return None
+    if explicit and len(bare) == 1:
+        return None
+    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
+    return ", ".join(sorted(" ".join(word for word in part if word not in ("the", "a", "an")) for part in parts))
+
+
+def bare_word(text: str) -> str | None:
+    r"""Bare letters as a word, for comparison with `\text{...}`."""
+    return text.lower() if re.fullmatch(r"[A-Za-z]+", text) else None
+
+
+def balanced(text: str) -> bool:
+    """Whether every brace has its partner."""
+    level = 0
+    for brace in re.findall(r"\\.|[{}]", text):
+        level += (brace == "{") - (brace == "}")
+        if level < 0:
+            return False
+    return level == 0
+
+
+def depth(text: str) -> int:
+    """How deep brackets of any kind are nested."""
+    level = deepest = 0
+    for char in text:
+        if char in "({[":
+            level += 1
+            deepest = max(deepest, level)
+        elif char in ")}]":
+            level = max(0, level - 1)
+    return deepest
