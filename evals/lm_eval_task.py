@@ -45,8 +45,8 @@ def dataset(
         }
         for problem in loaded.problems
     ]
-    split: str = benchmarks.task(benchmark)["test_split"]
-    return DatasetDict({split: Dataset.from_list(rows)})
+    splits: dict[str, Any] = DatasetDict({benchmarks.task(benchmark)["test_split"]: Dataset.from_list(rows)})
+    return splits
 
 
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, float]:

@@ -76,7 +76,8 @@ def test_the_benchmarks_of_the_papers_are_there() -> None:
 def test_task_files_say_what_they_are(name: str) -> None:
     config = benchmarks.task(name)
     assert config["task"] == config["metadata"]["benchmark"] == name
-    assert config["metadata"]["rows"] > 0 and config["metadata"]["licence"]
+    assert config["metadata"]["rows"] > 0
+    assert config["metadata"]["licence"]
     sha256 = config["metadata"]["sha256"]
     assert sha256 is None or (len(sha256) == 64 and int(sha256, 16) >= 0)
     assert "revision" not in (config.get("dataset_kwargs") or {}), "no hub revision is known to us"
@@ -100,7 +101,8 @@ def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("name", "rows"), PUBLIC.items())
 def test_real_rows_match_their_pin(name: str, rows: int) -> None:
     loaded = benchmarks.load(name, data_dir=SHARED)
-    assert len(loaded.problems) == rows and not loaded.changed
+    assert len(loaded.problems) == rows
+    assert not loaded.changed
 
 
 @needs_shared
@@ -111,7 +113,8 @@ def test_real_answers_stay_as_written() -> None:
     small, large = (benchmarks.load(n, data_dir=SHARED).problems for n in ("amc23", "amc23_83"))
     assert {p.answer for p in small} <= {p.answer for p in large}
     minerva = [p.answer for p in benchmarks.load("minerva", data_dir=SHARED).problems]
-    assert "8.7e8" in minerva and "np.arcsin(10/13)" in minerva
+    assert "8.7e8" in minerva
+    assert "np.arcsin(10/13)" in minerva
 
 
 # ------------------------------------------------------------------------------------------------------ reading
@@ -131,14 +134,16 @@ def test_files_of_our_columns_or_the_hubs_give_the_same_problems(toy: Path, suff
     assert [(p.id, p.problem, p.answer, p.choices) for p in ours.problems] == [
         (r["id"], r["problem"], r["answer"], None) for r in ROWS
     ]
-    assert ours.source == str(toy / f"toy{suffix}") and not ours.changed
+    assert ours.source == str(toy / f"toy{suffix}")
+    assert not ours.changed
 
 
 def test_the_hub_gives_what_a_file_gives(toy: Path) -> None:
     write(toy, ROWS)
     from_hub = benchmarks.load("toy")
     assert from_hub.problems == benchmarks.load("toy", data_dir=toy).problems
-    assert from_hub.source.startswith("hub:") and from_hub.source.endswith("[train]")
+    assert from_hub.source.startswith("hub:")
+    assert from_hub.source.endswith("[train]")
 
 
 def test_other_file_names_and_missing_ids(toy: Path) -> None:
@@ -155,7 +160,8 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
 
 def test_first_rows() -> None:
     three = benchmarks.Benchmark("x", tuple(Problem(str(i), "q", "a") for i in range(3)), "0", "here")
-    assert [p.id for p in three.first(2).problems] == ["0", "1"] and three.first(None) is three
+    assert [p.id for p in three.first(2).problems] == ["0", "1"]
+    assert three.first(None) is three
     for rows in (0, 4):
         with pytest.raises(ValueError, match=f"rows={rows} for x: expected 1 to 3"):
             three.first(rows)
@@ -187,7 +193,9 @@ def test_changed_data_is_allowed_only_by_name_and_recorded(toy: Path) -> None:
     with pytest.raises(ValueError, match="allow_changed_data=True"):
         benchmarks.load("toy", data_dir=toy)
     subset = benchmarks.load("toy", data_dir=toy, allow_changed_data=True)
-    assert subset.changed and len(subset.problems) == 2 and subset.sha256 == content_hash(subset.problems)
+    assert subset.changed
+    assert len(subset.problems) == 2
+    assert subset.sha256 == content_hash(subset.problems)
 
 
 def test_no_such_benchmark_file_or_json(toy: Path) -> None:
@@ -214,7 +222,10 @@ def test_tiny_benchmarks_need_a_folder() -> None:
 def test_hash_is_that_of_the_documented_text() -> None:
     # "025" is written 25, the dollars go, white space is one blank, ids do not appear
     text = '[["What is 1+1?","2"],["What is $\\\\frac12$ of 50?","25"],["Which?","x^2"]]'
-    assert content_hash(Problem(**row) for row in ROWS) == hashlib.sha256(text.encode()).hexdigest()
+    assert (
+        content_hash(Problem(r["id"], r["problem"], r["answer"]) for r in ROWS)
+        == hashlib.sha256(text.encode()).hexdigest()
+    )
 
 
 texts = st.text(min_size=1, max_size=12)
@@ -262,7 +273,9 @@ def gpqa_rows(count: int = 198) -> list[dict[str, str]]:
 def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> None:
     write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
     first, again, other = (benchmarks.load("gpqa_diamond", data_dir=tmp_path, choice_seed=s) for s in (0, 0, 1))
-    assert first == again and first.problems != other.problems and first.sha256 == other.sha256
+    assert first == again
+    assert first.problems != other.problems
+    assert first.sha256 == other.sha256
     for i, problem in enumerate(first.problems):
         assert problem.choices is not None
         assert problem.choices["ABCD".index(problem.answer)] == f"right {i}"
@@ -282,11 +295,11 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------- lm-eval
 
 
-def test_every_task_file_runs_under_lm_eval(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same files load in lm-eval's own TaskManager; GPQA, whose content is not pinned, is built and graded there."""
+def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
+    """lm-eval's own TaskManager knows every file; GPQA, whose content is not pinned, is built and graded there."""
     from lm_eval.tasks import TaskManager
 
-    from evals.prompts import PROMPTS
+    from evals.prompts import PROMPTS, messages
 
     manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False)
     assert set(benchmarks.names()) <= set(manager.all_tasks)
@@ -299,8 +312,6 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path, monkeypatch: pytest.
     docs = list(task.test_docs())
     ours = benchmarks.load("gpqa_diamond", data_dir=tmp_path).problems
     assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
-
-    from evals.prompts import messages
 
     assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
     right = task.process_results(docs[0], [f"so\nAnswer: {docs[0]['answer']}"])

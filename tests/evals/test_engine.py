@@ -153,7 +153,8 @@ def test_a_prompt_is_read_once(engine: TransformersEngine, monkeypatch: pytest.M
 
     monkeypatch.setattr(engine.model, "forward", spy)
     draw(engine, some_requests(problems=2, samples=8), Decoding(1.0, 1.0, 5))
-    assert read[0][0] == 2 and read[1] == (16, 1)  # two prompts; then sixteen rows, a token each
+    assert read[0][0] == 2
+    assert read[1] == (16, 1)
 
 
 def test_small_caches_make_small_batches(engine: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +176,8 @@ def test_rows_leave_the_batch_when_they_end(tmp_path: Path) -> None:
     calls: list[None] = []
     loud.model.register_forward_hook(lambda *_: calls.append(None))
     done = draw(loud, some_requests(3, 2), Decoding(1.0, 1.0, 30))
-    assert len(calls) == 1 and {(c.text, c.tokens, c.finish_reason) for c in done.values()} == {("", 1, "stop")}
+    assert len(calls) == 1
+    assert {(c.text, c.tokens, c.finish_reason) for c in done.values()} == {("", 1, "stop")}
 
 
 # ---------------------------------------------------------------------------------------------- seeds and errors
@@ -184,7 +186,8 @@ def test_rows_leave_the_batch_when_they_end(tmp_path: Path) -> None:
 def test_seeds_differ_by_everything_that_names_a_sample() -> None:
     names = [(s, b, (p, k)) for s in (0, 1) for b in ("x", "y") for p in ("1", "11") for k in (0, 1, 10)]
     seeds = [sample_seed(*name) for name in names]
-    assert len(set(seeds)) == len(names) and all(0 <= seed < 2**63 for seed in seeds)
+    assert len(set(seeds)) == len(names)
+    assert all(0 <= seed < 2**63 for seed in seeds)
 
 
 @pytest.mark.parametrize(
@@ -211,7 +214,8 @@ def test_a_response_must_fit_the_context(engine: TransformersEngine) -> None:
 
 def test_engines_by_name(model_dir: Path) -> None:
     made = engines.create("transformers", str(model_dir), device="cpu")
-    assert made.describe()["name"] == "transformers" and made.describe()["dtype"] == "float32"
+    assert made.describe()["name"] == "transformers"
+    assert made.describe()["dtype"] == "float32"
     with pytest.raises(ValueError, match="engine: got 'transformer', did you mean 'transformers'"):
         engines.create("transformer", "x")
     with pytest.raises(ValueError, match="batch_rows=0"):

@@ -170,7 +170,9 @@ def test_quiet_unless_asked(place: dict[str, Any], capfd: pytest.CaptureFixture[
     assert capfd.readouterr().err == ""
     evaluate(protocol=protocol(2), engine=Scripted(), progress=True, **place)
     shown = capfd.readouterr().err
-    assert "toy" in shown and "10/10" in shown and "pass@1=" in shown
+    assert "toy" in shown
+    assert "10/10" in shown
+    assert "pass@1=" in shown
 
 
 # ---------------------------------------------------------------------------------------------- kills and growth
@@ -199,7 +201,8 @@ from pathlib import Path
 from tests.evals.test_evaluate import Scripted, evaluate, protocol, set_up
 def main():
     place = set_up(Path(sys.argv[1]), Path(sys.argv[2]))
-    evaluate(protocol=protocol(3), engine=Scripted(int(sys.argv[3]), lambda: os.kill(os.getpid(), signal.SIGKILL)), **place)
+    engine = Scripted(int(sys.argv[3]), lambda: os.kill(os.getpid(), signal.SIGKILL))
+    evaluate(protocol=protocol(3), engine=engine, **place)
 if __name__ == "__main__":
     main()
 """
@@ -290,7 +293,7 @@ def test_changed_data_is_refused_then_recorded_then_not_mixed(place: dict[str, A
     file.write_text(file.read_text().replace('"answer": "4"', '"answer": "5"'))
     with pytest.raises(ValueError, match="not the pinned version"):
         evaluate(protocol=protocol(1), engine=Scripted(), **place)
-    with pytest.raises(ValueError, match="data.changed was false, now true; data.sha256 was"):
+    with pytest.raises(ValueError, match=r"data\.changed was false, now true; data\.sha256 was"):
         evaluate(protocol=protocol(1), engine=Scripted(), allow_changed_data=True, **place)
 
 
@@ -343,7 +346,8 @@ def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
     how = protocol(3, max_tokens=12)
     whole = table(evaluate(protocol=how, engine=engine(), **{**place, "out_dir": place["out_dir"] / "whole"})["toy"])
     broken = engine()
-    decode, calls = broken._decode_batch, []
+    decode = broken._decode_batch
+    calls: list[None] = []
 
     def dies_in_the_third(*args: Any) -> list[Completion]:
         calls.append(None)
@@ -351,7 +355,7 @@ def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
             raise KilledError
         return decode(*args)
 
-    broken._decode_batch = dies_in_the_third  # type: ignore[method-assign]
+    broken._decode_batch = dies_in_the_third  # type: ignore[assignment, method-assign]
     with pytest.raises(KilledError):
         evaluate(protocol=how, engine=broken, **place)
     assert table(evaluate(protocol=how, engine=engine(), **place)["toy"]) == whole

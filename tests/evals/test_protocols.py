@@ -23,7 +23,8 @@ class Tokenizer:
     def apply_chat_template(
         self, messages: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
     ) -> str:
-        assert not tokenize and add_generation_prompt
+        assert not tokenize
+        assert add_generation_prompt
         return "".join(f"[{m['role']}]{m['content']}" for m in messages) + "[assistant]"
 
 
@@ -38,7 +39,8 @@ def test_every_value_has_a_source(protocol: Protocol) -> None:
     }  # fmt: skip
     for value in values.values():
         assert isinstance(value, Sourced)
-        assert value.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED) and value.note
+        assert value.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED)
+        assert value.note
 
 
 def test_every_paper_has_one() -> None:
@@ -69,15 +71,15 @@ def test_values_that_the_papers_state(protocol: str, benchmark: str, expected: t
 
 
 def test_which_amc_a_paper_used() -> None:
-    assert (
-        "amc23" in PROTOCOLS["erpo"].benchmarks.value and "amc23_83" in PROTOCOLS["entropy_advantage"].benchmarks.value
-    )
+    assert "amc23" in PROTOCOLS["erpo"].benchmarks.value
+    assert "amc23_83" in PROTOCOLS["entropy_advantage"].benchmarks.value
 
 
 def test_override_keeps_what_it_replaced() -> None:
     small = PROTOCOLS["erpo"].override({"n": 4, "ks": [2, 4], "benchmarks": ["amc23"]}, Origin.USER, "command line")
     assert (small.n.value, small.ks.value, small.benchmarks.value) == (4, (2, 4), ("amc23",))
-    assert small.n.origin is Origin.USER and small.n.was == PROTOCOLS["erpo"].n
+    assert small.n.origin is Origin.USER
+    assert small.n.was == PROTOCOLS["erpo"].n
     assert small.temperature == PROTOCOLS["erpo"].temperature
     assert PROTOCOLS["erpo"].n.value == 16
 
@@ -127,7 +129,9 @@ def test_unknown_protocol() -> None:
 
 @pytest.mark.parametrize("prompt", prompts.PROMPTS.values(), ids=prompts.PROMPTS)
 def test_prompts_hold_the_problem_once_and_a_known_policy(prompt: prompts.Prompt) -> None:
-    assert prompt.user.count("{problem}") == 1 and prompt.source and prompt.policy in POLICIES
+    assert prompt.user.count("{problem}") == 1
+    assert prompt.source
+    assert prompt.policy in POLICIES
     text = prompts.render(prompt, QUESTION, Tokenizer())
     assert text.count(QUESTION.problem) == 1, "braces in a problem stay as they are"
 
