@@ -256,6 +256,10 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 
+def _function_name(_: Any, node: Any) -> str:
+    return str(node.value)
+
+
 def _read_yaml(path: Path) -> dict[str, Any]:
     """A task file with its `include` merged. `!function` names stay names: only lm-eval calls them."""
     import yaml
@@ -263,7 +267,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     class Loader(yaml.SafeLoader):
         pass
 
-    Loader.add_constructor("!function", lambda loader, node: loader.construct_scalar(node))
+    Loader.add_constructor("!function", _function_name)
     own: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
     include = own.pop("include", None)
     return {**_read_yaml(path.parent / include), **own} if include else own
