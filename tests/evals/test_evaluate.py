@@ -35,7 +35,7 @@ class Scripted:
     `dies_at`: the batch (counted from 0) in which `die` is called. `asked` holds the keys it was asked for.
     """
 
-    class tokenizer:  # noqa: N801 (stands for a property)
+    class tokenizer:  # stands for a property
         chat_template = "yes"
 
         @staticmethod
@@ -220,6 +220,21 @@ def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> 
     assert len(rest.asked) == 15 - 5 * 2  # five batches of two were on disk
 
 
+def test_one_batch_for_each_life(place: dict[str, Any]) -> None:
+    """Killed again and again, it still ends, having drawn each sample once."""
+    drawn: list[tuple[str, int]] = []
+    for _ in range(8):
+        life = Scripted(1, killed)
+        with pytest.raises(KilledError):
+            evaluate(protocol=protocol(3), engine=life, **place)
+        drawn += life.asked
+        if len(drawn) == 14:  # one sample is left: a batch of it does not reach the second
+            break
+    last = Scripted(1, killed)
+    assert table(evaluate(protocol=protocol(3), engine=last, **place)["toy"]) == expected_rows(3)
+    assert sorted(drawn + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+
+
 def test_a_half_written_shard_is_not_read(place: dict[str, Any]) -> None:
     with pytest.raises(KilledError):
         evaluate(protocol=protocol(3), engine=Scripted(3, killed), **place)
@@ -285,6 +300,23 @@ def test_another_model_is_refused(place: dict[str, Any], tmp_path: Path) -> None
     other = make_model(tmp_path / "other", seed=1)
     with pytest.raises(ValueError, match=r"toy holds samples drawn otherwise: model.sha256 was "):
         evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": other})
+
+
+def test_a_fingerprint_is_of_what_the_model_does(tmp_path: Path) -> None:
+    from evals.fingerprint import model_fingerprint
+    from tests.evals.conftest import make_model
+
+    model = make_model(tmp_path)
+    plain = model_fingerprint(model)
+    (model / "optimizer.pt").write_bytes(b"leftover")
+    (model / "trainer_state.json").write_text("{}")
+    assert model_fingerprint(model) == plain
+    for name in ("generation_config.json", "tokenizer_config.json", "model.safetensors"):
+        content = (model / name).read_bytes()
+        (model / name).write_bytes(content + b" ")
+        assert model_fingerprint(model) != plain
+        (model / name).write_bytes(content)
+    assert model_fingerprint(model) == plain
 
 
 def test_changed_data_is_refused_then_recorded_then_not_mixed(place: dict[str, Any]) -> None:
