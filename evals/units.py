@@ -18,8 +18,8 @@ s: sec second | ms: millisecond | min: minute | h: hr hour | d: day | wk: week |
 g: gram gm | kg: kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
 L: l liter litre | mL: ml milliliter | gal: gallon | mph: | kmph: kph | Hz: hertz | kHz: kilohertz | MHz: megahertz
 N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt | cal: calorie | kcal: kilocalorie
-W: watt | kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin | Pa: pascal | kPa: kilopascal
-atm: atmosphere | dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
+W: watt | kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin
+Pa: pascal | kPa: kilopascal | atm: atmosphere | dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
 """
 _SYMBOLS: dict[str, str] = {}
 _NAMES: dict[str, str] = {}
