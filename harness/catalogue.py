@@ -23,8 +23,12 @@ class Published:
     benchmark: str
     column: str  # as printed
     metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" where the paper does not state the sample count
-    value: float
+    printed: str  # the number as printed
     unit: str
+
+    @property
+    def value(self) -> float:
+        return float(self.printed)
 
 
 def papers() -> list[str]:
@@ -47,4 +51,4 @@ def published(key: str) -> list[Published]:
 
     path = Path(reproductions.__path__[0]) / key / "published.csv"
     with path.open(newline="") as file:
-        return [Published(**{**row, "value": float(row["value"])}) for row in csv.DictReader(file)]  # type: ignore[arg-type]
+        return [Published(printed=row.pop("value"), **row) for row in csv.DictReader(file)]

@@ -53,7 +53,11 @@ def build_parser() -> argparse.ArgumentParser:
         sub.add_argument("options", nargs="*", metavar="key=value", help="see below")
 
     options(command("list", do_list, "Papers, arms, backends, benchmarks, protocols, scales.", "", as_json=True))
-    options(command("plan", do_plan, "What a run would start, with every value's source. Starts nothing.", _RUN, as_json=True))
+    options(
+        command(
+            "plan", do_plan, "What a run would start, with every value's source. Starts nothing.", _RUN, as_json=True
+        )
+    )
     options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it goes on.", _RUN))
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", _EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", _GRADE, as_json=True)
@@ -84,8 +88,8 @@ _EVAL = """options:
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
   seed=0  engine=NAME    sampling seed, and who samples (default transformers)
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
-_GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples), or with
---answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
+_GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples), or
+with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
 _TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/"""
@@ -104,7 +108,8 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
     seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
     for key in values:
         if key in ("models", "arms", "seed"):
-            raise UsageError(f"{key}: no such option; did you mean {dict(models='model', arms='arm', seed='seeds')[key]!r}?")
+            right = {"models": "model", "arms": "arm", "seed": "seeds"}[key]
+            raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
     return resolve(paper, models=models, arms=arms, scale=scale, backend=backend, seeds=seeds, overrides=values)
 
 
@@ -112,10 +117,10 @@ def _hardware(values: dict[str, Any]) -> Any:
     from harness.hardware import HARDWARE_KEYS, Hardware
 
     mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
-    short = {key.removeprefix("hardware."): value for key, value in mine.items()}
-    no_more({k: v for k, v in short.items() if k not in HARDWARE_KEYS}, HARDWARE_KEYS)
+    valid = [f"hardware.{key}" for key in HARDWARE_KEYS]
+    no_more({key: value for key, value in mine.items() if key not in valid}, valid)
     try:
-        return Hardware(**short)
+        return Hardware(**{key.removeprefix("hardware."): value for key, value in mine.items()})
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -127,7 +132,7 @@ def do_list(arguments: Any) -> int:
     from harness.scales import SCALES
 
     no_more(parse_overrides(arguments.options), ())
-    papers = {}
+    papers: dict[str, Any] = {}
     for key in catalogue.papers():
         r = catalogue.load(key)
         arms: dict[str, list[str]] = {}
@@ -135,7 +140,7 @@ def do_list(arguments: Any) -> int:
             arms.setdefault(arm.model, []).append(arm.key)
         models = {model: sourced.value for model, sourced in r.models.items()}
         papers[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
-    document = {
+    document: dict[str, Any] = {
         "papers": papers,
         "backends": list(BACKENDS),
         "scales": {name: scale.label for name, scale in SCALES.items()},
@@ -240,7 +245,11 @@ def do_grade(arguments: Any) -> int:
 
     try:
         result = grade_file(
-            arguments.file, answers=arguments.answers, out=arguments.out, workers=arguments.workers, limit_s=arguments.limit
+            arguments.file,
+            answers=arguments.answers,
+            out=arguments.out,
+            workers=arguments.workers,
+            limit_s=arguments.limit,
         )
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error

@@ -43,6 +43,8 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
         except HydraException as error:
             raise UsageError(f"cannot read {argument!r}: expected key=value ({_first_line(error)})") from error
         key = override.key_or_group
+        if not key:
+            raise UsageError(f"cannot read {argument!r}: expected key=value")
         if override.is_add() or override.is_delete() or override.is_force_add():
             raise UsageError(f"cannot read {argument!r}: expected key=value, without + or ~")
         if key in parsed:
@@ -111,7 +113,8 @@ def read_seeds(value: Any, default: int) -> list[int]:
     value = default if value is None else value
     if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
         return list(range(value))
-    if isinstance(value, list) and value and all(isinstance(v, int) and v >= 0 for v in value):
-        if len(set(value)) == len(value):
-            return value
+    if isinstance(value, list) and value and all(type(v) is int and v >= 0 for v in value):
+        distinct = list(dict.fromkeys(value))
+        if distinct == value:
+            return distinct
     raise UsageError(f"seeds: expected a count >= 1 or a list of distinct seeds such as [0,1,2], got {value!r}")

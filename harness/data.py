@@ -36,7 +36,9 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     for number, row in enumerate(rows):
         for column in COLUMNS:
             if not isinstance(row.get(column), str) or not row[column].strip():
-                raise ValueError(f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}")
+                raise ValueError(
+                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
+                )
     return [{column: row[column] for column in COLUMNS} for row in rows]
 
 

@@ -36,7 +36,9 @@ def as_text(document: dict[str, Any]) -> str:
     lines = [f"protocol {document['protocol']['name']}"]
     for benchmark, scores in document["scores"].items():
         first = scores[0]
-        lines.append(f"\n{benchmark}: {first['problems']} problems, {first['samples']} samples, {first['unscored']} unscored")
+        lines.append(
+            f"\n{benchmark}: {first['problems']} problems, {first['samples']} samples, {first['unscored']} unscored"
+        )
         for s in scores:
             factor = 1 if s["metric"] == "mean_tokens" else 100
             if s["value"] is None:

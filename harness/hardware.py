@@ -49,7 +49,9 @@ class Hardware:
             if value is not None and value < 1:
                 raise ValueError(f"hardware.{key}: expected at least 1, got {value!r}")
         if self.rollouts == "vllm_server" and self.vllm_server_url is None:
-            raise ValueError("hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null")
+            raise ValueError(
+                "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
+            )
 
     def override(self, values: Mapping[str, Any]) -> Hardware:
         return replace(self, **values)

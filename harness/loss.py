@@ -42,7 +42,7 @@ def clipped_objective(
 
 
 def k3(logp: Tensor, ref_logp: Tensor) -> Tensor:
-    """KL(policy || reference) estimated per token: exp(d) - d - 1, d = ref_logp - logp  (GRPO, arXiv 2402.03300, Eq. 4).
+    """KL(policy || reference), estimated per token: exp(d) - d - 1, d = ref_logp - logp  (arXiv 2402.03300, Eq. 4).
 
     Args:
         logp, ref_logp: [B, T]. Returns [B, T], >= 0, in nats.
@@ -87,9 +87,7 @@ def policy_loss(
             EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter, whatever they hold.
         ref_logp: needed when kl_beta > 0.
     """
-    term = clipped_objective(
-        logp, old_logp, advantages, clip_low=clip_low, clip_high=clip_high, dual_clip=dual_clip
-    )
+    term = clipped_objective(logp, old_logp, advantages, clip_low=clip_low, clip_high=clip_high, dual_clip=dual_clip)
     if kl_beta:
         if ref_logp is None:
             raise ValueError(f"kl_beta={kl_beta} needs ref_logp, which is missing")

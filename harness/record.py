@@ -13,7 +13,19 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGES = ("torch", "transformers", "trl", "verl", "peft", "vllm", "accelerate", "datasets", "math-verify", "mlflow", "numpy")
+PACKAGES = (
+    "torch",
+    "transformers",
+    "trl",
+    "verl",
+    "peft",
+    "vllm",
+    "accelerate",
+    "datasets",
+    "math-verify",
+    "mlflow",
+    "numpy",
+)
 
 
 def environment() -> dict[str, Any]:

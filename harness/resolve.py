@@ -116,7 +116,11 @@ def _arm(
     base = reproduction.models[arm.model]
     layers = ((scale.values, Origin.SCALE, f"scale={scale.name}"), (overrides, Origin.USER, "command line"))
     special = reproduction.scales.get(scale.name, {})
-    for values, origin, note in (layers[0], (special, Origin.SCALE, f"scale={scale.name}, {reproduction.key}"), layers[1]):
+    for values, origin, note in (
+        layers[0],
+        (special, Origin.SCALE, f"scale={scale.name}, {reproduction.key}"),
+        layers[1],
+    ):
         if "base_model" in values:
             base = base.replace(values["base_model"], origin, note)
         if experiment is not None:

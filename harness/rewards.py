@@ -46,6 +46,5 @@ def score_responses(
     grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)
     has_box = [bool(boxes(response)) for response in responses]
     return {
-        name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]
-        for name in names
+        name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)] for name in names
     }

@@ -48,7 +48,9 @@ def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: s
     try:
         for number, job in enumerate(jobs, 1):
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
-            folders.append(run_job(job, bases[job.base_model.value], tracker, experiment_id, parent, hardware, data_dir))
+            folders.append(
+                run_job(job, bases[job.base_model.value], tracker, experiment_id, parent, hardware, data_dir)
+            )
         status = "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
@@ -67,7 +69,9 @@ def run_job(
     with locked(folder):
         link = read_json(folder / "mlflow.json") or {}
         finished = read_json(folder / "record.json")
-        run_id = tracker.run(experiment_id, link.get("run_id"), job.name, {**_tags(job, fingerprint), "mlflow.parentRunId": parent})
+        run_id = tracker.run(
+            experiment_id, link.get("run_id"), job.name, {**_tags(job, fingerprint), "mlflow.parentRunId": parent}
+        )
         if finished and run_id == link.get("run_id"):
             tracker.finish(run_id, "FINISHED")
             say(f"    finished already: {folder}")

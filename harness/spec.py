@@ -227,9 +227,7 @@ class Experiment:
 
 def field_kinds() -> dict[str, Any]:
     """Key -> the annotation inside `Sourced[...]` of each field of `Experiment`."""
-    return {
-        f.name: get_args(eval(str(f.type), globals()))[0] for f in fields(Experiment) if f.name != "method"
-    }
+    return {f.name: get_args(eval(str(f.type), globals()))[0] for f in fields(Experiment) if f.name != "method"}
 
 
 _POSITIVE = ("dataset_rows", "prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")

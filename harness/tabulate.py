@@ -1,14 +1,13 @@
-"""The paper's tables again, published beside measured, from MLflow alone.
+"""The paper's tables again, published beside measured.
 
-Scores are recomputed from the verdict tables that the runs logged. Published and measured numbers never share a
-column; a cell that was not measured says why; a number from another scale is never shown as the paper's.
+Published and measured numbers never share a column; a cell that was not measured says why; a number from another scale
+is never shown as the paper's.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import tempfile
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -16,145 +15,10 @@ from typing import Any
 
 from harness import catalogue
 from harness.catalogue import Published
-from harness.record import read_json
+from harness.grid import Grid
+from harness.measured import Measured, gather
 from harness.scales import SCALES
 from harness.track import Tracker
-
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens")
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One arm as MLflow holds it: all seeds that share every value."""
-
-    model: str
-    arm: str
-    title: str
-    scale: str
-    backend: str
-    overrides: str
-    digest: str
-    seeds: tuple[int, ...]
-    commits: tuple[str, ...]
-    origins: dict[str, int]  # how many values come from where
-    n: dict[str, int]  # samples a problem, by benchmark
-    verdicts: dict[str, Any]  # benchmark -> DataFrame of all seeds, with a column train_seed
-    scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
-
-    @property
-    def label(self) -> str:
-        parts = [self.title, f"[{self.overrides}]" if self.overrides else "", f"({self.backend})"]
-        return " ".join(p for p in parts if p)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table to print: a caption, a header, rows of text, and notes under it."""
-
-    caption: str
-    header: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    notes: tuple[str, ...] = ()
-
-    def markdown(self) -> str:
-        lines = [f"### {self.caption}", "", _md(self.header), _md(["---"] * len(self.header)), *map(_md, self.rows)]
-        return "\n".join([*lines, *(f"\n{note}" for note in self.notes), ""])
-
-    def latex(self) -> str:
-        body = [" & ".join(map(_tex, row)) + r" \\" for row in self.rows]
-        return "\n".join(
-            [
-                r"\begin{table}[h]",
-                rf"\caption{{{_tex(self.caption)}}}",
-                rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
-                r"\hline",
-                " & ".join(map(_tex, self.header)) + r" \\ \hline",
-                *body,
-                r"\hline",
-                r"\end{tabular}",
-                *(rf"\par {_tex(note)}" for note in self.notes),
-                r"\end{table}",
-                "",
-            ]
-        )
-
-
-def _md(cells: Iterable[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
-
-
-def _tex(text: str) -> str:
-    for plain, escaped in (("\\", r"\textbackslash{}"), ("&", r"\&"), ("%", r"\%"), ("_", r"\_"), ("#", r"\#")):
-        text = text.replace(plain, escaped)
-    return text.replace("±", r"$\pm$").replace("–", "--").replace("−", "$-$").replace("<", "$<$").replace(">", "$>$")
-
-
-# -- from MLflow ---------------------------------------------------------------------------------------------------
-
-
-def gather(paper: str, tracker: Tracker) -> list[Measured]:
-    """All finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer."""
-    groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
-    for run in tracker.finished_arms(paper):  # newest first
-        tag = run.data.tags
-        key = tuple(tag[f"rlvr.{name}"] for name in ("scale", "backend", "model", "arm", "overrides"))
-        versions = groups.setdefault(key, {})
-        versions.setdefault(tag["rlvr.digest"], {}).setdefault(int(tag["rlvr.seed"]), run)
-    measured = []
-    with tempfile.TemporaryDirectory() as folder:
-        for versions in groups.values():
-            digest, runs = next(iter(versions.items()))
-            measured.append(_measured(digest, dict(sorted(runs.items())), tracker, Path(folder)))
-    order = [(a.model, a.key) for a in catalogue.load(paper).arms]
-    rank = {key: i for i, key in enumerate(order)}
-    return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
-
-
-def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path) -> Measured:
-    import pandas as pd
-
-    from evals.score import score
-
-    records, tables = {}, {}
-    for seed, run in runs.items():
-        records[seed] = read_json(tracker.download(run.info.run_id, "record.json", _sub(folder, run.info.run_id)))
-        for benchmark in records[seed]["scores"]:
-            path = tracker.download(run.info.run_id, f"verdicts/{benchmark}", _sub(folder, run.info.run_id))
-            frame = pd.read_parquet(path / "verdicts.parquet").assign(train_seed=seed)
-            tables.setdefault(benchmark, []).append(frame)
-    record = next(iter(records.values()))
-    verdicts = {benchmark: pd.concat(frames, ignore_index=True) for benchmark, frames in tables.items()}
-    ks = {benchmark: _by_benchmark(record["settings"]["protocol.ks"]["value"], benchmark) for benchmark in verdicts}
-    origins: dict[str, int] = {}
-    for sourced in record["settings"].values():
-        origins[sourced["origin"]] = origins.get(sourced["origin"], 0) + 1
-    return Measured(
-        model=record["model"],
-        arm=record["arm"],
-        title=record["title"],
-        scale=record["scale"],
-        backend=record["backend"],
-        overrides=" ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
-        digest=digest,
-        seeds=tuple(records),
-        commits=tuple(dict.fromkeys(str(r["environment"]["commit"])[:10] for r in records.values())),
-        origins=origins,
-        n={b: int(_by_benchmark(record["settings"]["protocol.n"]["value"], b)) for b in verdicts},
-        verdicts=verdicts,
-        scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
-    )
-
-
-def _sub(folder: Path, name: str) -> Path:
-    (folder / name).mkdir(exist_ok=True)
-    return folder / name
-
-
-def _by_benchmark(value: Any, benchmark: str) -> Any:
-    return value.get(benchmark, value.get("default")) if isinstance(value, dict) else value
-
-
-# -- tables ----------------------------------------------------------------------------------------------------------
 
 
 def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
@@ -169,14 +33,20 @@ def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
         rows = []
         for model, arm, title in dict.fromkeys((c.model, c.arm, c.row) for c in mine):
             found = [m for m in at_scale if (m.model, m.arm) == (model, arm)]
-            for match in found or [None]:
-                row = [title if match is None else match.label]
+            for match in found or (None,):
+                row = [title if match is None else match.label(title)]
                 for benchmark, metric, _ in columns:
-                    cell = next((c for c in mine if (c.arm, c.model, c.benchmark, c.metric) == (arm, model, benchmark, metric)), None)
-                    row.append("" if cell is None else f"{cell.value:g}")
-                    row.append(_show(_score_of(match, benchmark, metric)) if match else "–")
+                    cell = next(
+                        (c for c in mine if (c.arm, c.model, c.benchmark, c.metric) == (arm, model, benchmark, metric)),
+                        None,
+                    )
+                    row.append("" if cell is None else cell.printed)
+                    row.append(_beside(cell, _score_of(match, benchmark, metric)) if match else "–")
                 rows.append((*row, *_how(match)))
-        notes = ["Percent. Measured: mean [95 % interval]; n samples a problem x training seeds."]
+        notes = [
+            "Percent. Measured: mean [95 % interval], marked + where the published value lies inside the interval and "
+            "x where it does not; n samples a problem x training seeds."
+        ]
         if len(at_scale) < len(dict.fromkeys((c.model, c.arm) for c in cells)):
             notes.append("– : not measured; this store holds no finished run of that arm at paper scale.")
         grids.append(Grid(f"{paper} {table}", (*header, *_HOW), tuple(rows), tuple(notes)))
@@ -200,16 +70,25 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
-            keys = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
-            keys = [k for k in keys if _wanted(k, keys)]
-            names = {k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys}
+            every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
+            keys = [k for k in every if _wanted(k, every)]
+            names = {
+                k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys
+            }
             rows = [
-                (m.label, *(_show(m.scores.get(benchmark, {}).get(k)) for k in keys), *_how(m)) for m in arms
+                (m.label(m.arm), *(_show(m.scores.get(benchmark, {}).get(k)) for k in keys), *_how(m)) for m in arms
             ]
             notes = (
                 f"{SCALES[scale].label}. Percent, but tokens; mean [95 % interval over {_covers(arms, benchmark)}].",
             )
-            grids.append(Grid(f"{paper}, {scale} scale: {benchmark}", ("method", *(names[k] for k in keys), *_HOW), tuple(rows), notes))
+            grids.append(
+                Grid(
+                    f"{paper}, {scale} scale: {benchmark}",
+                    ("arm", *(names[k] for k in keys), *_HOW),
+                    tuple(rows),
+                    notes,
+                )
+            )
     return grids
 
 
@@ -235,23 +114,32 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
         (a, b, benchmark)
         for i, a in enumerate(measured)
         for b in measured[:i]
-        if (a.scale, a.backend, a.model) == (b.scale, b.backend, b.model)
+        if (a.scale, a.backend, a.model, _shared(a)) == (b.scale, b.backend, b.model, _shared(b))
         for benchmark in a.scores
         if benchmark in b.scores
     ]
-    compared = [(a, b, benchmark, compare(a.verdicts[benchmark], b.verdicts[benchmark], "avg").result) for a, b, benchmark in pairs]
-    tested = [c for c in compared if c[3] is not None and c[3].p_value is not None]
-    adjusted = iter(holm([c[3].p_value for c in tested]))
+    compared = [
+        (a, b, benchmark, compare(a.verdicts[benchmark], b.verdicts[benchmark], "avg").result)
+        for a, b, benchmark in pairs
+    ]
+    adjusted = iter(holm([r.p_value for *_, r in compared if r is not None and r.p_value is not None]))
     rows = []
     for a, b, benchmark, result in compared:
         if result is None or result.p_value is None or result.interval is None:
-            rows.append((f"{a.label} − {b.label}", a.scale, benchmark, "–", "–", "too few problems"))
+            rows.append((f"{a.label(a.arm)} − {b.label(b.arm)}", a.scale, benchmark, "–", "–", "too few problems"))
             continue
         p = next(adjusted)
         low, high = result.interval.low, result.interval.high
         verdict = "not resolved" if low <= 0 <= high else ("higher" if low > 0 else "lower")
         rows.append(
-            (f"{a.label} − {b.label}", a.scale, benchmark, f"{100 * result.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]", f"{p:.3g}", verdict)
+            (
+                f"{a.label(a.arm)} − {b.label(b.arm)}",
+                a.scale,
+                benchmark,
+                f"{100 * result.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]",
+                f"{p:.3g}",
+                verdict,
+            )
         )
     if not rows:
         return None
@@ -264,12 +152,31 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
     )  # fmt: skip
 
 
+def _shared(m: Measured) -> str:
+    """The overrides that decide the base model and the measuring: arms that differ in these are not compared."""
+    return " ".join(o for o in m.overrides.split() if o.startswith(("protocol.", "base_model=")))
+
+
 def _score_of(match: Measured, benchmark: str, metric: str) -> Any:
     """The score that a published metric asks for; "avg" is avg@n whatever n was."""
     scores = match.scores.get(benchmark, {})
     if metric == "avg":
         return next((s for s in scores.values() if s.metric == "avg"), None)
     return scores.get(metric.replace("@", "_at_"))
+
+
+def _beside(cell: Published | None, score: Any) -> str:
+    """A measured cell, with whether the published value lies in its interval."""
+    inside = comes_back(cell, score)
+    return _show(score) + {True: " +", False: " x", None: ""}[inside]
+
+
+def comes_back(cell: Published | None, score: Any) -> bool | None:
+    """Whether the published value lies in the measured interval; None where one of the two is missing."""
+    if cell is None or score is None or score.interval is None:
+        return None
+    value = cell.value / 100 if cell.unit == "%" else cell.value
+    return bool(score.interval.low <= value <= score.interval.high)
 
 
 def _show(score: Any) -> str:
@@ -287,7 +194,7 @@ def _show(score: Any) -> str:
 def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
     """Every published and every measured cell, one a row, for the CSV and the JSON document."""
     cells = catalogue.published(paper)
-    rows = [_long(cell, m) for cell in cells for m in _matching(cell, measured) or [None]]
+    rows = [_long(cell, m) for cell in cells for m in (_matching(cell, measured) or (None,))]
     claimed = {(r["digest"], r["benchmark"], r["key"]) for r in rows if r["digest"]}
     for m in measured:
         for benchmark, scores in m.scores.items():
@@ -316,7 +223,7 @@ def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score
         "table": cell.table if cell else None,
         "model": cell.model if cell else m.model if m else None,
         "arm": cell.arm if cell else m.arm if m else None,
-        "row": cell.row if cell else m.label if m else None,
+        "row": cell.row if cell else None,
         "benchmark": benchmark,
         "column": cell.column if cell else None,
         "metric": cell.metric if cell else score.name,
@@ -326,6 +233,7 @@ def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score
         "measured": value,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
+        "published_in_interval": comes_back(cell, score),
         "interval_covers": interval.covers if interval else None,
         "why_missing": why,
         "scale": m.scale if m else None,
@@ -339,9 +247,6 @@ def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score
         "replaced_values": m.origins.get("scale", 0) + m.origins.get("user", 0) if m else None,
         "digest": m.digest if m else None,
     }
-
-
-# -- documents -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -390,14 +295,18 @@ def report(paper: str, tracker: Tracker) -> Report:
     header = [
         f"# {reproduction.title}",
         "",
-        f"arXiv {reproduction.arxiv}. Written by `rlvr tables paper={paper}` from the verdicts in MLflow; not edited by hand.",
+        f"arXiv {reproduction.arxiv}. Written by `rlvr tables paper={paper}` from the verdicts in MLflow; not edited "
+        "by hand.",
         "",
     ]
     commits = sorted({c for m in measured for c in m.commits})
     if commits:
         header += [f"Measured with code at {', '.join(commits)}.", ""]
     footer = []
-    for heading, notes in (("What we do differently", reproduction.departures), ("Doubts about the tables", reproduction.doubts)):
+    for heading, notes in (
+        ("What we do differently", reproduction.departures),
+        ("Doubts about the tables", reproduction.doubts),
+    ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
     return Report(

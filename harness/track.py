@@ -5,6 +5,7 @@ Without MLFLOW_TRACKING_URI the store is a local SQLite file under the project's
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 from collections.abc import Mapping
@@ -40,10 +41,9 @@ class Tracker:
     @classmethod
     def open(cls) -> Tracker:
         """Connect to the store. A local store is made when there is none."""
-        os.environ.setdefault("MLFLOW_DISABLE_AGENT_HINTS", "true")
-        import logging
-
-        logging.getLogger("alembic").setLevel(logging.WARNING)  # migrations of a new store are no news to the user
+        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
+        for name in ("alembic", "mlflow.store.db.utils"):  # the tables of a new store are no news to the user
+            logging.getLogger(name).setLevel(logging.WARNING)
         from mlflow import MlflowClient
 
         home().mkdir(parents=True, exist_ok=True)

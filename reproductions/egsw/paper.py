@@ -69,7 +69,9 @@ def weighted(alpha: float, temperature: float) -> Method:
         egsw,
         alpha=paper(alpha, "section 5"),
         temperature=paper(temperature, "section 5"),
-        level=assumed("step", "the paper offers both and does not say which was used; section 4 and Eq. 9-10 are step-wise"),
+        level=assumed(
+            "step", "the paper offers both and does not say which was used; section 4 and Eq. 9-10 are step-wise"
+        ),
         entropy=assumed(
             "log_vocab", "section 5 says normalised, without a formula; H / log |V| is the usual normalised entropy"
         ),

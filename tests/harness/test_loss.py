@@ -54,7 +54,7 @@ def test_coefficients_by_hand() -> None:
     for aggregation, rows in want.items():
         got = aggregation_coefficients(mask, aggregation, max_tokens=4)  # type: ignore[arg-type]
         assert torch.allclose(got, torch.tensor(rows))
-    with pytest.raises(ValueError, match="aggregation: expected one of .*'mean'"):
+    with pytest.raises(ValueError, match=r"aggregation: expected one of .*'mean'"):
         aggregation_coefficients(mask, "mean", max_tokens=4)  # type: ignore[arg-type]
 
 
@@ -107,5 +107,5 @@ def test_a_padded_position_may_hold_infinity() -> None:
 
 
 def test_kl_without_a_reference_is_refused() -> None:
-    with pytest.raises(ValueError, match="kl_beta=0.1 needs ref_logp"):
+    with pytest.raises(ValueError, match=r"kl_beta=0\.1 needs ref_logp"):
         policy_loss(one(0), one(0), one(0), one(1), kl_beta=0.1, **CLIP)

@@ -118,7 +118,9 @@ def main(order_file: str) -> None:
         overrides=order["overrides"],
     )
     if job.digest != order["digest"]:
-        raise RuntimeError(f"{order_file}: the declaration changed between two processes ({order['digest']} is now {job.digest})")
+        raise RuntimeError(
+            f"{order_file}: the declaration changed between two processes ({order['digest']} is now {job.digest})"
+        )
     state = PartialState(cpu=order["hardware"]["device"] == "cpu")
     tracker = Tracker.open() if state.is_main_process else None
     out_dir = Path(order["out_dir"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -46,20 +47,25 @@ def train(
     """
     import time
 
+    import peft
     import torch
+    import transformers
     from datasets import Dataset
     from transformers import AutoTokenizer, TrainerCallback
+    from transformers.trainer_callback import PrinterCallback
     from transformers.trainer_utils import get_last_checkpoint
     from trl import GRPOConfig
 
-    from evals.grading import Grader
     from evals import prompts
     from evals.benchmarks import Problem
+    from evals.grading import Grader
     from harness.backends.trl.trainer import MethodTrainer
     from harness.data import content_hash, load_problems
     from harness.rewards import score_responses
 
     started = time.monotonic()
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     problems = load_problems(experiment.dataset.value, seed=seed)
@@ -88,9 +94,7 @@ def train(
         def reward_function(name: str) -> Callable[..., list[float | None]]:
             def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
                 if name == names[0]:  # TRL asks each reward in turn; grade the responses once
-                    cache["scores"] = score_responses(
-                        names, completions, answer, grader, policy=prompt.policy
-                    )
+                    cache["scores"] = score_responses(names, completions, answer, grader, policy=prompt.policy)
                 scores: list[float | None] = cache["scores"][name]
                 return scores
 
@@ -98,10 +102,6 @@ def train(
             return reward
 
         lora = to_lora_config(experiment)
-        if lora is not None:
-            from peft import LoraConfig
-
-            lora = LoraConfig(**lora)
         torch.manual_seed(seed)
         trainer = MethodTrainer(
             experiment,
@@ -110,9 +110,10 @@ def train(
             args=GRPOConfig(**arguments),
             train_dataset=Dataset.from_list(kept),
             processing_class=tokenizer,
-            peft_config=lora,
+            peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[Report()],
         )
+        trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
         last = get_last_checkpoint(str(out_dir)) if out_dir.is_dir() else None
         trainer.train(resume_from_checkpoint=last)
     final = out_dir / "final"

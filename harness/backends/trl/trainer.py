@@ -27,6 +27,7 @@ class MethodTrainer(GRPOTrainer):
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
+        self._buffered_inputs: list[dict[str, Any]] | None = None
         super().__init__(**kwargs)
 
     # -- rollout -------------------------------------------------------------------------------------------------
@@ -63,7 +64,8 @@ class MethodTrainer(GRPOTrainer):
         window = self.args.gradient_accumulation_steps
         if position % window == 0:
             self._apply_method(self._buffered_inputs[position : position + window])
-        return self._buffered_inputs[position]
+        inputs: dict[str, Any] = self._buffered_inputs[position]
+        return inputs
 
     # -- method --------------------------------------------------------------------------------------------------
 
@@ -78,7 +80,9 @@ class MethodTrainer(GRPOTrainer):
         if method.shaping or method.weights:
             logp, entropies = zip(*(self._signals(self.model, m) for m in micro_batches), strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
-            fields["old_logp"] = torch.cat([m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp)])
+            fields["old_logp"] = torch.cat(
+                [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
+            )
             if "ref_per_token_logps" in micro_batches[0]:
                 fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
         rows, width = fields["mask"].shape
@@ -102,7 +106,8 @@ class MethodTrainer(GRPOTrainer):
             return tensor
         if tensor.dim() == 2:
             tensor = self.accelerator.pad_across_processes(tensor, dim=1)
-        return self.accelerator.gather(tensor)
+        gathered: Tensor = self.accelerator.gather(tensor)
+        return gathered
 
     def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
@@ -123,7 +128,6 @@ class MethodTrainer(GRPOTrainer):
         logp = logp.masked_fill(~mask, 0.0)
         old_logp = inputs.get("old_per_token_logps", logp.detach()).masked_fill(~mask, 0.0)
         ref_logp = inputs.get("ref_per_token_logps")
-        clip = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value, "dual_clip": e.dual_clip.value}
         loss = policy_loss(
             logp,
             old_logp,
@@ -131,11 +135,14 @@ class MethodTrainer(GRPOTrainer):
             inputs["token_weights"],
             ref_logp=None if ref_logp is None else ref_logp.masked_fill(~mask, 0.0),
             kl_beta=e.kl_beta.value,
-            **clip,
+            clip_low=e.clip_low.value,
+            clip_high=e.clip_high.value,
+            dual_clip=e.dual_clip.value,
         )
         self._log_signals(logp.detach(), old_logp, entropies.detach(), mask, inputs["advantages"], ref_logp)
         # Processes average their gradients; the token weights sum to the whole step over all of them.
-        return loss * self.accelerator.num_processes
+        total: Tensor = loss * self.accelerator.num_processes
+        return total
 
     @torch.no_grad()
     def _log_signals(

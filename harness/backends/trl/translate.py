@@ -36,11 +36,14 @@ def batching(experiment: Experiment, hardware: Hardware) -> Batching:
     update = rollout // experiment.updates_per_rollout.value
     per_process, rest = divmod(update, hardware.processes)
     if rest:
-        raise ValueError(f"hardware.processes: expected a divisor of the {update} sequences of an update, got {hardware.processes}")
+        raise ValueError(
+            f"hardware.processes: expected a divisor of the {update} sequences of an update, got {hardware.processes}"
+        )
     if experiment.updates_per_rollout.value > 1 and per_process % experiment.group_size.value:
         raise ValueError(
-            f"hardware.processes: with updates_per_rollout={experiment.updates_per_rollout.value} each process must hold "
-            f"whole groups of {experiment.group_size.value}, got {per_process} sequences on each of {hardware.processes}"
+            f"hardware.processes: with updates_per_rollout={experiment.updates_per_rollout.value} each process must "
+            f"hold whole groups of {experiment.group_size.value}, got {per_process} sequences on each of "
+            f"{hardware.processes}"
         )
     micro = hardware.micro_batch or per_process
     if per_process % micro:
@@ -118,6 +121,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "vllm_importance_sampling_correction": False,
         # the machine
         "use_cpu": hardware.device == "cpu",
+        "dataloader_pin_memory": hardware.device != "cpu",
         "gradient_checkpointing": hardware.gradient_checkpointing,
         "deepspeed": hardware.deepspeed,
         "use_vllm": hardware.rollouts != "transformers",

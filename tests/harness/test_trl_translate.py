@@ -1,0 +1,106 @@
+"""The translation to TRL: values arrive, defaults that touch the mathematics are set, the rest is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.provenance import Origin, code
+from harness.backends import CannotExpress
+from harness.backends.trl.translate import Batching, batching, to_grpo_config, to_lora_config
+from harness.hardware import Hardware
+from harness.resolve import resolve
+from tests.experiments import experiment
+
+USER = (Origin.USER, "a test")
+
+
+def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
+    return to_grpo_config(experiment().override(values, *USER), Hardware(**hardware), seed=5, out_dir=Path("out"))
+
+
+def test_values_arrive() -> None:
+    got = translated(
+        {"learning_rate": 2e-5, "group_size": 6, "kl_beta": 0.04, "clip_high": 0.28, "rollout_temperature": 0.9},
+        device="cpu",
+    )
+    wanted = {"learning_rate": 2e-5, "num_generations": 6, "beta": 0.04, "epsilon_high": 0.28, "temperature": 0.9}
+    assert {key: got[key] for key in wanted} == wanted
+    assert got["seed"] == got["data_seed"] == 5 and got["use_cpu"] is True
+
+
+def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
+    # What TRL is not told is read by the trainer, the launcher or the plan: a new field must be put somewhere.
+    ours = {
+        "base_model", "dataset", "dataset_rows", "prompt", "rewards", "max_prompt_tokens", "aggregation", "lora_rank",
+        "lora_alpha", "lora_dropout", "critic", "dynamic_sampling", "prompts_per_rollout", "grpo.std", "grpo.epsilon",
+    }  # fmt: skip
+    changed = {
+        "reward_weights": [2.0], "group_size": 2, "rollout_temperature": 0.5, "rollout_top_p": 0.5,
+        "max_completion_tokens": 9, "updates_per_rollout": 2, "learning_rate": 0.5, "lr_schedule": "cosine",
+        "warmup_ratio": 0.5, "weight_decay": 0.5, "max_grad_norm": 0.5, "clip_low": 0.5, "clip_high": 0.5,
+        "dual_clip": 5.0, "kl_beta": 0.5, "epochs": 5.0, "max_steps": 5, "precision": "bfloat16",
+    }  # fmt: skip
+    assert set(experiment().settings()) == ours | set(changed)
+    before = translated({})
+    for key, value in changed.items():
+        assert translated({key: value}) != before, key
+
+
+def test_defaults_that_touch_the_mathematics_are_named() -> None:
+    from dataclasses import fields
+
+    from trl import GRPOConfig
+
+    got = translated({})
+    known = {f.name for f in fields(GRPOConfig)}
+    assert set(got) <= known  # a renamed option would otherwise be silently lost
+    named = {
+        "loss_type", "scale_rewards", "beta", "num_iterations", "epsilon", "epsilon_high", "delta", "temperature",
+        "top_p", "top_k", "min_p", "repetition_penalty", "importance_sampling_level", "mask_truncated_completions",
+        "sync_ref_model", "top_entropy_quantile", "entropy_coef", "use_adaptive_entropy", "off_policy_mask_threshold",
+        "use_bias_correction_kl", "vllm_importance_sampling_correction", "multi_objective_aggregation", "disable_dropout",
+        "adam_beta1", "adam_beta2", "adam_epsilon", "optim", "weight_decay", "max_grad_norm", "bf16",
+    }  # fmt: skip
+    assert named <= set(got)
+
+
+def test_a_rollout_is_cut_into_whole_groups() -> None:
+    # 4 prompts x 4 = 16 sequences; two updates of 8; one process, 2 sequences a forward: 4 forwards an update
+    declared = experiment().override({"updates_per_rollout": 2}, *USER)
+    assert batching(declared, Hardware(micro_batch=2)) == Batching(rollout=16, update=8, micro_batch=2, accumulation=4)
+    got = to_grpo_config(declared, Hardware(micro_batch=2, save_every=3), seed=0, out_dir=Path("out"))
+    assert (got["per_device_train_batch_size"], got["gradient_accumulation_steps"], got["steps_per_generation"]) == (2, 4, 8)
+    assert got["save_steps"] == 6  # only where a rollout ends
+    with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 8"):
+        batching(declared, Hardware(micro_batch=3))
+    with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of the 8"):
+        batching(declared, Hardware(processes=3))
+    with pytest.raises(ValueError, match="whole groups of 4, got 2 sequences on each of 4"):
+        batching(declared, Hardware(processes=4))
+
+
+@pytest.mark.parametrize("key", ["critic", "dynamic_sampling"])
+def test_what_trl_cannot_do_is_refused_with_its_source(key: str) -> None:
+    from dataclasses import replace
+
+    declared = replace(experiment(), **{key: code(True, "the authors' script")})
+    with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
+        to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))
+
+
+def test_lora() -> None:
+    assert to_lora_config(experiment()) is None
+    got = to_lora_config(experiment().override({"lora_rank": 32}, *USER))
+    assert got is not None and (got["r"], got["lora_alpha"], got["target_modules"]) == (32, 64.0, "all-linear")
+
+
+def test_the_paper_scale_of_egsw() -> None:
+    job = next(j for j in resolve("egsw", scale="paper") if j.arm == "egsw")
+    assert job.experiment is not None
+    got = to_grpo_config(job.experiment, Hardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
+    # 128 prompts x 7 = 896 sequences over 8 processes = 112 each, 16 at a time: 7 forwards
+    assert got["gradient_accumulation_steps"] == 7
+    assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
