@@ -47,7 +47,7 @@ class Benchmark:
     """The problems in the dataset's order.
 
     `sha256` is the hash of the rows that were read; `changed` says that they are not the pinned ones, which the caller
-    must have allowed.
+    must have allowed. `choice_seed` is what ordered the choices, None where there are none.
     """
 
     name: str
@@ -55,6 +55,7 @@ class Benchmark:
     sha256: str
     source: str
     changed: bool = False
+    choice_seed: int | None = None
 
     def first(self, rows: int | None) -> Benchmark:
         """The first `rows` problems (all of them for None).
@@ -121,7 +122,8 @@ def load(
             "Pass allow_changed_data=True to use it; the record will say so."
         )
     shuffled = tuple(_shuffle(problem, choice_seed) for problem in problems)
-    return Benchmark(name, shuffled, sha256, source, changed=bool(wrong))
+    has_choices = any(problem.choices for problem in shuffled)
+    return Benchmark(name, shuffled, sha256, source, bool(wrong), choice_seed if has_choices else None)
 
 
 def content_hash(problems: Iterable[Problem]) -> str:

@@ -119,7 +119,7 @@ def _identity(plan: Plan, engine: Engine, model: str) -> dict[str, Any]:
     first as the model sees it stands for all: it shows a changed wording as well as a changed chat template."""
     return {
         "benchmark": plan.benchmark.name,
-        "data": {"sha256": plan.dataset.sha256, "changed": plan.dataset.changed},
+        "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
         "decoding": asdict(plan.decoding),
         "engine": engine.describe(),
         "model": {"sha256": model},

@@ -276,6 +276,7 @@ def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> 
     assert first == again
     assert first.problems != other.problems
     assert first.sha256 == other.sha256
+    assert (first.choice_seed, other.choice_seed) == (0, 1)
     for i, problem in enumerate(first.problems):
         assert problem.choices is not None
         assert problem.choices["ABCD".index(problem.answer)] == f"right {i}"

@@ -159,7 +159,11 @@ def test_the_manifest_says_how(place: dict[str, Any]) -> None:
     evaluate(protocol=protocol(2), engine=Scripted(), seed=3, **place)
     manifest = json.loads((place["out_dir"] / "toy" / "manifest.json").read_text())
     assert manifest["identity"]["seed"] == 3
-    assert manifest["identity"]["data"] == {"sha256": content_hash(PROBLEMS), "changed": False}
+    assert manifest["identity"]["data"] == {
+        "sha256": content_hash(PROBLEMS),
+        "changed": False,
+        "choice_seed": None,
+    }
     assert manifest["identity"]["decoding"] == {"temperature": 1.0, "top_p": 1.0, "max_tokens": 9}
     assert manifest["record"]["model_path"] == str(place["model_path"])
     assert manifest["record"]["protocol"]["n"] == {"value": 2, "origin": "assumed", "note": "a test", "was": None}
