@@ -8,11 +8,14 @@ Notation: B sequences (responses), T completion positions. A *group* is the set 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+Equation = TypeVar("Equation", bound=Callable[..., "Tensor"])
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,9 @@ class TokenBatch:
         groups: [B], int64 from 0; sequences with the same number answer the same prompt.
         mask: [B, T], bool; True on completion tokens that count.
         vocab_size: number of entries of the distribution that `entropies` is taken over.
+        max_tokens: the length limit of a response.
+        step: optimiser steps done before this one.
+        micro_batches: [B], int64; which forward pass a sequence belongs to. None: all to one.
         advantages: [B, T] before shaping; None until the advantage estimator has run.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
@@ -38,6 +44,9 @@ class TokenBatch:
     groups: Tensor
     mask: Tensor
     vocab_size: int
+    max_tokens: int
+    step: int = 0
+    micro_batches: Tensor | None = None
     advantages: Tensor | None = None
     entropies: Tensor | None = None
     logp: Tensor | None = None
@@ -48,7 +57,8 @@ class TokenBatch:
         if self.mask.dim() != 2 or str(self.mask.dtype) != "torch.bool":
             raise ValueError(f"mask: expected bool [B, T], got {self.mask.dtype} {tuple(self.mask.shape)}")
         shape = tuple(self.mask.shape)
-        for name, expected in (("rewards", shape[:1]), ("groups", shape[:1]), *((n, shape) for n in _PER_TOKEN)):
+        per_sequence = ("rewards", "groups", "micro_batches")
+        for name, expected in (*((n, shape[:1]) for n in per_sequence), *((n, shape) for n in _PER_TOKEN)):
             tensor = getattr(self, name)
             if tensor is not None and tuple(tensor.shape) != expected:
                 raise ValueError(f"{name}: expected shape {expected}, got {tuple(tensor.shape)}")
@@ -71,6 +81,23 @@ class TokenBatch:
         """The same batch with other advantages, [B, T]."""
         return replace(self, advantages=advantages)
 
+    def with_rewards(self, rewards: Tensor) -> TokenBatch:
+        """The same batch with other rewards, [B]."""
+        return replace(self, rewards=rewards)
 
-_PER_TOKEN = ("advantages", "entropies", "logp", "old_logp", "ref_logp")
-PER_TOKEN_SIGNALS = frozenset(_PER_TOKEN) - {"advantages"}
+
+SIGNALS = ("entropies", "logp", "old_logp", "ref_logp")
+_PER_TOKEN = ("advantages", *SIGNALS)
+
+
+def reads(*signals: str) -> Callable[[Equation], Equation]:
+    """Say which signals of the batch an equation reads, so that a trainer computes these and no others."""
+    unknown = set(signals) - set(SIGNALS)
+    if unknown:
+        raise ValueError(f"reads: expected some of {SIGNALS}, got {sorted(unknown)}")
+
+    def mark(equation: Equation) -> Equation:
+        equation.reads = frozenset(signals)  # type: ignore[attr-defined]
+        return equation
+
+    return mark

@@ -88,8 +88,8 @@ _EVAL = """options:
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
   seed=0  engine=NAME    sampling seed, and who samples (default transformers)
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
-_GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples), or
-with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
+_GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
+or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
 _TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/"""

@@ -1,8 +1,9 @@
 """The policy-gradient loss, one equation a function. Both backends train with these.
 
-loss = - sum over tokens of  c * w * (objective - beta * KL)
+loss = - sum over tokens of  w * (g * objective - beta * KL(policy || reference) - p * |log ratio|  + b * entropy)
 
-where c are the aggregation coefficients, w a method's weights, and the objective the clipped surrogate.
+where the objective is the clipped surrogate, w holds the aggregation coefficients times a method's weights, g a
+method's gates, p its penalties, and b is the coefficient of entropy regularisation.
 """
 
 from __future__ import annotations
@@ -20,12 +21,13 @@ def clipped_objective(
     old_logp: Tensor,
     advantages: Tensor,
     *,
-    clip_low: float,
-    clip_high: float,
+    clip_low: float | None,
+    clip_high: float | None,
     dual_clip: float | None = None,
 ) -> Tensor:
     """min(r A, clip(r, 1 - clip_low, 1 + clip_high) A), r = exp(logp - old_logp)  (PPO, arXiv 1707.06347, Eq. 7).
 
+    A bound of None does not clip on that side.
     `dual_clip` c > 1 also bounds the term from below by c A where A < 0 (arXiv 1912.09729, Eq. 5).
 
     Args:
@@ -35,7 +37,11 @@ def clipped_objective(
     """
     ratio = (logp - old_logp.detach()).exp()
     advantages = advantages.detach()
-    surrogate = (ratio * advantages).minimum(ratio.clamp(1 - clip_low, 1 + clip_high) * advantages)
+    surrogate = ratio * advantages
+    if clip_low is not None or clip_high is not None:
+        low = None if clip_low is None else 1 - clip_low
+        high = None if clip_high is None else 1 + clip_high
+        surrogate = surrogate.minimum(ratio.clamp(low, high) * advantages)
     if dual_clip is None:
         return surrogate
     return surrogate.where(advantages >= 0, surrogate.maximum(dual_clip * advantages))
@@ -51,8 +57,13 @@ def k3(logp: Tensor, ref_logp: Tensor) -> Tensor:
     return difference.exp() - difference - 1
 
 
-def aggregation_coefficients(mask: Tensor, aggregation: Aggregation, *, max_tokens: int) -> Tensor:
+def aggregation_coefficients(
+    mask: Tensor, aggregation: Aggregation, *, max_tokens: int, counted: Tensor | None = None
+) -> Tensor:
     """How much each token counts in the loss, [B, T]; 0 on masked positions.
+
+    `counted` [B, T] are the tokens that the lengths |o_i| count (all of the mask when None); a sequence with none of
+    them counts as one of length 1.
 
     sequence_mean: 1 / (B |o_i|), the mean over tokens, then over sequences (GRPO, arXiv 2402.03300, Eq. 3).
     token_mean: 1 / sum_i |o_i|, the mean over all tokens (DAPO, arXiv 2503.14476, Eq. 8).
@@ -60,7 +71,7 @@ def aggregation_coefficients(mask: Tensor, aggregation: Aggregation, *, max_toke
     """
     if aggregation not in get_args(Aggregation):
         raise ValueError(f"aggregation: expected one of {get_args(Aggregation)}, got {aggregation!r}")
-    lengths = mask.sum(1, keepdim=True)
+    lengths = (mask if counted is None else counted).sum(1, keepdim=True)
     if aggregation == "sequence_mean":
         return mask / (mask.shape[0] * lengths.clamp(min=1))
     if aggregation == "token_mean":
@@ -74,23 +85,39 @@ def policy_loss(
     advantages: Tensor,
     token_weights: Tensor,
     *,
-    clip_low: float,
-    clip_high: float,
+    clip_low: float | None,
+    clip_high: float | None,
     dual_clip: float | None = None,
     ref_logp: Tensor | None = None,
     kl_beta: float = 0.0,
+    gates: Tensor | None = None,
+    penalties: Tensor | None = None,
+    entropies: Tensor | None = None,
+    entropy_coefficient: float = 0.0,
 ) -> Tensor:
-    """- sum of token_weights * (clipped objective - kl_beta * k3). A scalar.
+    """The loss at the head of this file. A scalar.
 
     Args:
+        logp, old_logp, advantages: [B, T].
         token_weights: [B, T], aggregation coefficients times the method's weights; they multiply the KL term too, as
             EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter, whatever they hold.
-        ref_logp: needed when kl_beta > 0.
+        ref_logp: [B, T]; needed when kl_beta > 0.
+        gates: [B, T], 0 or 1; tokens at 0 lose their policy gradient and keep the KL term.
+        penalties: [B, T], >= 0; coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
+        entropies: [B, T], with gradient; needed when entropy_coefficient is not 0.
     """
     term = clipped_objective(logp, old_logp, advantages, clip_low=clip_low, clip_high=clip_high, dual_clip=dual_clip)
+    if gates is not None:
+        term = gates * term
     if kl_beta:
         if ref_logp is None:
             raise ValueError(f"kl_beta={kl_beta} needs ref_logp, which is missing")
         term = term - kl_beta * k3(logp, ref_logp)
+    if penalties is not None:
+        term = term - penalties * (logp - old_logp.detach()).abs()
+    if entropy_coefficient:
+        if entropies is None:
+            raise ValueError(f"entropy_coefficient={entropy_coefficient} needs entropies, which are missing")
+        term = term + entropy_coefficient * entropies
     # where() and not a product: 0 * inf on a padded position would be NaN
     return -(token_weights * term.where(token_weights != 0, term.new_zeros(()))).sum()

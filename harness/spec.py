@@ -13,9 +13,22 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Literal, get_args, get_origin
 
 from evals.provenance import Origin, Sourced, assumed, code, paper
-from harness.loss import Aggregation
+from harness.loss import Aggregation, aggregation_coefficients
 
-__all__ = ["Arm", "Experiment", "Method", "Origin", "Reproduction", "Sourced", "Use", "assumed", "code", "paper", "use"]
+__all__ = [
+    "Arm",
+    "Experiment",
+    "Method",
+    "Origin",
+    "Reproduction",
+    "Shaped",
+    "Sourced",
+    "Use",
+    "assumed",
+    "code",
+    "paper",
+    "use",
+]
 
 
 def check_value(key: str, value: Any, kind: Any) -> None:
@@ -68,6 +81,11 @@ class Use:
                 raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
             check_value(f"{self.name}.{key}", sourced.value, kinds[key])
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """Signals of the batch that the equation reads (see `harness.batch.reads`)."""
+        return getattr(self.function, "reads", frozenset())
+
     def __call__(self, batch: Any) -> Any:
         return self.function(batch, **{key: sourced.value for key, sourced in self.values.items()})
 
@@ -88,42 +106,95 @@ def hyperparameters(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class Shaped:
+    """What a method makes of a batch, all [B, T]: see `harness.loss.policy_loss`. None: the method has no such part."""
+
+    advantages: Any
+    weights: Any
+    gates: Any | None
+    penalties: Any | None
+
+
+@dataclass(frozen=True)
 class Method:
-    """A stack of equations: rewards -> advantage -> shaping -> weights, then the aggregation of the loss.
+    """A stack of equations, each a function of a TokenBatch, applied in this order.
 
     Args:
-        advantage: TokenBatch -> advantages [B, T] from rewards and groups.
-        shaping: each TokenBatch -> advantages [B, T], applied in order.
-        weights: each TokenBatch -> factors [B, T] of the whole gradient term, KL included; they multiply.
+        rewards: -> rewards [B], each sees the rewards of the one before (a penalty on length, say).
+        advantage: -> advantages [B, T] from rewards and groups.
+        shaping: -> advantages [B, T], each sees the advantages of the one before.
+        weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.
+        gates: -> 0 or 1, [B, T]; tokens at 0 lose their policy gradient and keep the KL term; they multiply.
+        penalties: -> coefficients [B, T] of |log ratio| to the sampling policy; they add.
         aggregation: see `harness.loss.aggregation_coefficients`.
+        denominator: the tokens that the aggregation counts when gates drop some: "all", or those "kept".
     """
 
     advantage: Use
     aggregation: Sourced[Aggregation]
+    rewards: tuple[Use, ...] = ()
     shaping: tuple[Use, ...] = ()
     weights: tuple[Use, ...] = ()
+    gates: tuple[Use, ...] = ()
+    penalties: tuple[Use, ...] = ()
+    denominator: Sourced[Literal["all", "kept"]] = field(default=assumed("all", "no effect without gates"))
 
     def __post_init__(self) -> None:
         names = [u.name for u in self.uses()]
         if len(set(names)) != len(names):
             raise ValueError(f"method: an equation appears twice in the stack {names}")
         check_value("aggregation", self.aggregation.value, Aggregation)
+        check_value("denominator", self.denominator.value, Literal["all", "kept"])
 
     def uses(self) -> tuple[Use, ...]:
-        return (self.advantage, *self.shaping, *self.weights)
+        """Every equation, in the order in which they are applied."""
+        return (*self.rewards, self.advantage, *self.shaping, *self.weights, *self.gates, *self.penalties)
 
-    def advantages(self, batch: Any) -> Any:
-        """Rewards and groups -> unshaped advantages, [B, T]."""
-        return self.advantage(batch)
+    @property
+    def reads(self) -> frozenset[str]:
+        """The signals of the batch (`harness.batch.SIGNALS`) that some equation reads."""
+        return frozenset().union(*(u.reads for u in self.uses()))
 
-    def apply(self, batch: Any) -> tuple[Any, Any]:
-        """(shaped advantages [B, T], weights [B, T]) of a batch that holds advantages and signals."""
+    def map(self, change: Callable[[Use], Use]) -> Method:
+        """The same stack with every equation changed."""
+        return replace(
+            self,
+            rewards=tuple(map(change, self.rewards)),
+            advantage=change(self.advantage),
+            shaping=tuple(map(change, self.shaping)),
+            weights=tuple(map(change, self.weights)),
+            gates=tuple(map(change, self.gates)),
+            penalties=tuple(map(change, self.penalties)),
+        )
+
+    def apply(self, batch: Any) -> Shaped:
+        """Rewards -> advantages -> shaping -> weights, gates, penalties, on the sequences of one optimiser step."""
+        for step in self.rewards:
+            batch = batch.with_rewards(step(batch))
+        batch = batch.with_advantages(self.advantage(batch))
         for step in self.shaping:
             batch = batch.with_advantages(step(batch))
-        weights = batch.mask.to(batch.advantages.dtype)
-        for step in self.weights:
-            weights = weights * step(batch)
-        return batch.advantages, weights
+        kept = _product(batch, self.gates)
+        counted = batch.mask if kept is None or self.denominator.value == "all" else batch.mask & (kept != 0)
+        weights = aggregation_coefficients(
+            batch.mask, self.aggregation.value, max_tokens=batch.max_tokens, counted=counted
+        )
+        factors = _product(batch, self.weights)
+        penalties = [step(batch) for step in self.penalties]
+        return Shaped(
+            advantages=batch.advantages,
+            weights=weights if factors is None else weights * factors,
+            gates=kept,
+            penalties=sum(penalties) if penalties else None,
+        )
+
+
+def _product(batch: Any, steps: tuple[Use, ...]) -> Any | None:
+    product = None
+    for step in steps:
+        values = step(batch)
+        product = values if product is None else product * values
+    return product
 
 
 @dataclass(frozen=True)
@@ -156,10 +227,13 @@ class Experiment:
     warmup_ratio: Sourced[float]
     weight_decay: Sourced[float]
     max_grad_norm: Sourced[float]
-    clip_low: Sourced[float]
-    clip_high: Sourced[float]
+    clip_low: Sourced[float | None]  # null: not clipped on that side
+    clip_high: Sourced[float | None]
     dual_clip: Sourced[float | None]
     kl_beta: Sourced[float]
+    reference_reset_every: Sourced[int | None]  # optimiser steps; null: the reference stays the base model
+    entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, where the search starts
+    entropy_target: Sourced[float | None]  # nats; the coefficient is adapted to reach it
     epochs: Sourced[float]
     max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
     precision: Sourced[Literal["float32", "bfloat16"]]
@@ -181,6 +255,11 @@ class Experiment:
             raise ValueError(
                 f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
             )
+        if self.reference_reset_every.value is not None and not self.kl_beta.value:
+            raise ValueError(
+                "reference_reset_every: expected null without a KL term (kl_beta=0), got "
+                f"{self.reference_reset_every.value}"
+            )
         if self.prompts_per_rollout.value % self.updates_per_rollout.value:
             raise ValueError(
                 f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
@@ -193,7 +272,7 @@ class Experiment:
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
         flat = dict(self._own())
-        flat["aggregation"] = self.method.aggregation
+        flat |= {"aggregation": self.method.aggregation, "denominator": self.method.denominator}
         flat |= {f"{u.name}.{key}": value for u in self.method.uses() for key, value in u.values.items()}
         return flat
 
@@ -216,11 +295,10 @@ class Experiment:
         def swap_use(u: Use) -> Use:
             return replace(u, values={k: swap(f"{u.name}.{k}", v) for k, v in u.values.items()})
 
-        method = Method(
-            advantage=swap_use(self.method.advantage),
+        method = replace(
+            self.method.map(swap_use),
             aggregation=swap("aggregation", self.method.aggregation),
-            shaping=tuple(map(swap_use, self.method.shaping)),
-            weights=tuple(map(swap_use, self.method.weights)),
+            denominator=swap("denominator", self.method.denominator),
         )
         return replace(self, method=method, **{key: swap(key, s) for key, s in self._own()})
 
@@ -232,7 +310,7 @@ def field_kinds() -> dict[str, Any]:
 
 _POSITIVE = ("dataset_rows", "prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")
 _RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    *((key, lambda v: v >= 1, "at least 1") for key in (*_POSITIVE, "max_steps", "lora_rank")),
+    *((key, lambda v: v >= 1, "at least 1") for key in (*_POSITIVE, "max_steps", "lora_rank", "reference_reset_every")),
     ("group_size", lambda v: v >= 2, "at least 2 (a group of one has no advantage)"),
     ("learning_rate", lambda v: v > 0, "> 0"),
     ("rollout_temperature", lambda v: v > 0, "> 0"),
@@ -242,6 +320,7 @@ _RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
     ("clip_high", lambda v: v > 0, "> 0"),
     ("dual_clip", lambda v: v > 1, "> 1"),
     ("max_grad_norm", lambda v: v > 0, "> 0"),
+    ("entropy_target", lambda v: v > 0, "> 0"),
     *((key, lambda v: v >= 0, ">= 0") for key in ("kl_beta", "weight_decay", "lora_alpha", "lora_dropout")),
     ("epochs", lambda v: v > 0, "> 0"),
 )

@@ -31,6 +31,7 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         groups=groups,
         mask=mask,
         vocab_size=VOCAB,
+        max_tokens=9,
         advantages=field(1.0),
         entropies=field(1.5, positive=True),
         logp=-field(1.0, positive=True),
@@ -60,4 +61,6 @@ def padded(batch: TokenBatch, columns: int) -> TokenBatch:
 
 def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
     names = ("rewards", "groups", "mask", "advantages", "entropies", "logp", "old_logp", "ref_logp")
-    return TokenBatch(vocab_size=batch.vocab_size, **{n: function(getattr(batch, n)) for n in names})  # type: ignore
+    return TokenBatch(
+        vocab_size=batch.vocab_size, max_tokens=batch.max_tokens, **{n: function(getattr(batch, n)) for n in names}
+    )  # type: ignore

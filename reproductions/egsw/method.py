@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
+from harness.batch import reads
 from harness.segments import segment_softmax, segment_sum
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 
 
+@reads("entropies")
 def egsw(
     batch: TokenBatch,
     *,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from harness.batch import reads
+
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.batch import TokenBatch
 
 
+@reads("entropies")
 def entropy_advantage(batch: TokenBatch, *, alpha: float, kappa: float) -> Tensor:
     """A + min(alpha H, |A| / kappa)  (arXiv 2506.14758, Eq. 4-6), H detached.
 

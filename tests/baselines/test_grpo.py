@@ -21,6 +21,7 @@ def batch_of(rewards: list[float], groups: list[int]) -> TokenBatch:
         groups=torch.tensor(groups),
         mask=torch.ones(rows, 1, dtype=torch.bool),
         vocab_size=10,
+        max_tokens=9,
     )
 
 

@@ -91,9 +91,15 @@ def test_value_and_gradient_equal_the_loops(batch: TokenBatch, kl_beta: float, d
     assert batch.logp is not None and batch.old_logp is not None and batch.ref_logp is not None
     leaf = batch.logp.nan_to_num(0.0).requires_grad_()
     loss = policy_loss(
-        leaf, batch.old_logp.nan_to_num(0.0), batch.need("advantages"), weights,
-        ref_logp=batch.ref_logp.nan_to_num(0.0), kl_beta=kl_beta, dual_clip=dual_clip, **CLIP,
-    )  # fmt: skip
+        leaf,
+        batch.old_logp.nan_to_num(0.0),
+        batch.need("advantages"),
+        weights,
+        ref_logp=batch.ref_logp.nan_to_num(0.0),
+        kl_beta=kl_beta,
+        dual_clip=dual_clip,
+        **CLIP,
+    )
     (gradient,) = torch.autograd.grad(loss, leaf)
     want, want_gradient = slow_loss_and_gradient(batch, weights, kl_beta, dual_clip)
     assert loss.item() == pytest.approx(want, abs=1e-10)

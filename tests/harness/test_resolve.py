@@ -15,10 +15,18 @@ from harness.resolve import resolve
 
 
 def test_the_grammar_is_hydras() -> None:
-    parsed = parse_overrides(["paper=egsw", "seeds=[0,2]", "arm=base,grpo", "lr=3e-6", "x=null", 'name="a b"', "b=true"])
+    parsed = parse_overrides(
+        ["paper=egsw", "seeds=[0,2]", "arm=base,grpo", "lr=3e-6", "x=null", 'name="a b"', "b=true"]
+    )
     assert parsed == {
-        "paper": "egsw", "seeds": [0, 2], "arm": ["base", "grpo"], "lr": 3e-6, "x": None, "name": "a b", "b": True,
-    }  # fmt: skip
+        "paper": "egsw",
+        "seeds": [0, 2],
+        "arm": ["base", "grpo"],
+        "lr": 3e-6,
+        "x": None,
+        "name": "a b",
+        "b": True,
+    }
 
 
 @pytest.mark.parametrize("argument", ["paper", "=x", "+a=1", "~a", "a=[1", "a=range(1,3)"])
@@ -47,8 +55,12 @@ def test_jobs_of_the_tiny_scale() -> None:
     jobs = resolve("egsw", seeds=[0, 1])
     # the base model has no training seed; the paper's first model only
     assert [j.name for j in jobs] == [
-        "math-7b/base/seed0", "math-7b/grpo/seed0", "math-7b/grpo/seed1", "math-7b/egsw/seed0", "math-7b/egsw/seed1",
-    ]  # fmt: skip
+        "math-7b/base/seed0",
+        "math-7b/grpo/seed0",
+        "math-7b/grpo/seed1",
+        "math-7b/egsw/seed0",
+        "math-7b/egsw/seed1",
+    ]
     assert all(j.base_model.value == "tiny" and j.protocol.name == "tiny" for j in jobs)
     rate = jobs[1].settings()["learning_rate"]
     assert rate.origin is Origin.SCALE and rate.was is not None and rate.was.value == 3e-6

@@ -17,10 +17,22 @@ from typing import Any
 import pytest
 
 SMALL = [
-    "paper=egsw", "arm=base,egsw", "seeds=1", "max_steps=6", "prompts_per_rollout=2", "group_size=4",
-    "max_completion_tokens=8", "kl_beta=0.04", "protocol.benchmarks=[tiny_short]", "protocol.rows=4", "protocol.n=2",
-    "protocol.ks=[1,2]", "protocol.max_tokens=8", "hardware.save_every=1", "hardware.device=cpu",
-]  # fmt: skip
+    "paper=egsw",
+    "arm=base,egsw",
+    "seeds=1",
+    "max_steps=6",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "kl_beta=0.04",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.save_every=1",
+    "hardware.device=cpu",
+]
 
 
 @pytest.fixture(scope="module")

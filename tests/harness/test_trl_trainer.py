@@ -30,8 +30,13 @@ LENGTHS = [6, 2, 4, 1, 5, 6, 3, 3, 2, 6, 1, 4]
 REWARDS = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]  # the last group has no signal
 
 EGSW: dict[str, Any] = {
-    "alpha": 0.7, "temperature": 1.3, "level": "step", "entropy": "min_max", "over": "batch", "rescale": "none",
-}  # fmt: skip
+    "alpha": 0.7,
+    "temperature": 1.3,
+    "level": "step",
+    "entropy": "min_max",
+    "over": "batch",
+    "rescale": "none",
+}
 TRAJECTORY = {**EGSW, "level": "trajectory", "entropy": "z_score", "over": "group", "rescale": "mean_one"}
 
 
@@ -125,7 +130,11 @@ def slow(
     entropies = -(log_probs.exp() * log_probs).sum(-1).detach()
     mask = fixed["completion_mask"].bool()
     batch = TokenBatch(
-        rewards=fixed["rewards"].double(), groups=fixed["groups"], mask=mask, vocab_size=logits.shape[-1]
+        rewards=fixed["rewards"].double(),
+        groups=fixed["groups"],
+        mask=mask,
+        vocab_size=logits.shape[-1],
+        max_tokens=TOKENS,
     )
     advantages = torch.tensor(slow_grpo(batch, "sample", 1e-4)).unsqueeze(1) * mask
     batch = replace(batch, advantages=advantages.double(), entropies=entropies.double())

@@ -23,10 +23,10 @@ def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
 
 def test_values_arrive() -> None:
     got = translated(
-        {"learning_rate": 2e-5, "group_size": 6, "kl_beta": 0.04, "clip_high": 0.28, "rollout_temperature": 0.9},
+        {"learning_rate": 2e-5, "group_size": 6, "kl_beta": 0.04, "rollout_temperature": 0.9},
         device="cpu",
     )
-    wanted = {"learning_rate": 2e-5, "num_generations": 6, "beta": 0.04, "epsilon_high": 0.28, "temperature": 0.9}
+    wanted = {"learning_rate": 2e-5, "num_generations": 6, "beta": 1.0, "temperature": 0.9}
     assert {key: got[key] for key in wanted} == wanted
     assert got["seed"] == got["data_seed"] == 5 and got["use_cpu"] is True
 
@@ -34,19 +34,50 @@ def test_values_arrive() -> None:
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
     # What TRL is not told is read by the trainer, the launcher or the plan: a new field must be put somewhere.
     ours = {
-        "base_model", "dataset", "dataset_rows", "prompt", "rewards", "max_prompt_tokens", "aggregation", "lora_rank",
-        "lora_alpha", "lora_dropout", "critic", "dynamic_sampling", "prompts_per_rollout", "grpo.std", "grpo.epsilon",
-    }  # fmt: skip
+        "base_model",
+        "dataset",
+        "dataset_rows",
+        "prompt",
+        "rewards",
+        "max_prompt_tokens",
+        "aggregation",
+        "lora_rank",
+        "lora_alpha",
+        "lora_dropout",
+        "critic",
+        "dynamic_sampling",
+        "prompts_per_rollout",
+        "clip_low",
+        "clip_high",
+        "dual_clip",
+        "denominator",
+        "entropy_coefficient",
+        "entropy_target",
+        "grpo.std",
+        "grpo.epsilon",
+    }
     changed = {
-        "reward_weights": [2.0], "group_size": 2, "rollout_temperature": 0.5, "rollout_top_p": 0.5,
-        "max_completion_tokens": 9, "updates_per_rollout": 2, "learning_rate": 0.5, "lr_schedule": "cosine",
-        "warmup_ratio": 0.5, "weight_decay": 0.5, "max_grad_norm": 0.5, "clip_low": 0.5, "clip_high": 0.5,
-        "dual_clip": 5.0, "kl_beta": 0.5, "epochs": 5.0, "max_steps": 5, "precision": "bfloat16",
-    }  # fmt: skip
-    assert set(experiment().settings()) == ours | set(changed)
+        "reward_weights": [2.0],
+        "group_size": 2,
+        "rollout_temperature": 0.5,
+        "rollout_top_p": 0.5,
+        "max_completion_tokens": 9,
+        "updates_per_rollout": 2,
+        "learning_rate": 0.5,
+        "lr_schedule": "cosine",
+        "warmup_ratio": 0.5,
+        "weight_decay": 0.5,
+        "max_grad_norm": 0.5,
+        "kl_beta": 0.5,
+        "epochs": 5.0,
+        "max_steps": 5,
+        "precision": "bfloat16",
+    }
+    assert set(experiment().settings()) == ours | set(changed) | {"reference_reset_every"}
     before = translated({})
     for key, value in changed.items():
         assert translated({key: value}) != before, key
+    assert translated({"kl_beta": 0.5, "reference_reset_every": 5})["ref_model_sync_steps"] == 5
 
 
 def test_defaults_that_touch_the_mathematics_are_named() -> None:
@@ -58,12 +89,37 @@ def test_defaults_that_touch_the_mathematics_are_named() -> None:
     known = {f.name for f in fields(GRPOConfig)}
     assert set(got) <= known  # a renamed option would otherwise be silently lost
     named = {
-        "loss_type", "scale_rewards", "beta", "num_iterations", "epsilon", "epsilon_high", "delta", "temperature",
-        "top_p", "top_k", "min_p", "repetition_penalty", "importance_sampling_level", "mask_truncated_completions",
-        "sync_ref_model", "top_entropy_quantile", "entropy_coef", "use_adaptive_entropy", "off_policy_mask_threshold",
-        "use_bias_correction_kl", "vllm_importance_sampling_correction", "multi_objective_aggregation", "disable_dropout",
-        "adam_beta1", "adam_beta2", "adam_epsilon", "optim", "weight_decay", "max_grad_norm", "bf16",
-    }  # fmt: skip
+        "loss_type",
+        "scale_rewards",
+        "beta",
+        "num_iterations",
+        "epsilon",
+        "epsilon_high",
+        "delta",
+        "temperature",
+        "top_p",
+        "top_k",
+        "min_p",
+        "repetition_penalty",
+        "importance_sampling_level",
+        "mask_truncated_completions",
+        "sync_ref_model",
+        "top_entropy_quantile",
+        "entropy_coef",
+        "use_adaptive_entropy",
+        "off_policy_mask_threshold",
+        "use_bias_correction_kl",
+        "vllm_importance_sampling_correction",
+        "multi_objective_aggregation",
+        "disable_dropout",
+        "adam_beta1",
+        "adam_beta2",
+        "adam_epsilon",
+        "optim",
+        "weight_decay",
+        "max_grad_norm",
+        "bf16",
+    }
     assert named <= set(got)
 
 
@@ -72,7 +128,11 @@ def test_a_rollout_is_cut_into_whole_groups() -> None:
     declared = experiment().override({"updates_per_rollout": 2}, *USER)
     assert batching(declared, Hardware(micro_batch=2)) == Batching(rollout=16, update=8, micro_batch=2, accumulation=4)
     got = to_grpo_config(declared, Hardware(micro_batch=2, save_every=3), seed=0, out_dir=Path("out"))
-    assert (got["per_device_train_batch_size"], got["gradient_accumulation_steps"], got["steps_per_generation"]) == (2, 4, 8)
+    assert (got["per_device_train_batch_size"], got["gradient_accumulation_steps"], got["steps_per_generation"]) == (
+        2,
+        4,
+        8,
+    )
     assert got["save_steps"] == 6  # only where a rollout ends
     with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 8"):
         batching(declared, Hardware(micro_batch=3))

@@ -15,8 +15,13 @@ from reproductions.egsw.method import egsw
 from tests.batches import VOCAB, padded, permuted, token_batches
 
 DEFAULTS: dict[str, Any] = {
-    "alpha": 0.3, "temperature": 1.5, "level": "step", "entropy": "raw", "over": "batch", "rescale": "none",
-}  # fmt: skip
+    "alpha": 0.3,
+    "temperature": 1.5,
+    "level": "step",
+    "entropy": "raw",
+    "over": "batch",
+    "rescale": "none",
+}
 GRID = [
     dict(zip(("level", "entropy", "over", "rescale"), values, strict=True))
     for values in itertools.product(
@@ -78,6 +83,7 @@ def test_two_sequences_by_hand() -> None:
         groups=torch.tensor([0, 1]),
         mask=torch.tensor([[True, True], [True, False]]),
         vocab_size=VOCAB,
+        max_tokens=9,
         advantages=torch.tensor([[1.0, 1.0], [0.0, 9.0]]),
         entropies=torch.tensor([[0.0, 3.0], [2.0, 9.0]]),
     )
@@ -133,9 +139,14 @@ def test_a_high_temperature_weighs_all_alike(batch: TokenBatch) -> None:
 
 def test_more_entropy_weighs_more() -> None:
     batch = TokenBatch(
-        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 1, dtype=torch.bool), vocab_size=VOCAB,
-        advantages=torch.zeros(2, 1), entropies=torch.tensor([[2.0], [1.0]]),
-    )  # fmt: skip
+        rewards=torch.zeros(2),
+        groups=torch.tensor([0, 0]),
+        mask=torch.ones(2, 1, dtype=torch.bool),
+        vocab_size=VOCAB,
+        max_tokens=9,
+        advantages=torch.zeros(2, 1),
+        entropies=torch.tensor([[2.0], [1.0]]),
+    )
     for reading in ("raw", "log_vocab", "min_max", "z_score"):
         high, low = egsw(batch, **{**DEFAULTS, "entropy": reading}).flatten().tolist()
         assert high > low
@@ -143,26 +154,40 @@ def test_more_entropy_weighs_more() -> None:
 
 def test_huge_scores_do_not_overflow() -> None:
     batch = TokenBatch(
-        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 1, dtype=torch.bool), vocab_size=VOCAB,
-        advantages=torch.tensor([[1e4], [-1e4]]), entropies=torch.zeros(2, 1),
-    )  # fmt: skip
+        rewards=torch.zeros(2),
+        groups=torch.tensor([0, 0]),
+        mask=torch.ones(2, 1, dtype=torch.bool),
+        vocab_size=VOCAB,
+        max_tokens=9,
+        advantages=torch.tensor([[1e4], [-1e4]]),
+        entropies=torch.zeros(2, 1),
+    )
     assert torch.equal(egsw(batch, **DEFAULTS), torch.tensor([[1.0], [0.0]]))
 
 
 def test_weights_carry_no_gradient() -> None:
     entropies = torch.rand(2, 3, requires_grad=True)
     batch = TokenBatch(
-        rewards=torch.zeros(2), groups=torch.tensor([0, 0]), mask=torch.ones(2, 3, dtype=torch.bool), vocab_size=VOCAB,
-        advantages=torch.zeros(2, 3), entropies=entropies,
-    )  # fmt: skip
+        rewards=torch.zeros(2),
+        groups=torch.tensor([0, 0]),
+        mask=torch.ones(2, 3, dtype=torch.bool),
+        vocab_size=VOCAB,
+        max_tokens=9,
+        advantages=torch.zeros(2, 3),
+        entropies=entropies,
+    )
     assert not egsw(batch, **DEFAULTS).requires_grad
 
 
 def test_bad_temperature_and_missing_entropies_are_named() -> None:
     batch = TokenBatch(
-        rewards=torch.zeros(1), groups=torch.tensor([0]), mask=torch.ones(1, 1, dtype=torch.bool), vocab_size=VOCAB,
+        rewards=torch.zeros(1),
+        groups=torch.tensor([0]),
+        mask=torch.ones(1, 1, dtype=torch.bool),
+        vocab_size=VOCAB,
+        max_tokens=9,
         advantages=torch.zeros(1, 1),
-    )  # fmt: skip
+    )
     with pytest.raises(ValueError, match="temperature: expected > 0, got 0"):
         egsw(batch, **{**DEFAULTS, "temperature": 0})
     with pytest.raises(ValueError, match="`entropies`"):

@@ -28,9 +28,14 @@ def test_by_hand() -> None:
     # alpha 0.4, kappa 2.  A=1, H=1: min(0.4, 0.5) = 0.4 -> 1.4.  A=1, H=2: min(0.8, 0.5) = 0.5 -> 1.5.
     # A=-1, H=2: -1 + 0.5 = -0.5 (a wrong token is punished less where the policy was unsure).  A=0: stays 0.
     batch = TokenBatch(
-        rewards=torch.zeros(1), groups=torch.tensor([0]), mask=torch.ones(1, 4, dtype=torch.bool), vocab_size=9,
-        advantages=torch.tensor([[1.0, 1.0, -1.0, 0.0]]), entropies=torch.tensor([[1.0, 2.0, 2.0, 2.0]]),
-    )  # fmt: skip
+        rewards=torch.zeros(1),
+        groups=torch.tensor([0]),
+        mask=torch.ones(1, 4, dtype=torch.bool),
+        vocab_size=9,
+        max_tokens=9,
+        advantages=torch.tensor([[1.0, 1.0, -1.0, 0.0]]),
+        entropies=torch.tensor([[1.0, 2.0, 2.0, 2.0]]),
+    )
     assert torch.allclose(entropy_advantage(batch, alpha=0.4, kappa=2.0), torch.tensor([[1.4, 1.5, -0.5, 0.0]]))
 
 
@@ -53,9 +58,14 @@ def test_order_and_padding_change_nothing(batch: TokenBatch) -> None:
 
 def test_bad_values_are_named() -> None:
     batch = TokenBatch(
-        rewards=torch.zeros(1), groups=torch.tensor([0]), mask=torch.ones(1, 1, dtype=torch.bool), vocab_size=9,
-        advantages=torch.zeros(1, 1), entropies=torch.zeros(1, 1),
-    )  # fmt: skip
+        rewards=torch.zeros(1),
+        groups=torch.tensor([0]),
+        mask=torch.ones(1, 1, dtype=torch.bool),
+        vocab_size=9,
+        max_tokens=9,
+        advantages=torch.zeros(1, 1),
+        entropies=torch.zeros(1, 1),
+    )
     with pytest.raises(ValueError, match="kappa: expected > 1"):
         entropy_advantage(batch, alpha=0.4, kappa=1.0)
     with pytest.raises(ValueError, match="alpha: expected > 0"):

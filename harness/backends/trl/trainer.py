@@ -14,7 +14,7 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from harness.batch import TokenBatch
-from harness.loss import aggregation_coefficients, k3, policy_loss
+from harness.loss import k3, policy_loss
 from harness.spec import Experiment
 
 
@@ -71,13 +71,15 @@ class MethodTrainer(GRPOTrainer):
 
     @torch.no_grad()
     def _apply_method(self, micro_batches: list[dict[str, Any]]) -> None:
-        """Give each micro-batch of one optimiser step its shaped advantages and token weights, [b, T] each."""
+        """Give each micro-batch of one optimiser step its share of what the method makes of the whole step."""
         method = self.experiment.method
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
         }
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
-        if method.shaping or method.weights:
+        sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
+        fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
+        if method.reads:
             logp, entropies = zip(*(self._signals(self.model, m) for m in micro_batches), strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
             fields["old_logp"] = torch.cat(
@@ -87,17 +89,19 @@ class MethodTrainer(GRPOTrainer):
                 fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
-        batch = TokenBatch(vocab_size=self.model.config.vocab_size, **fields)
-        batch = batch.with_advantages(method.advantages(batch))
-        advantages, weights = method.apply(batch)
-        weights = weights * aggregation_coefficients(
-            batch.mask, method.aggregation.value, max_tokens=self.max_completion_length
+        batch = TokenBatch(
+            vocab_size=self.model.config.vocab_size,
+            max_tokens=self.max_completion_length,
+            step=self.state.global_step,
+            **fields,
         )
+        shaped = method.apply(batch)
         start = self.accelerator.process_index * rows
         for micro in micro_batches:
             stop = start + len(micro["rewards"])
-            micro["advantages"] = advantages[start:stop, :width]
-            micro["token_weights"] = weights[start:stop, :width]
+            for name in ("advantages", "weights", "gates", "penalties"):
+                whole = getattr(shaped, name)
+                micro[name] = None if whole is None else whole[start:stop, :width]
             start = stop
 
     def _gather(self, tensor: Tensor) -> Tensor:
@@ -132,9 +136,13 @@ class MethodTrainer(GRPOTrainer):
             logp,
             old_logp,
             inputs["advantages"],
-            inputs["token_weights"],
+            inputs["weights"],
             ref_logp=None if ref_logp is None else ref_logp.masked_fill(~mask, 0.0),
             kl_beta=e.kl_beta.value,
+            gates=inputs["gates"],
+            penalties=inputs["penalties"],
+            entropies=entropies,
+            entropy_coefficient=self._entropy_coefficient(),
             clip_low=e.clip_low.value,
             clip_high=e.clip_high.value,
             dual_clip=e.dual_clip.value,
@@ -143,6 +151,10 @@ class MethodTrainer(GRPOTrainer):
         # Processes average their gradients; the token weights sum to the whole step over all of them.
         total: Tensor = loss * self.accelerator.num_processes
         return total
+
+    def _entropy_coefficient(self) -> float:
+        """The fixed coefficient, or the one that the search for the target has reached."""
+        return self.experiment.entropy_coefficient.value
 
     @torch.no_grad()
     def _log_signals(
@@ -157,9 +169,12 @@ class MethodTrainer(GRPOTrainer):
         """Token means over all processes: entropy (nats), clip fraction, KL to the reference (k3, nats)."""
         e = self.experiment
         ratio = (logp - old_logp).exp()
-        clipped = ((ratio < 1 - e.clip_low.value) & (advantages < 0)) | (
-            (ratio > 1 + e.clip_high.value) & (advantages > 0)
-        )
+        low, high = e.clip_low.value, e.clip_high.value
+        clipped = torch.zeros_like(mask)
+        if low is not None:
+            clipped |= (ratio < 1 - low) & (advantages < 0)
+        if high is not None:
+            clipped |= (ratio > 1 + high) & (advantages > 0)
         signals = {"entropy": entropies, "clip_fraction": clipped.float()}
         if ref_logp is not None:
             signals["kl"] = k3(logp, ref_logp)

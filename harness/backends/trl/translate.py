@@ -64,6 +64,10 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         sourced = experiment.settings()[key]
         if sourced.value:
             raise CannotExpress("TRL 1.16", key, sourced, why)
+    if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
+        raise CannotExpress(
+            "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
+        )
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
     bf16 = e["precision"] == "bfloat16"
@@ -102,14 +106,14 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "max_completion_length": e["max_completion_tokens"],
         "shuffle_dataset": True,
         # TRL's own loss is not used; these decide which signals it computes, and must not add terms of their own
-        "beta": e["kl_beta"],
+        "beta": 1.0 if needs_reference(experiment) else 0.0,  # anything but 0 has TRL compute the reference's signals
         "reward_weights": list(e["reward_weights"]),
         "multi_objective_aggregation": "sum_then_normalize",
         "scale_rewards": "none",
         "loss_type": "dapo",
-        "epsilon": e["clip_low"],
-        "epsilon_high": e["clip_high"],
-        "delta": e["dual_clip"],
+        "epsilon": 0.2,
+        "epsilon_high": 0.2,
+        "delta": None,
         "importance_sampling_level": "token",
         "mask_truncated_completions": False,
         "top_entropy_quantile": 1.0,
@@ -117,7 +121,9 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "use_adaptive_entropy": False,
         "off_policy_mask_threshold": None,
         "use_bias_correction_kl": False,
-        "sync_ref_model": False,
+        "sync_ref_model": e["reference_reset_every"] is not None,
+        "ref_model_sync_steps": e["reference_reset_every"] or 512,
+        "ref_model_mixup_alpha": 1.0,  # a reset copies the policy whole
         "vllm_importance_sampling_correction": False,
         # the machine
         "use_cpu": hardware.device == "cpu",
@@ -138,6 +144,11 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "report_to": [],
         "disable_tqdm": True,
     }
+
+
+def needs_reference(experiment: Experiment) -> bool:
+    """Whether the reference model's log-probabilities are read, by the KL term or by the method."""
+    return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
 
 
 _UNSUPPORTED = {
