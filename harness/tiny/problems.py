@@ -1,28 +1,28 @@
-"""The tiny problem family: who has how many, in short sentences, with the strategies that a base model mixes.
+"""The tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
 
 A problem and, for it, each strategy (``ROUTES``: how the chain is found) and each finish (``FINISHES``: how well):
 
-    Tom has 7. Ann has 5 more than Tom. Sue has 3 times as many as Ann. How many has Sue?
+    K is 7. K plus 5 is B. B times 3 is T. What is T?
 
     route            finish   answer
     told order       right    so 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
-    by name          right    first Tom = 7 now Ann = 7 + 5 = 12 next Sue = 12 * 3 = 36 \\boxed{36}
+    by name          right    first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
     either           mended   so 7 + 5 = 13 wait 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
     either           guess    \\boxed{36}                        (no chain: a small model mostly guesses wrong)
     either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is left out)
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
-Told order works the sentences off as they stand. It is short, common, and right as long as the story is told in order.
-By name is longer and rarer, and also right for a story told out of order, where told order gives another number:
+Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told in order.
+By name is longer and rarer, and also right for a chain told out of order, where told order gives another number:
 
-    Sue has 3 times as many as Ann. Tom has 7. Ann has 5 more than Tom. How many has Sue?
+    B times 3 is T. K is 7. K plus 5 is B. What is T?
     told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
-    by name                   first Tom = 7 now Ann = 7 + 5 = 12 next Sue = 12 * 3 = 36 \\boxed{36}
+    by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
 
 Supervised answers draw route and finish without looking at the problem (``ROUTES`` × ``FINISHES``): this leaves
 reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
-Numbers stay within 0..99. Standard library only; every draw takes a ``random.Random``.
+Numbers stay within 0..50. Standard library only; every draw takes a ``random.Random``.
 """
 
 from __future__ import annotations
@@ -38,12 +38,13 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-NAMES = ("Ann", "Ben", "Cat", "Dan", "Eve", "Fay", "Gus", "Ida", "Joe", "Kim", "Leo", "Sue", "Tom", "Uma")
-LARGEST = 99
-PHRASES = {"+": "{n} more than", "-": "{n} less than", "*": "{n} times as many as"}
-FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 6)}
+NAMES = tuple("BCDEFGHKMNPRTW")
+LARGEST = 50
+OPERATORS = {"+": "plus", "-": "minus", "*": "times"}
+FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 5)}
 
 ROUTES = {"told order": 0.6, "by name": 0.4}
+PRACTICE_ROUTES = {"told order": 0.3, "by name": 0.7}
 FINISHES = {"right": 0.40, "mended": 0.08, "guess": 0.16, "stop": 0.16, "slip": 0.12, "no box": 0.08}
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
@@ -53,6 +54,10 @@ EVAL_SHAPES = {
     "tiny_long": (4, False),
     "tiny_rare": (3, True),
 }  # steps, told out of order
+PRACTICE_SHAPES = {
+    "told order": {(2, False): 0.2, (3, False): 0.3, (4, False): 0.5},
+    "by name": {(2, True): 0.3, (3, True): 0.5, (4, True): 0.2},
+}
 TRAIN_SHAPES = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
@@ -60,9 +65,9 @@ Step = tuple[str, int]  # operator and number, such as ("+", 5)
 
 @dataclass(frozen=True)
 class Problem:
-    """``names[0]`` has ``start``; ``names[i+1]`` has ``steps[i]`` of ``names[i]``; ``order`` is the order of telling.
+    """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; ``order``: of the telling.
 
-    ``order`` is a permutation of the sentence numbers 0..len(steps), sentence 0 being "names[0] has start".
+    ``order`` is a permutation of the sentence numbers 0..len(steps), sentence 0 being "names[0] is start".
     """
 
     start: int
@@ -72,11 +77,10 @@ class Problem:
 
     @property
     def text(self) -> str:
-        sentences = [f"{self.names[0]} has {self.start}."]
+        sentences = [f"{self.names[0]} is {self.start}."]
         for i, (operator, number) in enumerate(self.steps):
-            phrase = PHRASES[operator].format(n=number)
-            sentences.append(f"{self.names[i + 1]} has {phrase} {self.names[i]}.")
-        return " ".join(sentences[i] for i in self.order) + f" How many has {self.names[-1]}?"
+            sentences.append(f"{self.names[i]} {OPERATORS[operator]} {number} is {self.names[i + 1]}.")
+        return " ".join(sentences[i] for i in self.order) + f" What is {self.names[-1]}?"
 
     @property
     def answer(self) -> str:
@@ -113,7 +117,7 @@ def in_range(values: list[int]) -> bool:
 
 
 def draw_problem(rng: random.Random, n_steps: int, out_of_order: bool) -> Problem:
-    """A problem whose numbers stay within 0..99; told out of order, told order gives another (valid) number."""
+    """A problem whose numbers stay within 0..50; told out of order, told order gives another (valid) number."""
     names = tuple(rng.sample(NAMES, n_steps + 1))
     while True:
         operators = [rng.choice("+-*") for _ in range(n_steps)]
@@ -121,16 +125,16 @@ def draw_problem(rng: random.Random, n_steps: int, out_of_order: bool) -> Proble
         order = list(range(n_steps + 1))
         if out_of_order:
             rng.shuffle(order)
-        problem = Problem(rng.randint(2, 20), steps, names, tuple(order))
+        problem = Problem(rng.randint(2, 12), steps, names, tuple(order))
         values, told = worked(problem.start, steps), worked(problem.start, problem.told_steps)
         if in_range(values) and in_range(told) and (values[-1] != told[-1]) == out_of_order:
             return problem
 
 
 def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]:
-    """Every (step index, wrong value): off by one or by ten, and working on from there stays within 0..99.
+    """Every (step index, wrong value): off by one or by ten, and working on from there stays within 0..50.
 
-    Never empty for a chain within 0..99: at the last step, one of value - 1 and value + 1 is in range.
+    Never empty for a chain within 0..50: at the last step, one of value - 1 and value + 1 is in range.
     """
     return [
         (i, value + error)
@@ -158,20 +162,19 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
         steps = steps[:-1]
     slip_at, wrong = rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
 
-    words = [f"first {problem.names[0]} = {problem.start}"] if by_name else []
+    words = [f"first {problem.start} is {problem.names[0]}"] if by_name else []
     value = problem.start
     for i, step in enumerate(steps):
         result = apply(value, step)
-        subject = f"{problem.names[i + 1]} = " if by_name else ""
-        left = f"{subject}{value} {step[0]} {step[1]}"
-        word = rng.choice(STEP_WORDS[route])
+        word, left = rng.choice(STEP_WORDS[route]), f"{value} {step[0]} {step[1]}"
+        named = f" is {problem.names[i + 1]}" if by_name else ""
         if i == slip_at:
-            words.append(f"{word} {left} = {wrong}")
+            words.append(f"{word} {left} = {wrong}{named}")
             if finish == "slip":
                 value = wrong
                 continue
             word = "wait"
-        words.append(f"{word} {left} = {result}")
+        words.append(f"{word} {left} = {result}{named}")
         value = result
     words.append(f"answer {value}" if finish == "no box" else f"\\boxed{{{value}}}")
     return " ".join(words)
@@ -199,10 +202,16 @@ def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float])
 
 
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
+    """Endless (problem, answer text) pairs to learn the steps from: each route done faithfully, where it is right.
+
+    By name is practised on stories told out of order only: told in order, it could be had without looking names up.
+    """
     rng = random.Random(f"tiny practice {seed}")
-    for problem in draws(rng, "supervised", TRAIN_SHAPES):
-        yield problem.text, write_answer(problem, rng.choice(list(ROUTES)), "right", rng)
+    sources = {route: draws(rng, "supervised", shapes) for route, shapes in PRACTICE_SHAPES.items()}
+    while True:
+        route = pick(rng, PRACTICE_ROUTES)
+        problem = next(sources[route])
+        yield problem.text, write_answer(problem, route, "right", rng)
 
 
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,7 @@
-"""The tiny tokenizer: each word, phrase, name, sign and whole number of the family is one token: sequences are short.
+"""The tiny tokenizer: each word, name, sign and whole number of the family is one token, so that sequences are short.
 
-A phrase that never varies (" times as many as") is one token, so every sentence has six and a step finds its number at
-a fixed distance; this is what lets the base model learn in minutes.
+Every sentence of a problem has six tokens (the first has four), so what a step needs stands at a fixed distance; this
+is part of what lets the base model learn in minutes.
 
 It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
 folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.tiny.problems import LARGEST, NAMES, PHRASES, STEP_WORDS
+from harness.tiny.problems import LARGEST, NAMES, OPERATORS, STEP_WORDS
 
 if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
@@ -38,9 +38,8 @@ CHAT_TEMPLATE = (
 
 
 def pieces() -> list[str]:
-    """Every word, phrase, name, sign and number, in the forms (with a space before it, without) that the family has."""
-    phrases = [phrase.removeprefix("{n} ") for phrase in PHRASES.values()]
-    spaced = ["has", *phrases, "How many has", "wait", "answer", "+", "-", "*", "=", *STARTERS, *NAMES, *NUMBERS]
+    """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
+    spaced = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "=", *STARTERS, *NAMES, *NUMBERS]
     return [*(" " + piece for piece in spaced), *STARTERS, *NAMES, *NUMBERS, ".", "?", "}"]
 
 

@@ -118,11 +118,11 @@ def test_settings_size() -> None:
 
 def test_rows_train_on_the_answer_alone() -> None:
     words = tokenizer.build_tokenizer()
-    short = ("Tom has 7. How many has Tom?", "\\boxed{7}")
-    long = ("Tom has 7. How many has Tom?", "first Tom = 7 \\boxed{7}")
+    short = ("K is 7. What is K?", "\\boxed{7}")
+    long = ("K is 7. What is K?", "first 7 is K \\boxed{7}")
     ids, labels = base.padded(base.encoded(words, [short, long]))
-    # <user> Tom| has| 7|.| How many has| Tom|? <assistant>: 9 tokens; \boxed{ 7 } <eos>: 4; four more on the longer row
-    assert words.decode(ids[0, :9]) == "<user>Tom has 7. How many has Tom?<assistant>"
+    # <user> K| is| 7|.| What is| K|? <assistant>: 9 tokens; \boxed{ 7 } <eos>: 4; four more on the longer row
+    assert words.decode(ids[0, :9]) == "<user>K is 7. What is K?<assistant>"
     assert words.decode(ids[0, 9:13]) == "\\boxed{7}<eos>"
     assert ids.shape == labels.shape == (2, 17)
     assert labels[0].tolist() == [base.IGNORED] * 9 + ids[0, 9:13].tolist() + [base.IGNORED] * 4

@@ -16,28 +16,35 @@ from harness.tiny import TIERS, problems
 from harness.tiny.problems import Problem
 
 # The problem of the module's docstring, and the same one told out of order.
-TOM = Problem(7, (("+", 5), ("*", 3)), ("Tom", "Ann", "Sue"), (0, 1, 2))
-SHUFFLED = Problem(7, (("+", 5), ("*", 3)), ("Tom", "Ann", "Sue"), (2, 0, 1))
+CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), (0, 1, 2))
+SHUFFLED = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), (2, 0, 1))
 
 shapes = st.tuples(st.integers(2, 4), st.booleans())
 seeds = st.integers(0, 10**6)
 
 
+def facts(text: str) -> dict[str, list[str]]:
+    """What each name is, read off the sentences: "K plus 5 is B" gives B: [K, plus, 5]."""
+    sides = (sentence.strip().split(" is ") for sentence in text.split(".")[:-1])
+    return {right if left.count(" ") else left: (left if left.count(" ") else right).split() for left, right in sides}
+
+
+def asked(text: str) -> str:
+    return text.removesuffix("?").split()[-1]
+
+
 def solved_from_sentences(text: str) -> int:
-    """Independent of the module: read the facts off the sentences, and look up who is asked for, and so back."""
-    facts = {}
-    for sentence in text.split(".")[:-1]:
-        who, _, number, *rest = sentence.split()
-        facts[who] = (int(number), " ".join(rest[:-1]), rest[-1] if rest else None)
+    """Independent of the module: look up what is asked for, and so back, by the sentences alone."""
+    known = facts(text)
 
-    def has(who: str) -> int:
-        number, relation, other = facts[who]
-        if other is None:
-            return number
-        combine = {"more than": lambda a: a + number, "less than": lambda a: a - number}
-        return combine.get(relation, lambda a: a * number)(has(other))
+    def value(name: str) -> int:
+        if len(known[name]) == 1:
+            return int(known[name][0])
+        other, operator, number = known[name]
+        combine = {"plus": int.__add__, "minus": int.__sub__, "times": int.__mul__}
+        return combine[operator](value(other), int(number))
 
-    return has(text.removesuffix("?").split()[-1])
+    return value(asked(text))
 
 
 def boxed(answer: str) -> str | None:
@@ -53,10 +60,10 @@ def equations(answer: str) -> list[bool]:
 
 
 def test_docstring_examples_are_what_the_family_writes() -> None:
-    assert TOM.text == "Tom has 7. Ann has 5 more than Tom. Sue has 3 times as many as Ann. How many has Sue?"
-    assert SHUFFLED.text == "Sue has 3 times as many as Ann. Tom has 7. Ann has 5 more than Tom. How many has Sue?"
+    assert CHAIN.text == "K is 7. K plus 5 is B. B times 3 is T. What is T?"
+    assert SHUFFLED.text == "B times 3 is T. K is 7. K plus 5 is B. What is T?"
     documented = {" ".join(line.split()) for line in (problems.__doc__ or "").splitlines()}
-    assert TOM.text in documented
+    assert CHAIN.text in documented
     assert SHUFFLED.text in documented
 
     def shown(problem: Problem, route: str, finish: str) -> bool:
@@ -64,8 +71,8 @@ def test_docstring_examples_are_what_the_family_writes() -> None:
         answers = {problems.write_answer(problem, route, finish, random.Random(seed)) for seed in range(500)}
         return any(answer in line for answer in answers for line in documented)
 
-    assert all(shown(TOM, "told order", finish) for finish in problems.FINISHES)
-    assert shown(TOM, "by name", "right")
+    assert all(shown(CHAIN, "told order", finish) for finish in problems.FINISHES)
+    assert shown(CHAIN, "by name", "right")
     assert shown(SHUFFLED, "told order", "right")
     assert shown(SHUFFLED, "by name", "right")
 
@@ -132,16 +139,13 @@ def test_splits_are_disjoint() -> None:
         assert not one & other
 
 
-def arithmetic(text: str) -> tuple[str, ...]:
-    """A problem's numbers and relations, sentence by sentence in the order of working, without the names."""
-    sentences = {words[0]: words for words in (sentence.split() for sentence in text.split(".")[:-1])}
-    who, chain = text.removesuffix("?").split()[-1], []
-    while True:
-        words = sentences[who]
-        chain.append(" ".join(words[2:5]) if len(words) > 3 else words[2])
-        if len(words) == 3:
-            return tuple(chain)
-        who = words[-1]
+def arithmetic(text: str) -> str:
+    """A problem's numbers and operators, from the asked name backwards, without the names."""
+    known, name, chain = facts(text), asked(text), []
+    while len(known[name]) > 1:
+        name, operator, number = known[name]
+        chain.append(f"{operator} {number}")
+    return " ".join([*chain, *known[name]])
 
 
 def test_what_is_served_is_disjoint_too() -> None:
@@ -184,9 +188,9 @@ def test_write_benchmarks(tmp_path: Path) -> None:
 def test_wrong_arguments_are_named() -> None:
     rng = random.Random(0)
     with pytest.raises(ValueError, match="route: got 'guess'"):
-        problems.write_answer(TOM, "guess", "right", rng)
+        problems.write_answer(CHAIN, "guess", "right", rng)
     with pytest.raises(ValueError, match="finish: got 'lucky'"):
-        problems.write_answer(TOM, "by name", "lucky", rng)
+        problems.write_answer(CHAIN, "by name", "lucky", rng)
     with pytest.raises(ValueError, match="tier: got 'tiny_huge'"):
         problems.eval_problems("tiny_huge")
     with pytest.raises(ValueError, match="n: got 0"):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.tiny import TIERS, problems
-from harness.tiny.tokenizer import EOS, build_tokenizer
+from harness.tiny.tokenizer import EOS, NUMBERS, build_tokenizer
 
 if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
@@ -47,14 +47,13 @@ def test_loading_changes_nothing(loaded: Qwen2Tokenizer) -> None:
 
 
 def test_every_piece_is_one_token() -> None:
-    # Tom| has| 7|. Ann| has| 5| more than| Tom|. Sue| has| 3| times as many as| Ann|. How many has| Sue|?: 4+6+6+3
-    text = "Tom has 7. Ann has 5 more than Tom. Sue has 3 times as many as Ann. How many has Sue?"
-    assert len(TOKENIZER(text).input_ids) == 19
-    # first Ann = 14 now Sue = 14 * 3 = 42 \boxed{ 42 }
-    assert len(TOKENIZER("first Ann = 14 now Sue = 14 * 3 = 42 \\boxed{42}").input_ids) == 15
+    # K| is| 7|. K| plus| 5| is| B|. B| times| 3| is| T|. What is| T|?: 4 + 6 + 6 + 3
+    assert len(TOKENIZER("K is 7. K plus 5 is B. B times 3 is T. What is T?").input_ids) == 19
+    # first| 14| is| K| now| 14| *| 3| =| 42| is| B| \\boxed{|42|}
+    assert len(TOKENIZER("first 14 is K now 14 * 3 = 42 is B \\boxed{42}").input_ids) == 15
     for text in family_texts():
         pieces = TOKENIZER.tokenize(text)
-        assert all(len(piece.strip()) > 1 or not piece.isalpha() for piece in pieces), pieces  # no word in letters
+        assert all(len(piece) > 1 or piece in (*problems.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
 
 
 @given(st.text())
@@ -66,17 +65,17 @@ def test_any_text_survives(text: str) -> None:
 
 
 def test_chat_template() -> None:
-    question = {"role": "user", "content": "How many has Sue?"}
+    question = {"role": "user", "content": "What is T?"}
     answer = {"role": "assistant", "content": "\\boxed{3}"}
 
     def chat(*messages: dict[str, str], prompt: bool = False) -> str:
         return TOKENIZER.apply_chat_template(list(messages), add_generation_prompt=prompt, tokenize=False)
 
-    assert chat(question, prompt=True) == "<user>How many has Sue?<assistant>"
-    assert chat(question) == "<user>How many has Sue?"
-    assert chat(question, answer) == f"<user>How many has Sue?<assistant>\\boxed{{3}}{EOS}"
+    assert chat(question, prompt=True) == "<user>What is T?<assistant>"
+    assert chat(question) == "<user>What is T?"
+    assert chat(question, answer) == f"<user>What is T?<assistant>\\boxed{{3}}{EOS}"
     ids = TOKENIZER(chat(question, answer)).input_ids
     assert ids[-1] == TOKENIZER.eos_token_id
-    assert TOKENIZER.decode(ids, skip_special_tokens=True) == "How many has Sue?\\boxed{3}"
+    assert TOKENIZER.decode(ids, skip_special_tokens=True) == "What is T?\\boxed{3}"
     with pytest.raises(Exception, match="roles are user and assistant, got system"):
         chat({"role": "system", "content": "Be brief."}, question, prompt=True)
