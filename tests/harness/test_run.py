@@ -145,7 +145,8 @@ def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], model_dir: 
 def test_a_killed_run_goes_on_and_ends_the_same(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
     process = start(tmp_path, model_dir)
     deadline = time.monotonic() + 300
-    while not list(tmp_path.glob("egsw/tiny/math-7b-egsw-*/train/checkpoint-[2345]")):
+    # the third checkpoint exists, whole or in pieces: the kill falls at any point of its writing or of the next step
+    while not list(tmp_path.glob("egsw/tiny/math-7b-egsw-*/train/checkpoint-3")):
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()
         time.sleep(0.05)
     process.send_signal(signal.SIGKILL)
@@ -153,7 +154,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(unbroken: tuple[Path, str], mode
     assert not (arm_folder(tmp_path, "egsw") / "trained.json").exists()
     finish(start(tmp_path, model_dir))
     record = json.loads((arm_folder(tmp_path, "egsw") / "record.json").read_text())
-    assert "checkpoint-" in record["training"]["resumed_from"]
+    assert record["training"]["resumed_from"] is not None and "checkpoint-" in record["training"]["resumed_from"]
     assert outcome(tmp_path) == outcome(unbroken[0])
 
 
@@ -165,3 +166,15 @@ def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
         code = f"from harness.run import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert other.returncode != 0 and "is in use by another process" in other.stderr
+
+
+def test_a_checkpoint_in_pieces_is_passed_over(tmp_path: Path) -> None:
+    from harness.backends.trl.train import WHOLE, last_whole_checkpoint
+
+    assert last_whole_checkpoint(tmp_path / "none") is None
+    for step, whole in ((9, True), (10, True), (11, False)):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        if whole:
+            (folder / WHOLE).touch()
+    assert last_whole_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")

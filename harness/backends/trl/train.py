@@ -28,6 +28,15 @@ METRICS = {
 }
 
 
+WHOLE = "whole"  # an empty file that is written into a checkpoint when everything else is there
+
+
+def last_whole_checkpoint(out_dir: Path) -> str | None:
+    """The newest checkpoint that was written to its end; a kill may have left a newer one in pieces."""
+    whole = [path.parent for path in out_dir.glob(f"checkpoint-*/{WHOLE}")]
+    return str(max(whole, key=lambda path: int(path.name.partition("-")[2]))) if whole else None
+
+
 def train(
     experiment: Experiment,
     *,
@@ -53,7 +62,6 @@ def train(
     from datasets import Dataset
     from transformers import AutoTokenizer, TrainerCallback
     from transformers.trainer_callback import PrinterCallback
-    from transformers.trainer_utils import get_last_checkpoint
     from trl import GRPOConfig
 
     from evals import prompts
@@ -88,6 +96,10 @@ def train(
             if metrics and state.is_world_process_zero:
                 on_metrics(state.global_step, state.max_steps, metrics)
 
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.is_world_process_zero:
+                (out_dir / f"checkpoint-{state.global_step}" / WHOLE).touch()
+
     with Grader(workers=hardware.grader_workers, limit_s=hardware.grader_limit_s) as grader:
         cache: dict[str, Any] = {}
 
@@ -114,7 +126,7 @@ def train(
             callbacks=[Report()],
         )
         trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
-        last = get_last_checkpoint(str(out_dir)) if out_dir.is_dir() else None
+        last = last_whole_checkpoint(out_dir)
         trainer.train(resume_from_checkpoint=last)
     final = out_dir / "final"
     if lora is not None:

@@ -138,7 +138,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         # the record: checkpoints only where a rollout ends, because TRL does not save the one in progress
         "save_strategy": "steps",
         "save_steps": hardware.save_every * e["updates_per_rollout"],
-        "save_total_limit": 1,
+        "save_total_limit": 2,  # the one before stays until the newest is known to be whole
         "logging_strategy": "steps",
         "logging_steps": 1,
         "report_to": [],
