@@ -1,0 +1,57 @@
+"""Training problems: read from files, checked row by row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.data import content_hash, load_problems
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_a_file_with_answers_or_with_solutions(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"problem": "1+1?", "answer": "2", "level": "1"},
+        {"problem": "2+2?", "solution": r"first \boxed{3}, no: \boxed{4}."},
+    ]
+    got = load_problems(write(tmp_path / "x.jsonl", rows))
+    assert got == [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}]
+
+
+def test_parquet_is_the_same(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"problem": "1+1?", "answer": "2"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    assert load_problems(str(tmp_path / "x.parquet")) == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"problem": "1+1?"}], "row 0: expected text in 'answer', got None"),
+        ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 1: expected text in 'problem'"),
+        ([{"problem": "1", "answer": 2}], "row 0: expected text in 'answer', got 2"),
+        ([], "expected rows"),
+    ],
+)
+def test_a_bad_row_is_named(rows: list[dict[str, object]], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_problems(write(tmp_path / "x.jsonl", rows))
+
+
+def test_a_missing_file_is_named() -> None:
+    with pytest.raises(ValueError, match=r"expected a file at .*nowhere\.jsonl, found none"):
+        load_problems("nowhere.jsonl")
+
+
+def test_the_tiny_family_is_seeded() -> None:
+    assert load_problems("tiny", seed=1) == load_problems("tiny", seed=1)
+    assert content_hash(load_problems("tiny", seed=1)) != content_hash(load_problems("tiny", seed=2))
