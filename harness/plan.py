@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from typing import Any
@@ -11,6 +12,7 @@ from evals.provenance import Origin, Sourced
 from harness import catalogue
 from harness.resolve import Job
 from harness.scales import SCALES
+from harness.spec import Finetune
 
 # For the estimate of GPU-hours only. A dense transformer of N parameters costs about 2 N floating-point operations a
 # token forward and 4 N backward (Kaplan et al., arXiv 2001.08361, section 2.1).
@@ -18,8 +20,9 @@ GPU_FLOPS = 989e12  # one H100 or H200, dense bf16, data sheet
 TRAIN_UTILISATION = 0.35
 SAMPLE_UTILISATION = 0.10
 ASSUMPTIONS = (
-    f"an upper bound: every response runs to its length limit; {GPU_FLOPS / 1e12:.0f} TFLOP/s a GPU, of which training "
-    f"reaches {TRAIN_UTILISATION:.0%} and sampling {SAMPLE_UTILISATION:.0%} (rules of thumb, not measurements)"
+    "an upper bound: every response, and every row of supervised fine-tuning, runs to its length limit; "
+    f"{GPU_FLOPS / 1e12:.0f} TFLOP/s a GPU, of which training reaches {TRAIN_UTILISATION:.0%} and sampling "
+    f"{SAMPLE_UTILISATION:.0%} (rules of thumb, not measurements)"
 )
 
 
@@ -36,23 +39,36 @@ def training_steps(job: Job) -> int:
         return 0
     if e.max_steps.value is not None:
         return e.max_steps.value
+    if isinstance(e, Finetune):
+        return math.ceil(math.ceil(e.dataset_rows.value / e.batch_size.value) * e.epochs.value)
     rollouts = e.dataset_rows.value // e.prompts_per_rollout.value
     return int(rollouts * e.epochs.value) * e.updates_per_rollout.value
+
+
+def method(job: Job) -> list[str]:
+    """The equations that train a run, in the order in which they are applied; none for an untrained model."""
+    if job.experiment is None:
+        return []
+    if isinstance(job.experiment, Finetune):
+        return ["cross_entropy"]
+    return [u.name for u in job.experiment.method.uses()]
 
 
 def cost(job: Job) -> dict[str, Any]:
     """Tokens (upper bounds) and GPU-hours of one run; GPU-hours are null when the size of the model is unknown."""
     e = job.experiment
     sampled = trained = 0
-    passes = 0
-    if e is not None:
+    passes = 6
+    if isinstance(e, Finetune):
+        trained = training_steps(job) * e.batch_size.value * e.max_tokens.value
+    elif e is not None:
         rollouts = training_steps(job) // e.updates_per_rollout.value
         sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
         sampled = sequences * e.max_completion_tokens.value
         trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
         # forward and backward are 6 N; reference model, whole-step signals, old policy are 2 N each
         extra = bool(e.kl_beta.value) + bool(e.method.shaping or e.method.weights) + (e.updates_per_rollout.value > 1)
-        passes = 6 + 2 * extra
+        passes += 2 * extra
     evaluated = 0
     for name in job.protocol.benchmarks.value:
         rows = job.protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
@@ -85,7 +101,7 @@ def plan(jobs: list[Job]) -> dict[str, Any]:
                 "title": job.title,
                 "seeds": [],
                 "steps": training_steps(job),
-                "method": [] if job.experiment is None else [u.name for u in job.experiment.method.uses()],
+                "method": method(job),
                 "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
                 "origins": origins(job.settings()),
                 "cost_per_run": cost(job),

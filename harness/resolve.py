@@ -13,7 +13,7 @@ from evals.protocols import Protocol
 from harness import catalogue
 from harness.config import UsageError, choose, nearest
 from harness.scales import SCALES, Scale
-from harness.spec import Arm, Experiment, Origin, Reproduction, Sourced
+from harness.spec import Arm, Origin, Reproduction, Sourced, Training
 
 BACKENDS = ("trl",)
 
@@ -30,7 +30,7 @@ class Job:
     backend: str
     seed: int
     base_model: Sourced[str]
-    experiment: Experiment | None  # None: the base model is measured as it is
+    experiment: Training | None  # None: the base model is measured as it is
     protocol: Protocol
     overrides: Mapping[str, Any]  # from the command line
 
@@ -67,7 +67,7 @@ def resolve(
     """All jobs of a command, in the paper's order.
 
     Args:
-        overrides: values by key of `Experiment.settings()`, or `protocol.<name>`; a key must exist in at least one of
+        overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
             the arms asked for, and is applied to all arms that have it.
     Raises:
         UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
@@ -110,7 +110,7 @@ def _protocol(reproduction: Reproduction, scale: Scale, overrides: Mapping[str, 
 
 def _arm(
     arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]
-) -> tuple[Sourced[str], Experiment | None]:
+) -> tuple[Sourced[str], Training | None]:
     """(base model, experiment) with the scale's values, then the command line's."""
     experiment = arm.train
     base = reproduction.models[arm.model]
@@ -133,7 +133,7 @@ def _arm(
     return base, experiment
 
 
-def _all_used(overrides: Mapping[str, Any], experiments: list[Experiment | None], protocol: Protocol) -> None:
+def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None], protocol: Protocol) -> None:
     known = {"base_model", *(f"protocol.{key}" for key in protocol.sourced())}
     for experiment in experiments:
         known |= set(experiment.settings()) if experiment else set()

@@ -44,6 +44,8 @@ TINY = Scale(
         "learning_rate": 2e-4,
         "lr_schedule": "constant",
         "warmup_ratio": 0.0,
+        "batch_size": 32,
+        "max_tokens": 160,
         "max_steps": 60,
         "precision": "float32",
         "lora_rank": None,

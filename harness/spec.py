@@ -8,54 +8,30 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, get_args, get_origin
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal
 
 from evals.provenance import Origin, Sourced, assumed, code, paper
+from harness.declared import Declared, check_value
 from harness.loss import Aggregation, aggregation_coefficients
 
 __all__ = [
     "Arm",
     "Experiment",
+    "Finetune",
     "Method",
     "Origin",
     "Reproduction",
     "Shaped",
     "Sourced",
+    "Training",
     "Use",
     "assumed",
     "code",
     "paper",
     "use",
 ]
-
-
-def check_value(key: str, value: Any, kind: Any) -> None:
-    """Raise ValueError, naming the key, the value and what was expected, unless `value` is of the annotated kind."""
-    options = get_args(kind)
-    if get_origin(kind) is Literal:
-        fits, expected = value in options, "one of " + ", ".join(map(repr, options))
-    elif options and type(None) in options:  # X | None
-        fits, expected = value is None or _is_a(value, options[0]), f"{_name(options[0])} or null"
-    else:
-        fits, expected = _is_a(value, kind), _name(kind)
-    if not fits:
-        raise ValueError(f"{key}: expected {expected}, got {value!r}")
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    if get_origin(kind) is tuple:
-        return isinstance(value, tuple) and all(_is_a(v, get_args(kind)[0]) for v in value)
-    if kind is float:  # an int is a fine float; a bool is neither
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
-    return isinstance(value, kind) and not (kind is int and isinstance(value, bool))
-
-
-def _name(kind: Any) -> str:
-    if get_origin(kind) is tuple:
-        return f"a list of {_name(get_args(kind)[0])}"
-    return {float: "a number", int: "a whole number", str: "a string", bool: "true or false"}.get(kind, str(kind))
 
 
 @dataclass(frozen=True)
@@ -198,8 +174,8 @@ def _product(batch: Any, steps: tuple[Use, ...]) -> Any | None:
 
 
 @dataclass(frozen=True)
-class Experiment:
-    """Everything that decides what is trained. Each field is a value with a source; `settings` lists them flat.
+class Experiment(Declared):
+    """Everything that decides reinforcement learning. Each field is a value with a source; `settings` lists them flat.
 
     Units: lengths in tokens, temperatures and coefficients without unit, `warmup_ratio` as a share of all steps.
     """
@@ -241,16 +217,10 @@ class Experiment:
     lora_alpha: Sourced[float]
     lora_dropout: Sourced[float]
 
+    PARTS: ClassVar[tuple[str, ...]] = ("method",)
+
     def __post_init__(self) -> None:
-        kinds = field_kinds()
-        for key, sourced in self._own():
-            if not isinstance(sourced, Sourced):
-                raise ValueError(f"{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
-            check_value(key, sourced.value, kinds[key])
-        for key, holds, expected in _RANGES:
-            value = getattr(self, key).value
-            if value is not None and not holds(value):
-                raise ValueError(f"{key}: expected {expected}, got {value!r}")
+        super().__post_init__()
         if len(self.rewards.value) != len(self.reward_weights.value):
             raise ValueError(
                 f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
@@ -266,32 +236,14 @@ class Experiment:
                 f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
             )
 
-    def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
-        return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name != "method")
-
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
-        flat = dict(self._own())
+        flat = super().settings()
         flat |= {"aggregation": self.method.aggregation, "denominator": self.method.denominator}
         flat |= {f"{u.name}.{key}": value for u in self.method.uses() for key, value in u.values.items()}
         return flat
 
-    def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Experiment:
-        """The same experiment with other values; each keeps the one it replaced on record.
-
-        Raises:
-            ValueError: a value does not fit. KeyError: this experiment has no such key.
-        """
-        unknown = set(values) - set(self.settings())
-        if unknown:
-            raise KeyError(sorted(unknown)[0])
-
-        def swap(key: str, sourced: Sourced[Any]) -> Sourced[Any]:
-            if key not in values:
-                return sourced
-            value = values[key]
-            return sourced.replace(tuple(value) if isinstance(value, list) else value, origin, note)
-
+    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
         def swap_use(u: Use) -> Use:
             return replace(u, values={k: swap(f"{u.name}.{k}", v) for k, v in u.values.items()})
 
@@ -300,30 +252,37 @@ class Experiment:
             aggregation=swap("aggregation", self.method.aggregation),
             denominator=swap("denominator", self.method.denominator),
         )
-        return replace(self, method=method, **{key: swap(key, s) for key, s in self._own()})
+        return {"method": method}
 
 
-def field_kinds() -> dict[str, Any]:
-    """Key -> the annotation inside `Sourced[...]` of each field of `Experiment`."""
-    return {f.name: get_args(eval(str(f.type), globals()))[0] for f in fields(Experiment) if f.name != "method"}
+@dataclass(frozen=True)
+class Finetune(Declared):
+    """Everything that decides a supervised fine-tuning: cross-entropy on the solutions, the prompts not counted.
+
+    The loss of an optimiser step is the mean over all solution tokens of its `batch_size` rows, end of text included.
+    """
+
+    base_model: Sourced[str]  # hub id, local folder, or "tiny"
+    dataset: Sourced[str]  # of problems with solutions: hub id, local file, or "tiny"
+    dataset_rows: Sourced[int]  # about how many; only the cost estimate reads it
+    prompt: Sourced[str]  # a name in evals.prompts
+    batch_size: Sourced[int]  # rows of one optimiser step
+    learning_rate: Sourced[float]
+    lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
+    warmup_ratio: Sourced[float]
+    weight_decay: Sourced[float]
+    max_grad_norm: Sourced[float]
+    epochs: Sourced[float]
+    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
+    max_tokens: Sourced[int]  # of prompt and solution together
+    too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: left out, or cut at the end
+    precision: Sourced[Literal["float32", "bfloat16"]]
+    lora_rank: Sourced[int | None]  # null: all weights are trained
+    lora_alpha: Sourced[float]
+    lora_dropout: Sourced[float]
 
 
-_POSITIVE = ("dataset_rows", "prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens")
-_RANGES: tuple[tuple[str, Callable[[Any], bool], str], ...] = (
-    *((key, lambda v: v >= 1, "at least 1") for key in (*_POSITIVE, "max_steps", "lora_rank", "reference_reset_every")),
-    ("group_size", lambda v: v >= 2, "at least 2 (a group of one has no advantage)"),
-    ("learning_rate", lambda v: v > 0, "> 0"),
-    ("rollout_temperature", lambda v: v > 0, "> 0"),
-    ("rollout_top_p", lambda v: 0 < v <= 1, "in (0, 1]"),
-    ("warmup_ratio", lambda v: 0 <= v <= 1, "in [0, 1]"),
-    ("clip_low", lambda v: 0 < v < 1, "in (0, 1)"),
-    ("clip_high", lambda v: v > 0, "> 0"),
-    ("dual_clip", lambda v: v > 1, "> 1"),
-    ("max_grad_norm", lambda v: v > 0, "> 0"),
-    ("entropy_target", lambda v: v > 0, "> 0"),
-    *((key, lambda v: v >= 0, ">= 0") for key in ("kl_beta", "weight_decay", "lora_alpha", "lora_dropout")),
-    ("epochs", lambda v: v > 0, "> 0"),
-)
+Training = Experiment | Finetune
 
 
 @dataclass(frozen=True)
@@ -333,7 +292,7 @@ class Arm:
     key: str
     model: str  # a key of Reproduction.models
     title: str  # as the paper's tables print it
-    train: Experiment | None
+    train: Training | None
 
 
 @dataclass(frozen=True)

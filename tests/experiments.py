@@ -6,7 +6,7 @@ from pathlib import Path
 
 from baselines.grpo import grpo
 from evals.provenance import assumed
-from harness.spec import Experiment, Method, use
+from harness.spec import Experiment, Finetune, Method, use
 
 WHY = "a test"
 GRPO = Method(
@@ -48,6 +48,30 @@ def experiment(method: Method = GRPO) -> Experiment:
         entropy_target=assumed(None, WHY),
         epochs=assumed(1.0, WHY),
         max_steps=assumed(4, WHY),
+        precision=assumed("float32", WHY),
+        lora_rank=assumed(None, WHY),
+        lora_alpha=assumed(64.0, WHY),
+        lora_dropout=assumed(0.0, WHY),
+    )
+
+
+def finetune() -> Finetune:
+    """Supervised fine-tuning at a size that runs in seconds."""
+    return Finetune(
+        base_model=assumed("tiny", WHY),
+        dataset=assumed("tiny", WHY),
+        dataset_rows=assumed(4000, WHY),
+        prompt=assumed("plain", WHY),
+        batch_size=assumed(4, WHY),
+        learning_rate=assumed(1e-3, WHY),
+        lr_schedule=assumed("constant", WHY),
+        warmup_ratio=assumed(0.0, WHY),
+        weight_decay=assumed(0.0, WHY),
+        max_grad_norm=assumed(1.0, WHY),
+        epochs=assumed(1.0, WHY),
+        max_steps=assumed(3, WHY),
+        max_tokens=assumed(128, WHY),
+        too_long=assumed("drop", WHY),
         precision=assumed("float32", WHY),
         lora_rank=assumed(None, WHY),
         lora_alpha=assumed(64.0, WHY),

@@ -10,9 +10,9 @@ import pytest
 from baselines.grpo import grpo
 from evals.provenance import Origin, assumed, paper
 from harness import catalogue
-from harness.spec import Experiment, Method, use
+from harness.spec import Experiment, Finetune, Method, use
 from reproductions.entropy_advantage.method import entropy_advantage
-from tests.experiments import GRPO, WHY, experiment
+from tests.experiments import GRPO, WHY, experiment, finetune
 
 
 @pytest.mark.parametrize("key", catalogue.papers())
@@ -99,3 +99,31 @@ def test_settings_cover_every_field() -> None:
     settings = experiment().settings()
     assert {f.name for f in fields(Experiment)} - {"method"} <= set(settings)
     assert {"aggregation", "grpo.std", "grpo.epsilon"} <= set(settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("batch_size", 0, "batch_size: expected at least 1, got 0"),
+        ("max_tokens", "all", "max_tokens: expected a whole number, got 'all'"),
+        ("too_long", "keep", "too_long: expected one of 'drop', 'cut', got 'keep'"),
+        ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
+    ],
+)
+def test_a_wrong_value_of_a_fine_tuning_is_named(key: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        finetune().override({key: value}, Origin.USER, "command line")
+    assert message in str(error.value)
+
+
+def test_fine_tuning_is_declared_as_reinforcement_learning_is() -> None:
+    from dataclasses import fields
+
+    declared = finetune()
+    assert {f.name for f in fields(Finetune)} == set(declared.settings())
+    changed = declared.override({"epochs": 3}, Origin.USER, "command line")
+    assert (changed.epochs.value, changed.epochs.was) == (3, declared.epochs)
+    with pytest.raises(KeyError, match="group_size"):
+        declared.override({"group_size": 4}, Origin.USER, "command line")
+    with pytest.raises(ValueError, match="epochs: 3 has no source"):
+        replace(declared, epochs=3)  # type: ignore[arg-type]
