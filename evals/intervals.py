@@ -88,6 +88,12 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds on these very problems, from one mean per seed.
 
+    Coverage measured at the 95 % level, 2,000 simulations each, the problems held fixed (logistic problems and seeds,
+    seed standard deviation 0 to 12 points, mean rate 0.2 to 0.8, P in (30, 500), n in (1, 16)): with S = 3, 5, 10, 30
+    on average 95.3, 94.8, 95.0, 95.1 %, at the lowest 93.9 and at the highest 97.7 %. With S = 2 it is 94.8 to 100 %,
+    97 on average: the interval is then so wide that the bounds cut it. Seeds that happen to be all alike, at most 3 %
+    of the draws with S = 3 and 16 % with S = 2 (30 problems, one sample each), have no interval and are not counted.
+
     Args:
         values: [S].
         bounds: as for `over_problems`.
