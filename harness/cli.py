@@ -180,10 +180,14 @@ def do_run(arguments: Any) -> int:
     _check_backend(jobs, hardware)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
-    from harness.run import run, say
+    from harness.run import check_data, run, say
     from harness.tabulate import report
     from harness.track import Tracker, home
 
+    try:
+        data_dir = check_data(jobs, data_dir)
+    except (ValueError, OSError) as error:  # a benchmark that is missing or is not the pinned one
+        raise UsageError(str(error)) from error
     run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
     print(report(jobs[0].paper, Tracker.open()).markdown())
     say(f"runs are under {home()}; to see their curves: rlvr ui")

@@ -1,4 +1,4 @@
-"""Training problems: from the hub, from a local file, or the tiny family; checked before anything costly."""
+"""Training problems and solutions: from the hub, a local file, or the tiny family; checked before anything costly."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 COLUMNS = ("problem", "answer")
+SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
 
 
@@ -24,22 +25,44 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     if dataset == "tiny":
         from harness.tiny.problems import train_problems
 
-        rows: list[dict[str, Any]] = train_problems(TINY_PROBLEMS, seed=seed)
-    elif dataset.endswith((".jsonl", ".parquet")):
-        rows = _read_file(Path(dataset))
-    else:
-        from datasets import load_dataset
+        return _checked(dataset, train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
+    return _checked(dataset, _read(dataset), COLUMNS)
 
-        rows = [_with_answer(row) for row in load_dataset(dataset, split="train")]
+
+def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
+    """Rows with the columns `problem` and `solution`, for supervised fine-tuning.
+
+    Args:
+        dataset, seed: as for `load_problems`; the tiny family gives the same problems, with right solutions.
+    Raises:
+        ValueError: as for `load_problems`.
+    """
+    if dataset == "tiny":
+        from harness.tiny.solutions import train_solutions
+
+        return _checked(dataset, train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
+    return _checked(dataset, _read(dataset), SOLUTION_COLUMNS)
+
+
+def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """The columns asked for of every row; ValueError names the first row that lacks one."""
     if not rows:
         raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows):
-        for column in COLUMNS:
+        for column in columns:
             if not isinstance(row.get(column), str) or not row[column].strip():
                 raise ValueError(
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
                 )
-    return [{column: row[column] for column in COLUMNS} for row in rows]
+    return [{column: row[column] for column in columns} for row in rows]
+
+
+def _read(dataset: str) -> list[dict[str, Any]]:
+    if dataset.endswith((".jsonl", ".parquet")):
+        return _read_file(Path(dataset))
+    from datasets import load_dataset
+
+    return [_with_answer(row) for row in load_dataset(dataset, split="train")]
 
 
 def _read_file(path: Path) -> list[dict[str, Any]]:
@@ -65,8 +88,8 @@ def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def content_hash(rows: list[dict[str, str]]) -> str:
-    """SHA-256 of the problems and answers in order, for the record."""
+    """SHA-256 of the values of all rows in order (of problems and answers, say), for the record."""
     digest = hashlib.sha256()
     for row in rows:
-        digest.update(json.dumps([row[c] for c in COLUMNS], ensure_ascii=False).encode() + b"\n")
+        digest.update(json.dumps(list(row.values()), ensure_ascii=False).encode() + b"\n")
     return digest.hexdigest()

@@ -34,8 +34,10 @@ from harness.track import Tracker, home
 def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:
     """Run all jobs in order; finished ones are passed over. Returns the folders of their records.
 
+    Args:
+        data_dir: where the benchmarks are, as `check_data` gave it.
     Raises:
-        ValueError: wrong data or settings, before the model that needs them is trained.
+        ValueError: wrong training data or settings, before the model that needs them is trained.
         RuntimeError: another process is at work on the same job.
     """
     show = sys.stderr.isatty()
@@ -132,15 +134,28 @@ def _train(
     return str(folder / "train" / "final"), done
 
 
-def _evaluate(job: Job, model: str, folder: Path, hardware: Hardware, data_dir: str | None) -> dict[str, Path]:
-    from evals.evaluate import evaluate
+def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
+    """Load every benchmark once, before anything is trained; returns the folder they are in (None: the hub).
 
-    if data_dir is None and SCALES[job.scale].protocol == "tiny":
+    Raises:
+        ValueError: a benchmark is missing, or is not the pinned version.
+    """
+    from evals import benchmarks
+
+    if data_dir is None and SCALES[jobs[0].scale].protocol == "tiny":
         from harness.tiny.problems import write_benchmarks
 
         data_dir = str(home() / "tiny-benchmarks")
         Path(data_dir).mkdir(parents=True, exist_ok=True)
         write_benchmarks(Path(data_dir))
+    for name in jobs[0].protocol.benchmarks.value:
+        benchmarks.load(name, data_dir=data_dir)
+    return data_dir
+
+
+def _evaluate(job: Job, model: str, folder: Path, hardware: Hardware, data_dir: str | None) -> dict[str, Path]:
+    from evals.evaluate import evaluate
+
     say(f"    evaluating {', '.join(job.protocol.benchmarks.value)}")
     return evaluate(
         model,

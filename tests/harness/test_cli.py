@@ -1,4 +1,4 @@
-"""The command line: errors name key, value and what was expected; exit code 2, nothing started, nothing heavy imported."""
+"""The command line: wrong options are named, exit code 2, nothing is started and nothing heavy is imported."""
 
 from __future__ import annotations
 

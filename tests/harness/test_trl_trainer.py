@@ -6,52 +6,22 @@ The slow side uses a plain forward of the model, full log-softmax, and the loops
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from evals.provenance import Origin, assumed
+from evals.provenance import Origin
 from harness.batch import TokenBatch
 from harness.hardware import Hardware
-from harness.spec import Experiment, Method, use
-from reproductions.egsw.method import egsw
-from reproductions.entropy_advantage.method import entropy_advantage
-from tests.baselines.test_grpo import slow_grpo
-from tests.experiments import GRPO, experiment
-from tests.reproductions.test_egsw import slow_egsw
-from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
+from harness.spec import Experiment
+from tests.experiments import experiment
+from tests.harness.cases import CASES, Case, with_grpo
 
-WHY = "a test"
 PROMPTS, GROUP, TOKENS = 3, 4, 6
 LENGTHS = [6, 2, 4, 1, 5, 6, 3, 3, 2, 6, 1, 4]
 REWARDS = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]  # the last group has no signal
-
-EGSW: dict[str, Any] = {
-    "alpha": 0.7,
-    "temperature": 1.3,
-    "level": "step",
-    "entropy": "min_max",
-    "over": "batch",
-    "rescale": "none",
-}
-TRAJECTORY = {**EGSW, "level": "trajectory", "entropy": "z_score", "over": "group", "rescale": "mean_one"}
-
-
-def weighted(settings: dict[str, Any]) -> Method:
-    return replace(GRPO, weights=(use(egsw, **{k: assumed(v, WHY) for k, v in settings.items()}),))
-
-
-METHODS = {
-    "grpo": GRPO,
-    "egsw-step": weighted(EGSW),
-    "egsw-trajectory": weighted(TRAJECTORY),
-    "entropy_advantage": replace(
-        GRPO, shaping=(use(entropy_advantage, alpha=assumed(0.4, WHY), kappa=assumed(2.0, WHY)),)
-    ),
-}
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +52,15 @@ def rollout(vocab: int) -> dict[str, torch.Tensor]:
     }
 
 
-def make_trainer(declared: Experiment, model_dir: Path, tmp_path: Path, micro_batch: int | None) -> Any:
+def declared_with(case: Case) -> Experiment:
+    """A complete experiment with the case's method, at the sizes of the fixed rollout."""
+    sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS, "kl_beta": 0.04}
+    return experiment(case.method).override({**sizes, **dict(case.values)}, Origin.USER, "a test")
+
+
+def make_trainer(
+    declared: Experiment, model_dir: Path, tmp_path: Path, micro_batch: int | None, processes: int = 1
+) -> Any:
     from datasets import Dataset
     from transformers import AutoTokenizer
     from trl import GRPOConfig
@@ -90,7 +68,7 @@ def make_trainer(declared: Experiment, model_dir: Path, tmp_path: Path, micro_ba
     from harness.backends.trl.trainer import MethodTrainer
     from harness.backends.trl.translate import to_grpo_config
 
-    hardware = Hardware(device="cpu", micro_batch=micro_batch)
+    hardware = Hardware(device="cpu", micro_batch=micro_batch, processes=processes)
     return MethodTrainer(
         declared,
         model=str(model_dir),
@@ -116,11 +94,12 @@ def fast(trainer: Any, fixed: dict[str, torch.Tensor]) -> tuple[float, list[torc
 
 
 def slow(
-    declared: Experiment, name: str, model_dir: Path, fixed: dict[str, torch.Tensor]
+    declared: Experiment, case: Case, model_dir: Path, fixed: dict[str, torch.Tensor]
 ) -> tuple[float, list[torch.Tensor]]:
     """The same step: plain forward, loops for the method, and the clipped objective token by token."""
     from transformers import AutoModelForCausalLM
 
+    e = {key: value.value for key, value in declared.settings().items()}
     model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
     ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
     attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
@@ -135,44 +114,68 @@ def slow(
         mask=mask,
         vocab_size=logits.shape[-1],
         max_tokens=TOKENS,
+        micro_batches=fixed["groups"] * 0,
+        entropies=entropies.double(),
+        logp=logp.detach().double(),
+        old_logp=fixed["old_per_token_logps"].double(),
+        ref_logp=fixed["ref_per_token_logps"].double(),
     )
-    advantages = torch.tensor(slow_grpo(batch, "sample", 1e-4)).unsqueeze(1) * mask
-    batch = replace(batch, advantages=advantages.double(), entropies=entropies.double())
-    weights = mask.double()
-    if name == "entropy_advantage":
-        batch = replace(batch, advantages=slow_entropy_advantage(batch, 0.4, 2.0))
-    elif name.startswith("egsw"):
-        # normalised by log |V| is never used here: VOCAB of the loops is not this model's
-        weights = slow_egsw(batch, **(EGSW if name == "egsw-step" else TRAJECTORY))
-    assert batch.advantages is not None
+    batch = with_grpo(batch)
+    made = case.slow(batch)
+    ones = mask.double()
+    advantages = batch.advantages if made.advantages is None else made.advantages
+    weights = ones if made.weights is None else made.weights
+    gates = ones if made.gates is None else made.gates
+    penalties = ones * 0 if made.penalties is None else made.penalties
+    counted = ones if e["denominator"] == "all" else (gates != 0) * ones
+    coefficients = slow_coefficients(counted, e["aggregation"])
+    assert advantages is not None
     loss = torch.zeros((), dtype=torch.float64)
     for i, length in enumerate(LENGTHS):
         for t in range(length):
-            a = float(batch.advantages[i, t])
-            ratio = (logp[i, t] - fixed["old_per_token_logps"][i, t]).exp()
-            objective = torch.minimum(ratio * a, ratio.clamp(0.8, 1.2) * a)
+            a = float(advantages[i, t])
+            log_ratio = logp[i, t] - fixed["old_per_token_logps"][i, t]
+            ratio = log_ratio.exp()
+            objective = ratio * a
+            if e["clip_low"] is not None:
+                objective = torch.minimum(objective, ratio.clamp(1 - e["clip_low"], 1 + e["clip_high"]) * a)
             d = fixed["ref_per_token_logps"][i, t] - logp[i, t]
-            term = objective - declared.kl_beta.value * (d.exp() - d - 1)
-            loss = loss - float(weights[i, t]) / length / len(LENGTHS) * term
+            term = float(gates[i, t]) * objective - e["kl_beta"] * (d.exp() - d - 1)
+            term = term - float(penalties[i, t]) * log_ratio.abs()
+            loss = loss - float(weights[i, t]) * coefficients[i] * term
     loss.backward()
     return loss.item(), [p.grad for p in model.parameters()]
 
 
+def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
+    """What each token of a sequence counts, sequence by sequence."""
+    lengths = [max(int(row.sum()), 1) for row in counted]
+    total = max(int(counted.sum()), 1)
+    each = {
+        "sequence_mean": [1 / (len(lengths) * length) for length in lengths],
+        "token_mean": [1 / total for _ in lengths],
+        "fixed_length": [1 / (len(lengths) * TOKENS) for _ in lengths],
+    }
+    return each[aggregation]
+
+
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", CASES)
 def test_loss_and_gradient_equal_the_slow_computation(
     name: str, micro_batch: int | None, model_dir: Path, tmp_path: Path
 ) -> None:
-    declared = experiment(METHODS[name]).override(
-        {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS, "kl_beta": 0.04},
-        Origin.USER,
-        WHY,
-    )
+    declared = declared_with(CASES[name])
     trainer = make_trainer(declared, model_dir, tmp_path, micro_batch)
     fixed = rollout(trainer.model.config.vocab_size)
     loss, gradient = fast(trainer, fixed)
-    want, want_gradient = slow(declared, name, model_dir, fixed)
+    want, want_gradient = slow(declared, CASES[name], model_dir, fixed)
     assert loss == pytest.approx(want, rel=1e-5)
-    scale = max(float(g.abs().max()) for g in want_gradient)
-    for got, expected in zip(gradient, want_gradient, strict=True):
+    assert_close(gradient, want_gradient)
+
+
+def assert_close(gradient: list[torch.Tensor], want: list[torch.Tensor]) -> None:
+    """Equal to 1e-5 of the largest entry."""
+    scale = max(float(g.abs().max()) for g in want)
+    assert scale > 0
+    for got, expected in zip(gradient, want, strict=True):
         assert torch.allclose(got, expected, rtol=1e-5, atol=1e-5 * scale)

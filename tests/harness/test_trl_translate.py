@@ -9,7 +9,8 @@ import pytest
 
 from evals.provenance import Origin, code
 from harness.backends import CannotExpress
-from harness.backends.trl.translate import Batching, batching, to_grpo_config, to_lora_config
+from harness.backends.trl.common import to_lora_config
+from harness.backends.trl.translate import Batching, batching, to_grpo_config
 from harness.hardware import Hardware
 from harness.resolve import resolve
 from tests.experiments import experiment

@@ -1,0 +1,41 @@
+"""Two processes give the loss and gradient of one: statistics cover the whole step, and lengths differ by process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from tests.experiments import save_random_model
+from tests.harness.cases import CASES
+from tests.harness.test_trl_trainer import assert_close, declared_with, rollout, slow
+
+STEP = Path(__file__).with_name("distributed_step.py")
+
+
+def test_two_processes_equal_the_slow_computation(tmp_path: Path) -> None:
+    model_dir = save_random_model(tmp_path / "model")
+    name, out = "egsw-step", tmp_path / "step.pt"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(STEP.parents[2]), "OMP_NUM_THREADS": "1"}
+    environment |= {"ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}
+    done = subprocess.run(
+        [*command, str(STEP), str(model_dir), name, str(out)],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    got = torch.load(out)
+    declared = declared_with(CASES[name])
+    from transformers import AutoConfig
+
+    fixed = rollout(AutoConfig.from_pretrained(model_dir).vocab_size)
+    loss, gradient = slow(declared, CASES[name], model_dir, fixed)
+    assert got["loss"] == pytest.approx(loss, rel=1e-5)
+    assert_close(got["gradient"], gradient)
