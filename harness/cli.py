@@ -196,12 +196,12 @@ def do_run(arguments: Any) -> int:
 
 def _check_backend(jobs: list[Any], hardware: Any) -> None:
     """Refuse, before anything starts, what the backend cannot train with."""
-    from harness.backends.trl.translate import to_grpo_config
+    from harness.backends.trl.launch import check
 
     try:
         for job in jobs:
             if job.experiment is not None:
-                to_grpo_config(job.experiment, hardware, seed=job.seed, out_dir=Path())
+                check(job.experiment, hardware)
     except ValueError as error:  # CannotExpress is one
         raise UsageError(str(error)) from error
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal, get_type_hints
 
-from harness.spec import check_value
+from harness.declared import check_value
 
 
 @dataclass(frozen=True)

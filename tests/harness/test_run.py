@@ -169,7 +169,7 @@ def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
 
 
 def test_a_checkpoint_in_pieces_is_passed_over(tmp_path: Path) -> None:
-    from harness.backends.trl.train import WHOLE, last_whole_checkpoint
+    from harness.backends.trl.common import WHOLE, last_whole_checkpoint
 
     assert last_whole_checkpoint(tmp_path / "none") is None
     for step, whole in ((9, True), (10, True), (11, False)):

@@ -10,17 +10,21 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
+from harness.backends.trl.translate import to_grpo_config
+from harness.backends.trl.translate_sft import to_sft_config
 from harness.hardware import Hardware
 from harness.record import read_json, write_json
 from harness.resolve import Job, resolve
+from harness.spec import Finetune, Training
 from harness.track import Tracker
 
 
 def launch(
     job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
 ) -> dict[str, Any]:
-    """Train `job` into `out_dir/final`; returns what the record keeps (see `train`).
+    """Train `job` into `out_dir/final`; returns what the record keeps (see `train` and `finetune`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
@@ -62,14 +66,24 @@ def _train(
     job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
 ) -> dict[str, Any]:
     assert job.experiment is not None
-    return train(
-        job.experiment,
-        base_model=base_model,
-        seed=job.seed,
-        out_dir=out_dir,
-        hardware=hardware,
-        on_metrics=reporter(tracker, run_id),
-    )
+    common: dict[str, Any] = {
+        "base_model": base_model,
+        "seed": job.seed,
+        "out_dir": out_dir,
+        "hardware": hardware,
+        "on_metrics": reporter(tracker, run_id),
+    }
+    if isinstance(job.experiment, Finetune):
+        return finetune(job.experiment, **common)
+    return train(job.experiment, **common)
+
+
+def check(training: Training, hardware: Hardware) -> None:
+    """Raise ValueError (`CannotExpress` is one) for what TRL cannot train with. Fast; starts nothing."""
+    if isinstance(training, Finetune):
+        to_sft_config(training, hardware, seed=0, out_dir=Path())
+    else:
+        to_grpo_config(training, hardware, seed=0, out_dir=Path())
 
 
 def reporter(tracker: Tracker, run_id: str) -> Callable[[int, int, dict[str, float]], None]:
@@ -84,7 +98,7 @@ def reporter(tracker: Tracker, run_id: str) -> Callable[[int, int, dict[str, flo
             first.append(step - 1)
         text = "  ".join(
             f"{label} {metrics[key]:.3f}"
-            for label, key in (("reward", "train/reward"), ("entropy", "train/entropy"))
+            for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
             if key in metrics
         )
         if sys.stderr.isatty():

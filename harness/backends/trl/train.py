@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.backends.trl.translate import to_grpo_config, to_lora_config
+from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
+from harness.backends.trl.translate import to_grpo_config
 from harness.hardware import Hardware
 from harness.spec import Experiment
 
@@ -28,15 +29,6 @@ METRICS = {
 }
 
 
-WHOLE = "whole"  # an empty file that is written into a checkpoint when everything else is there
-
-
-def last_whole_checkpoint(out_dir: Path) -> str | None:
-    """The newest checkpoint that was written to its end; a kill may have left a newer one in pieces."""
-    whole = [path.parent for path in out_dir.glob(f"checkpoint-*/{WHOLE}")]
-    return str(max(whole, key=lambda path: int(path.name.partition("-")[2]))) if whole else None
-
-
 def train(
     experiment: Experiment,
     *,
@@ -44,7 +36,7 @@ def train(
     seed: int,
     out_dir: Path,
     hardware: Hardware,
-    on_metrics: Callable[[int, int, dict[str, float]], None],
+    on_metrics: OnMetrics,
 ) -> dict[str, Any]:
     """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
 
@@ -60,13 +52,12 @@ def train(
     import torch
     import transformers
     from datasets import Dataset
-    from transformers import AutoTokenizer, TrainerCallback
-    from transformers.trainer_callback import PrinterCallback
+    from transformers import AutoTokenizer
     from trl import GRPOConfig
 
     from evals import prompts
     from evals.benchmarks import Problem
-    from evals.grading import Grader
+    from evals.grading.grader import Grader
     from harness.backends.trl.trainer import MethodTrainer
     from harness.data import content_hash, load_problems
     from harness.rewards import score_responses
@@ -89,17 +80,6 @@ def train(
             f"tokens; expected at least prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )
     names = experiment.rewards.value
-
-    class Report(TrainerCallback):  # type: ignore[misc]
-        def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **kwargs: Any) -> None:
-            metrics = {METRICS[k]: float(v) for k, v in logs.items() if k in METRICS and v is not None}
-            if metrics and state.is_world_process_zero:
-                on_metrics(state.global_step, state.max_steps, metrics)
-
-        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            if state.is_world_process_zero:
-                (out_dir / f"checkpoint-{state.global_step}" / WHOLE).touch()
-
     with Grader(workers=hardware.grader_workers, limit_s=hardware.grader_limit_s) as grader:
         cache: dict[str, Any] = {}
 
@@ -123,15 +103,9 @@ def train(
             train_dataset=Dataset.from_list(kept),
             processing_class=tokenizer,
             peft_config=None if lora is None else peft.LoraConfig(**lora),
-            callbacks=[Report()],
+            callbacks=[reporter(METRICS, out_dir, on_metrics)],
         )
-        trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
-        last = last_whole_checkpoint(out_dir)
-        trainer.train(resume_from_checkpoint=last)
-    final = out_dir / "final"
-    if lora is not None:
-        trainer.model = trainer.model.merge_and_unload()
-    trainer.save_model(str(final))
+        last = run_to_end(trainer, out_dir)
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

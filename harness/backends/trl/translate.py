@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import CannotExpress
+from harness.backends.trl.common import trainer_arguments
 from harness.hardware import Hardware
 from harness.spec import Experiment
 
@@ -70,30 +71,12 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         )
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
-    bf16 = e["precision"] == "bfloat16"
-    schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and e["warmup_ratio"] else e["lr_schedule"]
     return {
-        "output_dir": str(out_dir),
-        "seed": seed,
-        "data_seed": seed,
-        # the update
-        "learning_rate": e["learning_rate"],
-        "lr_scheduler_type": schedule,
-        "warmup_steps": e["warmup_ratio"],  # a float below 1 is a share of all steps
-        "optim": "adamw_torch",
-        "adam_beta1": 0.9,
-        "adam_beta2": 0.999,
-        "adam_epsilon": 1e-8,
-        "weight_decay": e["weight_decay"],
-        "max_grad_norm": e["max_grad_norm"],
-        "num_train_epochs": e["epochs"],
-        "max_steps": -1 if e["max_steps"] is None else e["max_steps"],
+        **trainer_arguments(experiment, hardware, seed=seed, out_dir=out_dir),
         "per_device_train_batch_size": cut.micro_batch,
         "gradient_accumulation_steps": cut.accumulation,
         "steps_per_generation": cut.accumulation * e["updates_per_rollout"],
         "num_iterations": 1,
-        "bf16": bf16,
-        "model_init_kwargs": {"dtype": e["precision"]},
         "disable_dropout": True,
         "cast_lm_head_to_fp32": False,
         # the rollout
@@ -125,24 +108,14 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "ref_model_sync_steps": e["reference_reset_every"] or 512,
         "ref_model_mixup_alpha": 1.0,  # a reset copies the policy whole
         "vllm_importance_sampling_correction": False,
-        # the machine
-        "use_cpu": hardware.device == "cpu",
-        "dataloader_pin_memory": hardware.device != "cpu",
-        "gradient_checkpointing": hardware.gradient_checkpointing,
-        "deepspeed": hardware.deepspeed,
+        # who samples
         "use_vllm": hardware.rollouts != "transformers",
         "vllm_mode": "server" if hardware.rollouts == "vllm_server" else "colocate",
         "vllm_server_base_url": hardware.vllm_server_url,
         "vllm_gpu_memory_utilization": hardware.vllm_gpu_memory,
         "vllm_tensor_parallel_size": hardware.vllm_tensor_parallel,
-        # the record: checkpoints only where a rollout ends, because TRL does not save the one in progress
-        "save_strategy": "steps",
+        # checkpoints only where a rollout ends, because TRL does not save the one in progress
         "save_steps": hardware.save_every * e["updates_per_rollout"],
-        "save_total_limit": 2,  # the one before stays until the newest is known to be whole
-        "logging_strategy": "steps",
-        "logging_steps": 1,
-        "report_to": [],
-        "disable_tqdm": True,
     }
 
 
@@ -155,17 +128,3 @@ _UNSUPPORTED = {
     "critic": "it has no trainer with a critic (PPO); use backend=verl",
     "dynamic_sampling": "it cannot resample groups whose rewards are all equal; use backend=verl",
 }
-
-
-def to_lora_config(experiment: Experiment) -> dict[str, Any] | None:
-    """Keyword arguments for `peft.LoraConfig` over all linear layers; None when all weights are trained."""
-    rank = experiment.lora_rank.value
-    if rank is None:
-        return None
-    return {
-        "r": rank,
-        "lora_alpha": experiment.lora_alpha.value,
-        "lora_dropout": experiment.lora_dropout.value,
-        "target_modules": "all-linear",
-        "task_type": "CAUSAL_LM",
-    }

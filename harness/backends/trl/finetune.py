@@ -1,0 +1,126 @@
+"""Supervised fine-tuning of one arm with TRL: rows, checkpoints, resuming, metrics. Heavy imports happen inside."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
+from harness.backends.trl.translate_sft import to_sft_config
+from harness.hardware import Hardware
+from harness.spec import Finetune
+
+# TRL's name of a step metric -> the name that every backend logs it under
+METRICS = {
+    "loss": "train/loss",
+    "entropy": "train/entropy",
+    "mean_token_accuracy": "train/token_accuracy",
+    "grad_norm": "train/grad_norm",
+    "learning_rate": "train/learning_rate",
+}
+IGNORED = -100  # label of a token that the loss passes over (torch's cross_entropy)
+
+
+def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> dict[str, Any]:
+    """Token ids and labels of one row, cut to `max_tokens`; the prompt's labels are `IGNORED`.
+
+    The prompt is tokenised apart from the solution, as it is in use, where the model continues it. The solution ends
+    with the tokenizer's end-of-text token, at which sampling stops.
+
+    Returns:
+        `input_ids`, `labels` (lists of one length), and `tokens`, the length before cutting.
+    """
+    bos = tokenizer.bos_token
+    has_bos = bool(bos) and prompt.startswith(bos)  # a chat template may have written it already
+    start = tokenizer.encode(prompt, add_special_tokens=not has_bos)
+    end = [*tokenizer.encode(solution, add_special_tokens=False), tokenizer.eos_token_id]
+    ids, labels = [*start, *end], [IGNORED] * len(start) + end
+    return {"input_ids": ids[:max_tokens], "labels": labels[:max_tokens], "tokens": len(ids)}
+
+
+def usable(row: dict[str, Any], declared: Finetune) -> bool:
+    """Whether a row of `encode` is trained on: short enough (or to be cut), and with a solution token left."""
+    short = row["tokens"] <= declared.max_tokens.value
+    return (short or declared.too_long.value == "cut") and any(label != IGNORED for label in row["labels"])
+
+
+def finetune(
+    declared: Finetune,
+    *,
+    base_model: str,
+    seed: int,
+    out_dir: Path,
+    hardware: Hardware,
+    on_metrics: OnMetrics,
+    pairs: list[dict[str, str]] | None = None,
+) -> dict[str, Any]:
+    """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
+
+    Args:
+        base_model: what `declared.base_model` stands for on this machine (a folder, or a hub id).
+        on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
+        pairs: rows with `problem` and `solution` to train on instead of those of `declared.dataset` (a round of
+            rejection sampling makes its own).
+    Returns:
+        What a record keeps: steps, training rows, rows dropped or cut for their length, hash of the data, seconds.
+    Raises:
+        ValueError: the data are wrong, or no row is short enough.
+    """
+    import time
+
+    import peft
+    import torch
+    import transformers
+    from datasets import Dataset
+    from transformers import AutoTokenizer
+    from trl import SFTConfig, SFTTrainer
+
+    from evals import prompts
+    from evals.benchmarks import Problem
+    from harness.data import content_hash, load_solutions
+
+    started = time.monotonic()
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
+    arguments = to_sft_config(declared, hardware, seed=seed, out_dir=out_dir)
+    tokenizer = AutoTokenizer.from_pretrained(base_model)
+    if tokenizer.eos_token_id is None:
+        raise ValueError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
+    pairs = load_solutions(declared.dataset.value, seed=seed) if pairs is None else pairs
+    prompt = prompts.get(declared.prompt.value)
+    rows = [
+        encode(
+            prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer),
+            pair["solution"],
+            tokenizer,
+            max_tokens=declared.max_tokens.value,
+        )
+        for i, pair in enumerate(pairs)
+    ]
+    kept = [row for row in rows if usable(row, declared)]
+    if not kept:
+        raise ValueError(
+            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into "
+            f"{declared.max_tokens.value} tokens; the shortest has {min((r['tokens'] for r in rows), default=0)}"
+        )
+    lora = to_lora_config(declared)
+    torch.manual_seed(seed)
+    trainer = SFTTrainer(
+        model=base_model,
+        args=SFTConfig(**arguments),
+        train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in kept]),
+        processing_class=tokenizer,
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=[reporter(METRICS, out_dir, on_metrics)],
+    )
+    last = run_to_end(trainer, out_dir)
+    return {
+        "steps": trainer.state.global_step,
+        "resumed_from": last,
+        "train_rows": len(kept),
+        "train_rows_dropped_for_length": len(rows) - len(kept),
+        "train_rows_cut": sum(row["tokens"] > declared.max_tokens.value for row in kept),
+        "train_data_sha256": content_hash(pairs),
+        "train_seconds": round(time.monotonic() - started, 1),
+    }
