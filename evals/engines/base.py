@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 Key = tuple[str, int]
 """(problem id, sample), the sample counted from 0 within its problem."""
+
+Messages = tuple[Mapping[str, str], ...]
+"""A conversation: role and content of each message."""
+
+
+class EngineError(RuntimeError):
+    """Samples could not be drawn: a server refused, a worker died. Those that were drawn before are kept."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +41,16 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Request:
-    """One sample to draw: `seed` alone decides its randomness, whatever else is in the batch."""
+    """One sample to draw: `seed` alone decides its randomness, whatever else is in the batch.
+
+    `prompt_text` is what the model continues, special tokens included. `messages` is the conversation that it was
+    rendered from, None for a plain prompt; an engine whose server has the chat template sends these instead.
+    """
 
     key: Key
     prompt_text: str
     seed: int
+    messages: Messages | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +77,7 @@ class Engine(Protocol):
 
     @property
     def tokenizer(self) -> Any:
-        """The model's tokenizer, for its chat template."""
+        """The model's tokenizer, for its chat template; None where a server has it and takes messages."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -73,7 +85,11 @@ class Engine(Protocol):
         ...
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """Draw one completion for each request; yields a batch of them as it finishes, in any order."""
+        """Draw one completion for each request; yields a batch of them as it finishes, in any order.
+
+        Raises:
+            ValueError: a request that this model cannot take. EngineError: samples that could not be drawn.
+        """
         ...
 
 

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from evals.engines.base import Completion, Decoding, Request
+from evals.engines.encode import encode, load_tokenizer, response_text, stop_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -65,11 +66,7 @@ class TransformersEngine:
     @property
     def tokenizer(self) -> Any:
         if self._tokenizer is None:
-            from transformers import AutoTokenizer
-
-            self._tokenizer = AutoTokenizer.from_pretrained(self.model_path, padding_side="left")
-            if self._tokenizer.pad_token_id is None:
-                self._tokenizer.pad_token = self._tokenizer.eos_token  # padding is masked: any token will do
+            self._tokenizer = load_tokenizer(self.model_path)
         return self._tokenizer
 
     @property
@@ -96,31 +93,15 @@ class TransformersEngine:
         """
         if not requests:
             return
-        prompts = self._encode(requests, decoding)
+        prompts = encode(
+            self.tokenizer, requests, decoding, getattr(self.model.config, "max_position_embeddings", None)
+        )
         order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
         longest = len(prompts[order[-1]]) + decoding.max_tokens
         rows = min(self.batch_rows, max(1, self._cache_bytes() // self._bytes_per_row(longest)))
         for start in range(0, len(order), rows):
             batch = order[start : start + rows]
             yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding)
-
-    def _encode(self, requests: Sequence[Request], decoding: Decoding) -> list[tuple[int, ...]]:
-        """Token ids of each prompt. A beginning-of-text token is added where the model wants one and none is there."""
-        tokenizer, limit = self.tokenizer, getattr(self.model.config, "max_position_embeddings", None)
-        encoded: dict[str, tuple[int, ...]] = {}
-        for request in requests:
-            text = request.prompt_text
-            if text not in encoded:
-                has_bos = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
-                encoded[text] = tuple(tokenizer.encode(text, add_special_tokens=not has_bos))
-                need = len(encoded[text]) + decoding.max_tokens
-                if limit is not None and need > limit:
-                    raise ValueError(
-                        f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {request.key[0]!r} has "
-                        f"{len(encoded[text])} tokens and the model's context is {limit}; "
-                        f"expected max_tokens <= {limit - len(encoded[text])}"
-                    )
-        return [encoded[request.prompt_text] for request in requests]
 
     def _bytes_per_row(self, length: int) -> int:
         """An upper bound of the cache of one row of `length` tokens: keys and values of every layer."""
@@ -139,23 +120,15 @@ class TransformersEngine:
     def _decode_batch(
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[Completion]:
+        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
         tokens, lengths, stopped = decode(
-            self.model, prompts, [r.seed for r in requests], decoding, self._stop_tokens(), self.tokenizer.pad_token_id
+            self.model, prompts, [r.seed for r in requests], decoding, ends, self.tokenizer.pad_token_id
         )
-        ends = [length - 1 if stop else length for length, stop in zip(lengths, stopped, strict=True)]
-        texts = self.tokenizer.batch_decode(
-            [row[:end] for row, end in zip(tokens, ends, strict=True)], skip_special_tokens=True
-        )
+        texts = response_text(self.tokenizer, tokens, stopped)
         return [
             Completion(request.key, text, length, "stop" if stop else "length")
             for request, text, length, stop in zip(requests, texts, lengths, stopped, strict=True)
         ]
-
-    def _stop_tokens(self) -> list[int]:
-        """The end tokens of the model's generation config and of its tokenizer."""
-        stated = self.model.generation_config.eos_token_id
-        ids = stated if isinstance(stated, list) else [stated]
-        return sorted({i for i in (*ids, self.tokenizer.eos_token_id) if i is not None})
 
 
 @contextmanager
