@@ -49,7 +49,7 @@ def log_ppl_scores(batch: TokenBatch, statistics: Statistics) -> Tensor:
     log_ppl = -batch.need("old_logp").double().sum(1) / batch.mask.sum(1)
     finite = log_ppl.isfinite()
     scores = log_ppl.new_zeros(log_ppl.shape)
-    for group in batch.groups.unique():
+    for group in set(batch.groups.tolist()):
         members = (batch.groups == group) & finite
         if members.any():
             scores[members] = standardised(log_ppl[members], statistics)
@@ -119,6 +119,6 @@ def position_advantage(
 
 
 def relative_positions(mask: Tensor, *, like: Tensor) -> Tensor:
-    """t / |o|, t counted from 0 over the tokens that count: [B, T] in [0, 1), of the dtype of `like`; 0 where masked."""
+    """t / |o|, t counted from 0 over the tokens that count: [B, T] in [0, 1), 0 where masked; dtype of `like`."""
     before = (mask.cumsum(1) - 1).to(like.dtype)
     return (before / mask.sum(1, keepdim=True).clamp(min=1)) * mask

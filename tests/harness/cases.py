@@ -13,10 +13,12 @@ from harness.batch import TokenBatch
 from harness.spec import Method, use
 from reproductions.egsw.method import egsw
 from reproductions.entropy_advantage.method import entropy_advantage
+from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 from tests.baselines.test_grpo import slow_grpo
 from tests.experiments import GRPO
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
+from tests.reproductions.test_trial_and_error import slow_position_advantage, slow_ppl_advantage
 
 WHY = "a test"
 
@@ -63,6 +65,11 @@ EGSW: dict[str, Any] = {
 }
 TRAJECTORY = {**EGSW, "level": "trajectory", "entropy": "z_score", "over": "group", "rescale": "mean_one"}
 
+PPL: dict[str, Any] = {"alpha": 0.3, "sign": -1, "statistics": "as_printed"}
+PPL_RELEASED = {**PPL, "sign": 1, "statistics": "as_released"}
+POSITION: dict[str, Any] = {"gamma": 0.7, "d": 1.0, "m": 15.0, "n": 0.5, "bound": 0.5, "first_step": 0, "steps": 1}
+POSITION_PRINTED = {**POSITION, "n": -0.5, "bound": None}
+
 CASES = {
     "grpo": Case(GRPO, lambda _: Slow()),
     "egsw-step": Case(
@@ -74,5 +81,21 @@ CASES = {
     "entropy_advantage": Case(
         replace(GRPO, shaping=(use(entropy_advantage, **sourced(alpha=0.4, kappa=2.0)),)),
         lambda b: Slow(advantages=slow_entropy_advantage(b, 0.4, 2.0)),
+    ),
+    "ppl_advantage": Case(
+        replace(GRPO, shaping=(use(ppl_advantage, **sourced(**PPL)),)),
+        lambda b: Slow(advantages=slow_ppl_advantage(b, **PPL)),
+    ),
+    "ppl_advantage-released": Case(
+        replace(GRPO, shaping=(use(ppl_advantage, **sourced(**PPL_RELEASED)),)),
+        lambda b: Slow(advantages=slow_ppl_advantage(b, **PPL_RELEASED)),
+    ),
+    "position_advantage": Case(
+        replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION)),)),
+        lambda b: Slow(advantages=slow_position_advantage(b, **POSITION)),
+    ),
+    "position_advantage-printed": Case(
+        replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION_PRINTED)),)),
+        lambda b: Slow(advantages=slow_position_advantage(b, **POSITION_PRINTED)),
     ),
 }
