@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from harness.equation import stage
 from harness.segments import segment_max, segment_sum
 
 if TYPE_CHECKING:
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from harness.batch import TokenBatch
 
 
+@stage("advantage")
 def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], epsilon: float) -> Tensor:
     """A_i = (r_i - mean_G r) / (std_G r + epsilon), the same on every token of i  (arXiv 2402.03300, section 4.1.2).
 

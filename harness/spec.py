@@ -62,6 +62,11 @@ class Use:
         """Signals of the batch that the equation reads (see `harness.batch.reads`)."""
         return getattr(self.function, "reads", frozenset())
 
+    def misfit(self, experiment: Experiment) -> str | None:
+        """What in the experiment makes the equation meaningless (see `harness.equation.requires`), or None."""
+        check = getattr(self.function, "check", None)
+        return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
+
     def __call__(self, batch: Any) -> Any:
         return self.function(batch, **{key: sourced.value for key, sourced in self.values.items()})
 
@@ -119,12 +124,30 @@ class Method:
         names = [u.name for u in self.uses()]
         if len(set(names)) != len(names):
             raise ValueError(f"method: an equation appears twice in the stack {names}")
+        for stage, uses in self.stages():
+            for u in uses:
+                own = getattr(u.function, "stage", stage)
+                if own != stage:
+                    raise ValueError(f"method: {u.name} belongs to {own}, got it among {stage}")
         check_value("aggregation", self.aggregation.value, Aggregation)
         check_value("denominator", self.denominator.value, Literal["all", "kept"])
+        if self.denominator.value == "kept" and not self.gates:
+            raise ValueError("denominator: expected 'all' in a method without gates, which drops no token, got 'kept'")
+
+    def stages(self) -> tuple[tuple[str, tuple[Use, ...]], ...]:
+        """(name of the part, its equations), in the order in which they are applied."""
+        return (
+            ("rewards", self.rewards),
+            ("advantage", (self.advantage,)),
+            ("shaping", self.shaping),
+            ("weights", self.weights),
+            ("gates", self.gates),
+            ("penalties", self.penalties),
+        )
 
     def uses(self) -> tuple[Use, ...]:
         """Every equation, in the order in which they are applied."""
-        return (*self.rewards, self.advantage, *self.shaping, *self.weights, *self.gates, *self.penalties)
+        return tuple(u for _, uses in self.stages() for u in uses)
 
     @property
     def reads(self) -> frozenset[str]:
@@ -235,6 +258,10 @@ class Experiment(Declared):
                 f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
                 f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
             )
+        for equation in self.method.uses():
+            misfit = equation.misfit(self)
+            if misfit:
+                raise ValueError(f"{equation.name} cannot be used here: {misfit}")
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from harness.batch import reads
+from harness.equation import stage
 from harness.segments import segment_softmax, segment_sum
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 
 
+@stage("weights")
 @reads("entropies")
 def egsw(
     batch: TokenBatch,

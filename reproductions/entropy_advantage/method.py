@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.batch import reads
+from harness.equation import stage
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from harness.batch import TokenBatch
 
 
+@stage("shaping")
 @reads("entropies")
 def entropy_advantage(batch: TokenBatch, *, alpha: float, kappa: float) -> Tensor:
     """A + min(alpha H, |A| / kappa)  (arXiv 2506.14758, Eq. 4-6), H detached.
