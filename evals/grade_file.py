@@ -107,7 +107,7 @@ def grade_file(
         path: the file. answers: rows are pairs of bare answers instead of responses.
         out: where to write the rows with `verdict`, `extracted` and `reason`, in input order: .jsonl or .parquet.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: see `evals.extraction`. workers, limit_s: see `evals.grading.Grader`.
+        policy: see `evals.grading.extraction`. workers, limit_s: see `evals.grading.Grader`.
         progress: told (done, all) comparisons.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all

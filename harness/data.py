@@ -80,7 +80,7 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
     """MATH keeps its answers inside its solutions."""
     if row.get("answer") is None and isinstance(row.get("solution"), str):
-        from evals.extraction import boxes
+        from evals.grading.extraction import boxes
 
         found = boxes(row["solution"])
         return {**row, "answer": found[-1] if found else None}

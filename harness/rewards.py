@@ -41,7 +41,7 @@ def score_responses(
     names: Sequence[str], responses: Sequence[str], golds: Sequence[str], grader: Grader, *, policy: str
 ) -> dict[str, list[float | None]]:
     """Reward name -> one reward a response. Each response is graded once, whatever the number of rewards."""
-    from evals.extraction import boxes
+    from evals.grading.extraction import boxes
 
     grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)
     has_box = [bool(boxes(response)) for response in responses]

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
-from evals.extraction import extract
-from evals.latex import clean, locate
-from evals.numbers import number, same_number
-from evals.symbolic import same_expression
-from evals.units import quantity
+from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
+from evals.grading.extraction import extract
+from evals.grading.latex import clean, locate
+from evals.grading.numbers import number, same_number
+from evals.grading.symbolic import same_expression
+from evals.grading.units import quantity
 
 # rule: [(gold, answer, equal)]
 PAIRS = {

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.extraction import Extraction, boxes, extract
+from evals.grading.extraction import Extraction, boxes, extract
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """One grading worker: a process that answers one comparison at a time and may be killed at any moment.
 
-Started by `evals.pool` as `python -m evals.worker LIMIT_BYTES`. Reads JSON lines `[gold, answer]`, writes JSON lines
-`{"equal": true}` or `{"reason": "..."}`; the first line it writes is `{"ready": true}`.
+Started by `evals.grading.pool` as `python -m evals.grading.worker LIMIT_BYTES`. Reads JSON lines `[gold, answer]`,
+writes JSON lines `{"equal": true}` or `{"reason": "..."}`; the first line it writes is `{"ready": true}`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main(address_space: int) -> None:
 
 def reply(gold: str, answer: str) -> dict[str, Any]:
     """The verdict on one pair, or the kind of failure."""
-    from evals.equivalence import UnscorableError, equal
+    from evals.grading.equivalence import UnscorableError, equal
 
     try:
         return {"equal": equal(gold, answer)}

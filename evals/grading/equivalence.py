@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from evals import forms
-from evals.latex import clean, literal, split
-from evals.numbers import number, rounds_to, same_number
-from evals.units import DEGREE, PERCENT, quantity
+from evals.grading import forms
+from evals.grading.latex import clean, literal, split
+from evals.grading.numbers import number, rounds_to, same_number
+from evals.grading.units import DEGREE, PERCENT, quantity
 
 LONGEST, DEEPEST = 10_000, 100
 
@@ -61,7 +61,7 @@ def compare(gold: str, answer: str) -> bool:
         verdict = rule(gold, answer)
         if verdict is not None:
             return verdict
-    from evals.symbolic import same_expression
+    from evals.grading.symbolic import same_expression
 
     return same_expression(gold, answer)
 
@@ -276,7 +276,7 @@ def rounded_value(gold: str, answer: str) -> bool | None:
     r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
     for short, exact in ((number(answer), gold), (number(gold), answer)):
         if short is not None and short.last is not None and number(exact) is None and not forms.has_symbols(exact):
-            from evals.symbolic import value
+            from evals.grading.symbolic import value
 
             found = value(exact)
             return found is not None and (

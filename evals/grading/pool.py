@@ -100,15 +100,15 @@ class Pool:
 
 
 class _Worker:
-    """The parent's side of one `evals.worker`."""
+    """The parent's side of one `evals.grading.worker`."""
 
     def __init__(self, memory_mb: int) -> None:
         self._memory = memory_mb * _MIB
-        root = str(Path(__file__).resolve().parents[1])
+        root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             # more address space than may be resident: what is allocated in one piece fails before it is used
-            [sys.executable, "-m", "evals.worker", str(2 * self._memory + 1024 * _MIB)],
+            [sys.executable, "-m", "evals.grading.worker", str(2 * self._memory + 1024 * _MIB)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

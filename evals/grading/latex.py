@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from evals.extraction import boxes
+from evals.grading.extraction import boxes
 
 _CHARACTERS = str.maketrans(
     {

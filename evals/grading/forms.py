@@ -1,6 +1,6 @@
 r"""Reading the form of a cleaned answer: is it a name and a value, a collection, a relation, a choice, words?
 
-Only `evals.equivalence` uses these; what they return is compared there.
+Only `evals.grading.equivalence` uses these; what they return is compared there.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evals.latex import literal, matching, split
-from evals.numbers import number
+from evals.grading.latex import literal, matching, split
+from evals.grading.numbers import number
 
 _TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
 seventeen eighteen nineteen twenty"""
@@ -204,7 +204,7 @@ def approximated(text: str) -> list[str]:
         return sides
     sides = [side for side in sides if side and not is_name(side)]
     if len(sides) == 2:
-        from evals.symbolic import value
+        from evals.grading.symbolic import value
 
         first, last = (value(split(side, "=")[-1]) for side in sides)
         if first is not None and last is not None and abs(first - last) > abs(first) / 100:

@@ -1,7 +1,7 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
 Literally equal answers and plain numbers are decided here, in microseconds and without a worker; everything else goes
-to processes that can be killed (`evals.pool`). Each (gold, answer) is compared once and remembered.
+to processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and remembered.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from evals.equivalence import UnscorableError, quick
-from evals.extraction import extract
-from evals.latex import locate
-from evals.pool import Outcome, Pool
+from evals.grading.equivalence import UnscorableError, quick
+from evals.grading.extraction import extract
+from evals.grading.latex import locate
+from evals.grading.pool import Outcome, Pool
 from evals.verdicts import Verdict
 
 LIMIT_S = 10.0

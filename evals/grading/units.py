@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evals.latex import split
-from evals.numbers import number
+from evals.grading.latex import split
+from evals.grading.numbers import number
 
 PERCENT, DEGREE = "%", "degree"
 
