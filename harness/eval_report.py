@@ -8,7 +8,7 @@ from typing import Any
 
 from evals.protocols import Protocol
 
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
+METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
 
 
 def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
@@ -19,7 +19,7 @@ def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
 
     scores = {
         name: [
-            {"name": s.name, **asdict(s)}
+            {"name": s.name, "unit": s.unit, **asdict(s)}
             for s in score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
         ]
         for name, path in verdicts.items()
@@ -32,15 +32,19 @@ def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """One block a benchmark; percent, but tokens."""
+    """One block a benchmark; percent, but tokens, and of unsolvable problems the number. The JSON document has all of
+    G-Pass@k, this text that of the largest k."""
     lines = [f"protocol {document['protocol']['name']}"]
     for benchmark, scores in document["scores"].items():
         first = scores[0]
         lines.append(
             f"\n{benchmark}: {first['problems']} problems, {first['samples']} samples, {first['unscored']} unscored"
         )
+        largest = max((s["k"] for s in scores if s["metric"] == "g_pass"), default=None)
         for s in scores:
-            factor = 1 if s["metric"] == "mean_tokens" else 100
+            if s["metric"] == "g_pass" and s["k"] != largest:
+                continue
+            factor = {"%": 100, "tokens": 1, "problems": s["problems"]}[s["unit"]]
             if s["value"] is None:
                 lines.append(f"  {s['name']:<16} – ({s['why']})")
                 continue
@@ -48,6 +52,8 @@ def as_text(document: dict[str, Any]) -> str:
             if s["interval"]:
                 covers = s["interval"]["covers"]
                 text += f"  [{factor * s['interval']['low']:.2f}, {factor * s['interval']['high']:.2f}] over {covers}"
+            if s["unit"] == "problems":
+                text += f"  of {s['problems']} problems"
             lines.append(f"  {s['name']:<16} {text}")
         lines.append(f"  verdicts: {document['verdicts'][benchmark]}")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from harness import catalogue
 from harness.record import read_json
 from harness.track import Tracker
 
-METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens")
+METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
 @dataclass(frozen=True)

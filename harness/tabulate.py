@@ -79,7 +79,8 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 (m.label(m.arm), *(_show(m.scores.get(benchmark, {}).get(k)) for k in keys), *_how(m)) for m in arms
             ]
             notes = (
-                f"{SCALES[scale].label}. Percent, but tokens; mean [95 % interval over {_covers(arms, benchmark)}].",
+                f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean [95 % interval "
+                f"over {_covers(arms, benchmark)}].",
             )
             grids.append(
                 Grid(
@@ -93,9 +94,9 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
 
 
 def _wanted(key: str, keys: Iterable[str]) -> bool:
-    """Of pass@k and maj@k only the largest k is shown; the CSV has all."""
+    """Of pass@k, maj@k and unsolvable@k only the largest k is shown; the CSV has all."""
     metric, _, k = key.partition("_at_")
-    if metric not in ("pass", "maj"):
+    if metric not in ("pass", "maj", "unsolvable"):
         return True
     return int(k) == max(int(other.partition("_at_")[2]) for other in keys if other.startswith(f"{metric}_at_"))
 
@@ -184,7 +185,7 @@ def _show(score: Any) -> str:
         return "–"
     if score.value is None:
         return f"– ({score.why})"
-    factor = 1 if score.metric == "mean_tokens" else 100
+    factor = score.factor
     text = f"{factor * score.value:.1f}"
     if score.interval is not None:
         text += f" [{factor * score.interval.low:.1f}, {factor * score.interval.high:.1f}]"

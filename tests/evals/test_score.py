@@ -56,12 +56,36 @@ def test_scores_by_hand() -> None:
     assert found["pass@2"].interval == over_problems([5 / 6, 0, 1])
 
 
+def test_g_pass_by_hand() -> None:
+    frame = table({"p": "++a-", "q": "aatb", "r": "+++t", "x": "+?"})
+    found = by_name(score(frame, ks=(2,), metrics=("g_pass",), taus=(0.5, 1.0)))
+    assert list(found) == ["G-Pass@2 (0.5)", "G-Pass@2 (1)"]
+    half, whole = found.values()
+    # one of a pair right is pass@2: 5 of 6, 0, 6 of 6. Both right: 1 of the 6 pairs of p, none of q's, 3 of 6 of r's.
+    assert half.value == pytest.approx((5 / 6 + 0 + 1) / 3)
+    assert whole.value == pytest.approx((1 / 6 + 0 + 3 / 6) / 3)
+    assert (whole.key, whole.tau, whole.problems, whole.excluded) == ("g_pass_at_2_tau_1", 1.0, 3, 1)
+    assert [s.tau for s in score(frame, ks=(1,), metrics=("g_pass",))] == [0.25, 0.5, 0.75, 1.0]
+    (none,) = score(frame, ks=(8,), metrics=("g_pass",), taus=(0.5,))
+    assert none.why == "G-Pass@8 needs k = 8 scored samples of a problem, the most that one has is n = 4"
+
+
+def test_unsolvable_problems_are_counted() -> None:
+    # pairs without a correct sample: p 1 of 6, q all, r none; so 7/6 of the three problems, and with all four drawn, q
+    pairs, fours = score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(2, 4), metrics=("unsolvable",))
+    assert pairs.value is not None and fours.value is not None
+    assert (pairs.unit, pairs.factor * pairs.value) == ("problems", pytest.approx(7 / 6))
+    assert fours.factor * fours.value == 1
+
+
 def test_names_and_keys() -> None:
-    found = score(table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop"), ks=(2,), metrics=METRICS)
+    frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
+    found = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
     assert [(s.name, s.key) for s in found] == [
         ("avg@2", "avg_at_2"),
         ("pass@2", "pass_at_2"),
         ("maj@2", "maj_at_2"),
+        ("G-Pass@2 (0.75)", "g_pass_at_2_tau_0.75"),
         ("unsolvable@2", "unsolvable_at_2"),
         ("fmt", "fmt"),
         ("mean tokens", "mean_tokens"),
@@ -207,6 +231,10 @@ def test_bad_requests_are_refused() -> None:
         score(frame, ks=(0,))
     with pytest.raises(ValueError, match="metric 'pass' needs a k"):
         compare(frame, frame, "pass")
+    with pytest.raises(ValueError, match="metric 'g_pass' needs a tau"):
+        compare(frame, frame, "g_pass", 1)
+    with pytest.raises(ValueError, match=r"tau must lie in \(0, 1\], got 50"):
+        score(frame, ks=(1,), metrics=("g_pass",), taus=(50,))
 
 
 def test_the_same_sample_under_two_seeds_is_not_twice() -> None:
