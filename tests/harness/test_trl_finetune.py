@@ -1,0 +1,226 @@
+"""Supervised fine-tuning through TRL: the translation, the rows, the loss against a plain computation, resuming."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from evals.provenance import Origin
+from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
+from harness.backends.trl.translate_sft import accumulation, to_sft_config
+from harness.hardware import Hardware
+from harness.tiny.tokenizer import build_tokenizer
+from tests import experiments
+
+USER = (Origin.USER, "a test")
+PAIRS = [
+    {"problem": "K is 7. What is K?", "solution": r"\boxed{7}"},
+    {"problem": "K is 7. K plus 5 is B. What is B?", "solution": r"so 7 + 5 = 12 \boxed{12}"},
+    {"problem": "B is 3. B times 2 is T. What is T?", "solution": r"first 3 is B now 3 * 2 = 6 is T \boxed{6}"},
+    {"problem": "T is 9. What is T?", "solution": r"so \boxed{9}"},
+]
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
+    declared = experiments.finetune().override(values, *USER)
+    return to_sft_config(declared, Hardware(**hardware), seed=5, out_dir=Path("out"))
+
+
+def run(model_dir: Path, out_dir: Path, values: dict[str, Any], **others: Any) -> tuple[dict[str, Any], list[Any]]:
+    """(what the record keeps, [(step, metrics), ...])."""
+    log: list[Any] = []
+    arguments: dict[str, Any] = {"hardware": Hardware(device="cpu"), "pairs": PAIRS}
+    arguments["on_metrics"] = lambda step, total, metrics: log.append((step, metrics))
+    declared = experiments.finetune().override(values, *USER)
+    kept = finetune(declared, base_model=str(model_dir), seed=0, out_dir=out_dir, **{**arguments, **others})
+    return kept, log
+
+
+def weights(folder: Path) -> dict[str, torch.Tensor]:
+    from transformers import AutoModelForCausalLM
+
+    loaded: dict[str, torch.Tensor] = AutoModelForCausalLM.from_pretrained(folder).state_dict()
+    return loaded
+
+
+# -- translation ---------------------------------------------------------------------------------------------------
+
+
+def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
+    # What TRL is not told is read by the launcher or the plan: a new field must be put somewhere.
+    ours = {"base_model", "dataset", "dataset_rows", "prompt", "max_tokens", "too_long"}
+    ours |= {"lora_rank", "lora_alpha", "lora_dropout"}
+    changed = {
+        "batch_size": ("per_device_train_batch_size", 8, 8),
+        "learning_rate": ("learning_rate", 0.5, 0.5),
+        "lr_schedule": ("lr_scheduler_type", "cosine", "cosine"),
+        "warmup_ratio": ("warmup_steps", 0.1, 0.1),
+        "weight_decay": ("weight_decay", 0.5, 0.5),
+        "max_grad_norm": ("max_grad_norm", 0.5, 0.5),
+        "epochs": ("num_train_epochs", 3, 3),
+        "max_steps": ("max_steps", None, -1),
+        "precision": ("bf16", "bfloat16", True),
+    }
+    assert set(experiments.finetune().settings()) == ours | set(changed)
+    for key, (argument, value, wanted) in changed.items():
+        assert translated({key: value})[argument] == wanted, key
+    assert translated({"warmup_ratio": 0.1})["lr_scheduler_type"] == "constant_with_warmup"
+
+
+def test_every_option_that_trl_adds_is_set_by_name() -> None:
+    from dataclasses import fields
+
+    from transformers import TrainingArguments
+    from trl import SFTConfig
+
+    no_effect = {
+        "trust_remote_code",  # loads code, and none of ours does
+        "dataset_text_field",  # rows hold token ids
+        "dataset_num_proc",  # rows are not prepared
+        "truncation_mode",  # nothing is truncated: max_length is null
+        "packing_strategy",  # no packing
+        "pad_to_multiple_of",  # padding counts nowhere
+    }
+    added = {f.name for f in fields(SFTConfig)} - {f.name for f in fields(TrainingArguments)}
+    assert added - set(translated({})) == no_effect
+
+
+def test_sft_config_accepts_the_translation_and_changes_none_of_it() -> None:
+    from trl import SFTConfig
+
+    wanted = translated({}, device="cpu")
+    config = SFTConfig(**wanted)
+    given = {key: getattr(config, key) for key in wanted if key not in ("report_to", "deepspeed")}
+    assert given == {key: value for key, value in wanted.items() if key in given}
+
+
+def test_a_step_is_cut_evenly() -> None:
+    declared = experiments.finetune().override({"batch_size": 12}, *USER)
+    assert accumulation(declared, Hardware()) == (12, 1)
+    assert accumulation(declared, Hardware(micro_batch=2, processes=3)) == (2, 2)
+    with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of batch_size=12.*got 5"):
+        accumulation(declared, Hardware(processes=5))
+    with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 12 rows.*got 5"):
+        accumulation(declared, Hardware(micro_batch=5))
+
+
+# -- rows ----------------------------------------------------------------------------------------------------------
+
+
+def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
+    tokenizer = build_tokenizer()
+    row = encode("What is K?", "so 7", tokenizer, max_tokens=99)
+    start, end = tokenizer.encode("What is K?"), [*tokenizer.encode("so 7"), tokenizer.eos_token_id]
+    assert row["input_ids"] == [*start, *end]
+    assert row["labels"] == [IGNORED] * len(start) + end
+    assert row["tokens"] == len(start) + len(end)
+
+
+def test_long_rows_are_dropped_or_cut() -> None:
+    tokenizer = build_tokenizer()
+    length = len(tokenizer.encode("What is K?")) + len(tokenizer.encode("so 7")) + 1
+
+    def kept(max_tokens: int, too_long: str) -> bool:
+        declared = experiments.finetune().override({"max_tokens": max_tokens, "too_long": too_long}, *USER)
+        return usable(encode("What is K?", "so 7", tokenizer, max_tokens=max_tokens), declared)
+
+    assert kept(length, "drop") and not kept(length - 1, "drop")
+    assert kept(length - 1, "cut")
+    # cut down to the prompt alone, a row teaches nothing
+    assert not kept(len(tokenizer.encode("What is K?")), "cut")
+    row = encode("What is K?", "so 7", tokenizer, max_tokens=length - 1)
+    assert len(row["input_ids"]) == len(row["labels"]) == length - 1
+    assert tokenizer.eos_token_id not in row["input_ids"]  # a cut solution does not teach where to stop
+
+
+def test_no_row_that_fits_is_an_error(model_dir: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="max_tokens: expected at least one of 4 rows"):
+        run(model_dir, tmp_path, {"max_tokens": 3})
+
+
+# -- training ------------------------------------------------------------------------------------------------------
+
+
+def slow_loss(model_dir: Path) -> tuple[float, float]:
+    """(loss, norm of its gradient) of one step over all of PAIRS: the mean of -log p over their solution tokens."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(model_dir)
+    tokenizer = AutoTokenizer.from_pretrained(model_dir)
+    total, count = torch.zeros(()), 0
+    for pair in PAIRS:
+        chat = [{"role": "user", "content": pair["problem"]}]
+        start = tokenizer.encode(tokenizer.apply_chat_template(chat, add_generation_prompt=True, tokenize=False))
+        end = [*tokenizer.encode(pair["solution"]), tokenizer.eos_token_id]
+        logits = model(torch.tensor([start + end])).logits[0]  # one row at a time: no padding
+        for position, token in enumerate(end):
+            total = total - torch.log_softmax(logits[len(start) + position - 1], dim=-1)[token]
+            count += 1
+    loss = total / count
+    loss.backward()
+    norm = torch.sqrt(sum((p.grad**2).sum() for p in model.parameters()))
+    return loss.item(), norm.item()
+
+
+@pytest.mark.parametrize("micro_batch", [None, 1], ids=["whole", "micro-batches"])
+def test_loss_and_gradient_equal_a_plain_computation(micro_batch: int | None, model_dir: Path, tmp_path: Path) -> None:
+    # The rows have different lengths: a mean of per-row or per-micro-batch means would be another number.
+    hardware = Hardware(device="cpu", micro_batch=micro_batch)
+    kept, log = run(model_dir, tmp_path, {"max_steps": 1}, hardware=hardware)
+    loss, norm = slow_loss(model_dir)
+    assert kept["steps"] == 1 and kept["train_rows"] == len(PAIRS)
+    metrics = {key: value for _, step in log for key, value in step.items()}
+    assert metrics["train/loss"] == pytest.approx(loss, rel=1e-5)
+    assert metrics["train/grad_norm"] == pytest.approx(norm, rel=1e-5)
+
+
+def test_a_broken_run_goes_on_and_ends_the_same(model_dir: Path, tmp_path: Path) -> None:
+    values = {"max_steps": 3, "batch_size": 2, "epochs": 2, "lr_schedule": "cosine"}
+    hardware = Hardware(device="cpu", save_every=2)
+    unbroken, log = run(model_dir, tmp_path / "a", values, hardware=hardware)
+    assert [step for step, metrics in log if "train/loss" in metrics] == [1, 2, 3]
+    assert unbroken["resumed_from"] is None
+
+    def stop(step: int, total: int, metrics: dict[str, float]) -> None:
+        if step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(model_dir, tmp_path / "b", values, hardware=hardware, on_metrics=stop)
+    resumed, log = run(model_dir, tmp_path / "b", values, hardware=hardware)
+    assert resumed["resumed_from"] == str(tmp_path / "b" / "checkpoint-2")
+    assert [step for step, metrics in log if "train/loss" in metrics] == [3]
+    one, other = weights(tmp_path / "a" / "final"), weights(tmp_path / "b" / "final")
+    assert all(torch.equal(one[name], other[name]) for name in one)
+    assert any(not torch.equal(one[name], w) for name, w in weights(model_dir).items())
+
+
+def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
+    run(model_dir, tmp_path, {"max_steps": 1, "lora_rank": 2, "learning_rate": 0.1})
+    before, after = weights(model_dir), weights(tmp_path / "final")
+    assert set(before) == set(after)
+    changed = {name for name in before if not torch.equal(before[name], after[name])}
+    linear = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+    assert changed == {name for name in before if name.endswith(tuple(f"{part}.weight" for part in linear))}
+
+
+def test_the_tiny_solutions_are_right_and_of_the_training_problems() -> None:
+    from evals.grading.extraction import boxes
+    from harness.tiny.problems import train_problems
+    from harness.tiny.solutions import train_solutions
+
+    solved, told = train_solutions(300, seed=1), train_problems(300, seed=1)
+    assert [row["problem"] for row in solved] == [row["problem"] for row in told]
+    assert [boxes(row["solution"]) for row in solved] == [[row["answer"]] for row in told]
+    assert {row["solution"].split()[0] for row in solved} >= {"first", "so"}  # both routes
+    assert train_solutions(300, seed=1) == solved != train_solutions(300, seed=2)
+    with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
+        train_solutions(0, seed=1)
