@@ -65,6 +65,10 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         sourced = experiment.settings()[key]
         if sourced.value:
             raise CannotExpress("TRL 1.16", key, sourced, why)
+    for key, sourced in experiment.settings().items():
+        if key.endswith(".scope") and sourced.value == "rollout" and experiment.updates_per_rollout.value > 1:
+            why = f"its rollout is cut into updates_per_rollout={experiment.updates_per_rollout.value}, and a method "
+            raise CannotExpress("TRL 1.16", key, sourced, why + "sees one update")
     if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
         raise CannotExpress(
             "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"

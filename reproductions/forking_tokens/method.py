@@ -1,0 +1,68 @@
+"""Policy gradient on the tokens of highest entropy alone (Beyond the 80/20 Rule, arXiv 2506.01939)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+from harness.batch import reads
+from harness.equation import stage
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.batch import TokenBatch
+
+
+@stage("gates")
+@reads("entropies")
+def forking_tokens(
+    batch: TokenBatch,
+    *,
+    rho: float,
+    keep: Literal["top", "bottom"],
+    scope: Literal["micro_batch", "update", "rollout"],
+) -> Tensor:
+    """1 where H_{i,t} >= the (1 - rho) quantile of H over the tokens of the scope, else 0  (arXiv 2506.01939, Eq. 5-6).
+
+    The quantile is the linearly interpolated one, over valid tokens only, so that with no ties 1 + floor(rho (n - 1))
+    of n tokens stay: at least one, and all of them at rho = 1. Tokens that tie with the threshold all stay.
+
+    TRL has this as `top_entropy_quantile`. Ours is plugged in because TRL's sees one forward pass, so that the machine
+    decides the threshold; because its loss divides by all tokens alone; and because it has no lowest-entropy ablation.
+
+    Args:
+        rho: share of tokens that keep their gradient, in (0, 1].
+        keep: "bottom" keeps the share of *lowest* entropy instead: what "top" makes of -H.
+        scope: the tokens that share a threshold: those of a forward pass (the same one of all processes), of an
+            optimiser step, or of a rollout. A batch holds one optimiser step, so that a trainer must refuse "rollout"
+            where a rollout is cut into several.
+    Returns:
+        [B, T] of the entropies' dtype, 0 on masked positions.
+    Raises:
+        ValueError: rho outside (0, 1], or entropies are missing.
+    """
+    if not 0 < rho <= 1:
+        raise ValueError(f"rho: expected in (0, 1], got {rho}")
+    entropies = batch.need("entropies")
+    score = entropies if keep == "top" else -entropies
+    kept = batch.mask.new_zeros(batch.mask.shape)
+    for rows in _parts(batch, scope):
+        valid = batch.mask & rows.unsqueeze(1)
+        if valid.any():
+            kept |= valid & (score >= _threshold(score[valid], rho))
+    return kept.to(entropies.dtype)
+
+
+def _parts(batch: TokenBatch, scope: str) -> list[Tensor]:
+    """[B] bool for each set of sequences that shares a threshold."""
+    if scope == "micro_batch" and batch.micro_batches is not None:
+        return [batch.micro_batches == number for number in sorted(set(batch.micro_batches.tolist()))]
+    return [batch.mask.any(dim=1)]
+
+
+def _threshold(scores: Tensor, rho: float) -> Tensor:
+    """The least of the values at or above the interpolated (1 - rho) quantile: torch.quantile stops at 16M values."""
+    position = (1 - rho) * (scores.numel() - 1)
+    # 0.7 * 10 is 7.000000000000001 here and there: a rounding error must not skip a value
+    return scores.sort().values[math.ceil(position - 1e-9 * scores.numel())]

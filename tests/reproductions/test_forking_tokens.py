@@ -1,0 +1,188 @@
+"""Forking tokens: derived values, properties, a slow version in loops, and parity with TRL's own mask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from evals.provenance import Origin, assumed
+from harness.backends import CannotExpress
+from harness.backends.trl.translate import to_grpo_config
+from harness.batch import TokenBatch
+from harness.hardware import Hardware
+from harness.spec import Method, use
+from reproductions.forking_tokens.method import forking_tokens
+from tests.batches import padded, permuted, token_batches
+from tests.experiments import GRPO, WHY, experiment
+
+TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update"}
+
+
+def method(**values: Any) -> Method:
+    gate = use(forking_tokens, **{k: assumed(v, WHY) for k, v in {**TOP20, **values}.items()})
+    return replace(GRPO, gates=(gate,))
+
+
+def slow_forking_tokens(batch: TokenBatch, *, rho: float, keep: str, scope: str) -> torch.Tensor:
+    """The interpolated quantile of each part's sorted entropies, in Python floats; then token against threshold."""
+    assert batch.entropies is not None
+    rows = range(len(batch.rewards))
+    parts = [0] * len(batch.rewards) if batch.micro_batches is None else batch.micro_batches.tolist()
+    if scope != "micro_batch":
+        parts = [0] * len(parts)
+    kept = torch.zeros(batch.mask.shape, dtype=torch.float64)
+    for part in set(parts):
+        cells = [(i, t) for i in rows if parts[i] == part for t in range(batch.mask.shape[1]) if batch.mask[i, t]]
+        values = sorted(float(batch.entropies[i, t]) for i, t in cells)
+        if not values:
+            continue
+        at = (1 - rho if keep == "top" else rho) * (len(values) - 1)
+        below = min(int(at + 1e-9), len(values) - 1)
+        above = min(below + 1, len(values) - 1)
+        share = at - below if abs(at - below) > 1e-9 else 0.0
+        quantile = values[below] if share == 0 else (1 - share) * values[below] + share * values[above]
+        for i, t in cells:
+            h = float(batch.entropies[i, t])
+            kept[i, t] = h >= quantile if keep == "top" else h <= quantile
+    return kept
+
+
+def row(entropies: list[float], **fields: Any) -> TokenBatch:
+    values = torch.tensor([entropies], dtype=torch.float64)
+    return TokenBatch(
+        rewards=torch.zeros(1),
+        groups=torch.tensor([0]),
+        mask=torch.ones(values.shape, dtype=torch.bool),
+        vocab_size=9,
+        max_tokens=9,
+        entropies=values,
+        **fields,
+    )
+
+
+def test_by_hand() -> None:
+    # Six tokens, rho 0.2: the 0.8 quantile lies at 0.8 * 5 = 4 of the sorted 0 1 2 3 4 5, that is 4 -> 4 and 5 stay.
+    # rho 0.5: at 2.5, between 2 and 3 -> 3, 4 and 5 stay. Lowest 0.8: at 4 -> 0 to 4 stay.
+    batch = row([3.0, 0.0, 5.0, 1.0, 4.0, 2.0])
+    assert forking_tokens(batch, **TOP20).tolist() == [[0, 0, 1, 0, 1, 0]]
+    assert forking_tokens(batch, **{**TOP20, "rho": 0.5}).tolist() == [[1, 0, 1, 0, 1, 0]]
+    assert forking_tokens(batch, rho=0.8, keep="bottom", scope="update").tolist() == [[1, 1, 0, 1, 1, 1]]
+    # 0.3 * 10 and 0.7 * 10 are not whole in binary: of 11 tokens rho 0.3 keeps 1 + 3
+    eleven = forking_tokens(row([float(i) for i in range(11)]), rho=0.3, keep="top", scope="update")
+    assert eleven.tolist() == [[0] * 7 + [1] * 4]
+
+
+def test_the_scope_decides_who_is_compared() -> None:
+    # One sequence of low, one of high entropy. Together the second's tokens win; apart each keeps its own best.
+    batch = TokenBatch(
+        rewards=torch.zeros(2),
+        groups=torch.tensor([0, 0]),
+        mask=torch.ones(2, 3, dtype=torch.bool),
+        vocab_size=9,
+        max_tokens=9,
+        entropies=torch.tensor([[0.1, 0.2, 0.3], [1.0, 2.0, 3.0]]),
+        micro_batches=torch.tensor([0, 1]),
+    )
+    # 0.8 * 5 = 4 -> the two highest of six; 0.8 * 2 = 1.6 -> the highest of three
+    assert forking_tokens(batch, **TOP20).tolist() == [[0, 0, 0], [0, 1, 1]]
+    assert forking_tokens(batch, **{**TOP20, "scope": "micro_batch"}).tolist() == [[0, 0, 1], [0, 0, 1]]
+
+
+def test_edges() -> None:
+    # equal entropies all tie with the threshold; one token is its own quantile; no token, no gate
+    assert forking_tokens(row([1.0, 1.0, 1.0]), **TOP20).tolist() == [[1, 1, 1]]
+    assert forking_tokens(row([0.7]), **TOP20).tolist() == [[1]]
+    empty = replace(row([1.0, float("nan")]), mask=torch.zeros(1, 2, dtype=torch.bool))
+    assert forking_tokens(empty, **TOP20).tolist() == [[0, 0]]
+
+
+def halves(batch: TokenBatch) -> TokenBatch:
+    return replace(batch, micro_batches=torch.arange(len(batch.rewards)) % 2)
+
+
+OPTIONS = (st.floats(0.01, 1.0), st.sampled_from(["top", "bottom"]), st.sampled_from(["update", "micro_batch"]))
+
+
+@given(token_batches(), *OPTIONS)
+def test_equals_the_loops(batch: TokenBatch, rho: float, keep: str, scope: str) -> None:
+    settings: dict[str, Any] = {"rho": rho, "keep": keep, "scope": scope}
+    assert torch.equal(forking_tokens(halves(batch), **settings), slow_forking_tokens(halves(batch), **settings))
+
+
+@given(token_batches(), *OPTIONS)
+def test_order_and_padding_change_nothing(batch: TokenBatch, rho: float, keep: str, scope: str) -> None:
+    settings: dict[str, Any] = {"rho": rho, "keep": keep, "scope": "update"}
+    want = forking_tokens(batch, **settings)
+    assert not want[~batch.mask].any()
+    order = torch.randperm(len(batch.rewards), generator=torch.Generator().manual_seed(3))
+    assert torch.equal(forking_tokens(permuted(batch, order), **settings), want[order])
+    assert torch.equal(forking_tokens(padded(batch, 2), **settings)[:, :-2], want)
+
+
+@given(token_batches(), st.sampled_from(["top", "bottom"]))
+def test_all_tokens_is_the_method_without_gates(batch: TokenBatch, keep: str) -> None:
+    batch = replace(batch, micro_batches=None)
+    for denominator in (assumed("all", WHY), assumed("kept", WHY)):
+        gated = replace(method(rho=1.0, keep=keep), denominator=denominator).apply(batch)
+        plain = GRPO.apply(batch)
+        assert gated.gates is not None
+        assert torch.equal(gated.gates, batch.mask.to(gated.gates.dtype))
+        assert torch.equal(gated.weights, plain.weights) and torch.equal(gated.advantages, plain.advantages)
+
+
+@given(token_batches(), st.floats(0.01, 0.99))
+def test_more_entropy_stays_and_the_share_is_right(batch: TokenBatch, rho: float) -> None:
+    kept = forking_tokens(batch, rho=rho, keep="top", scope="update").bool()
+    count = int(batch.mask.sum())
+    assume(count)
+    assert int(kept.sum()) == 1 + int(rho * (count - 1) + 1e-9)  # continuous draws: no ties
+    dropped = batch.mask & ~kept
+    assert batch.entropies is not None
+    if dropped.any():
+        assert batch.entropies[kept].min() > batch.entropies[dropped].max()
+
+
+def test_kept_tokens_are_those_that_the_loss_divides_by() -> None:
+    # token_mean over 6 tokens of which 2 stay: each counts 1/6 with "all", 1/2 with "kept"
+    batch = row([3.0, 0.0, 5.0, 1.0, 4.0, 2.0])
+    for denominator, want in ((assumed("all", WHY), 1 / 6), (assumed("kept", WHY), 1 / 2)):
+        declared = replace(method(), aggregation=assumed("token_mean", WHY), denominator=denominator)
+        assert torch.allclose(declared.apply(batch).weights, torch.full((1, 6), want))
+
+
+@given(token_batches(), st.sampled_from([0.1, 0.2, 0.5, 1.0]))
+def test_equals_the_mask_of_trl(batch: TokenBatch, rho: float) -> None:
+    from trl import GRPOTrainer
+
+    class OneProcess:
+        pad_across_processes = staticmethod(lambda tensor, dim, pad_index: tensor)
+        gather = staticmethod(lambda tensor: tensor)
+
+    assume(bool(batch.mask.any()))
+    batch = replace(batch, entropies=batch.need("entropies").float())  # TRL takes the quantile in single precision
+    fake = type("Fake", (), {"accelerator": OneProcess})()
+    theirs = GRPOTrainer.get_high_entropy_mask(fake, batch.need("entropies"), batch.mask.long(), 1 - rho)
+    assert torch.equal(forking_tokens(batch, rho=rho, keep="top", scope="update").bool(), theirs)
+
+
+def test_bad_values_are_named() -> None:
+    with pytest.raises(ValueError, match=r"rho: expected in \(0, 1\], got 0"):
+        forking_tokens(row([1.0]), **{**TOP20, "rho": 0})
+    with pytest.raises(ValueError, match="`entropies`"):
+        forking_tokens(replace(row([1.0]), entropies=None), **TOP20)
+    with pytest.raises(ValueError, match=r"forking_tokens\.scope: expected one of 'micro_batch', 'update', 'rollout'"):
+        method(scope="batch")
+
+
+def test_a_rollout_of_several_updates_has_no_threshold_of_its_own_in_trl() -> None:
+    declared = experiment(method(scope="rollout"))
+    to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))  # one update: the rollout is the batch
+    cut = declared.override({"updates_per_rollout": 2}, Origin.USER, WHY)
+    with pytest.raises(CannotExpress, match=r"forking_tokens\.scope='rollout' \(assumed: a test\).*one update"):
+        to_grpo_config(cut, Hardware(), seed=0, out_dir=Path("out"))
