@@ -79,8 +79,8 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 (m.label(m.arm), *(_show(m.scores.get(benchmark, {}).get(k)) for k in keys), *_how(m)) for m in arms
             ]
             notes = (
-                f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean [95 % interval "
-                f"over {_covers(arms, benchmark)}].",
+                f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
+                f"[95 % interval over {_covers(arms, benchmark)}].",
             )
             grids.append(
                 Grid(
