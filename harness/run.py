@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import sys
 import time
 from collections.abc import Iterator
@@ -74,14 +75,18 @@ def run_job(
         run_id = tracker.run(
             experiment_id, link.get("run_id"), job.name, {**_tags(job, fingerprint), "mlflow.parentRunId": parent}
         )
-        if finished and run_id == link.get("run_id"):
+        known = run_id == link.get("run_id")
+        if finished and known:
             tracker.finish(run_id, "FINISHED")
-            say(f"    finished already: {folder}")
+            commit = str(finished["environment"]["commit"])[:10]
+            say(f"    finished already, on {finished['finished']} with code at {commit}: {folder}")
             return folder
         write_json(folder / "mlflow.json", {"run_id": run_id})
         status = "FAILED"
         try:
             tracker.settings(run_id, job.settings())
+            if not known:
+                _replay(tracker, run_id, folder / "train" / "metrics.jsonl")
             model, training = _train(job, base, folder, tracker, run_id, hardware)
             verdicts = _evaluate(job, model, folder, hardware, data_dir)
             record = _record(job, base, fingerprint, hardware, training, verdicts)
@@ -117,6 +122,14 @@ def locked(folder: Path) -> Iterator[None]:
         except BlockingIOError as error:
             raise RuntimeError(f"{folder} is in use by another process; wait for it, or stop it") from error
         yield
+
+
+def _replay(tracker: Tracker, run_id: str, kept: Path) -> None:
+    """Log the steps that were trained under another run (whose store is gone, or was another one)."""
+    if kept.is_file():
+        steps = (json.loads(line) for line in kept.read_text().splitlines())
+        for step, metrics in {s["step"]: s["metrics"] for s in steps}.items():
+            tracker.metrics(run_id, step, metrics)
 
 
 def _train(

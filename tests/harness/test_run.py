@@ -158,6 +158,25 @@ def test_a_killed_run_goes_on_and_ends_the_same(unbroken: tuple[Path, str], mode
     assert outcome(tmp_path) == outcome(unbroken[0])
 
 
+def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from harness.track import Tracker
+
+    home = tmp_path / "moved"
+    shutil.copytree(unbroken[0], home)
+    (home / "mlflow.db").unlink()
+    out, err = finish(start(home, model_dir))
+    assert "step 1/6" not in err  # nothing was trained again
+    assert out == unbroken[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RLVR_HOME", str(home))
+        tracker = Tracker.open()
+        trained = next(r for r in tracker.finished_arms("egsw") if r.data.tags["rlvr.arm"] == "egsw")
+        history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
+    assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6]
+
+
 def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
     from harness.run import locked
 

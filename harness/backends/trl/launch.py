@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import time
@@ -71,7 +72,7 @@ def _train(
         "seed": job.seed,
         "out_dir": out_dir,
         "hardware": hardware,
-        "on_metrics": reporter(tracker, run_id),
+        "on_metrics": reporter(tracker, run_id, out_dir / "metrics.jsonl"),
     }
     if isinstance(job.experiment, Finetune):
         return finetune(job.experiment, **common)
@@ -86,14 +87,16 @@ def check(training: Training, hardware: Hardware) -> None:
         to_grpo_config(training, hardware, seed=0, out_dir=Path())
 
 
-def reporter(tracker: Tracker, run_id: str) -> Callable[[int, int, dict[str, float]], None]:
-    """Log each step to MLflow, and show a bar on a terminal or about ten lines elsewhere."""
+def reporter(tracker: Tracker, run_id: str, kept: Path) -> Callable[[int, int, dict[str, float]], None]:
+    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere."""
     started = time.monotonic()
     first: list[int] = []
     bar: list[Any] = []
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         tracker.metrics(run_id, step, metrics)
+        with kept.open("a") as file:
+            file.write(json.dumps({"step": step, "metrics": metrics}) + "\n")
         if not first:
             first.append(step - 1)
         text = "  ".join(
