@@ -97,6 +97,7 @@ Range = tuple[Callable[[Any], bool], str]
 _COUNTS = (
     *("dataset_rows", "prompts_per_rollout", "updates_per_rollout", "max_prompt_tokens", "max_completion_tokens"),
     *("max_steps", "lora_rank", "reference_reset_every", "batch_size", "max_tokens"),
+    *("rounds", "problems_per_round", "samples_per_problem", "selected"),
 )
 RANGES: Mapping[str, Range] = {
     **{key: (lambda v: v >= 1, "at least 1") for key in _COUNTS},
@@ -104,6 +105,7 @@ RANGES: Mapping[str, Range] = {
     "learning_rate": (lambda v: v > 0, "> 0"),
     "rollout_temperature": (lambda v: v > 0, "> 0"),
     "rollout_top_p": (lambda v: 0 < v <= 1, "in (0, 1]"),
+    "branching_mass": (lambda v: 0 < v <= 1, "in (0, 1]"),
     "warmup_ratio": (lambda v: 0 <= v <= 1, "in [0, 1]"),
     "clip_low": (lambda v: 0 < v < 1, "in (0, 1)"),
     "clip_high": (lambda v: v > 0, "> 0"),

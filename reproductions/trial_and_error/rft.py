@@ -1,0 +1,98 @@
+"""Filters and selections of rejection-sampling fine-tuning (arXiv 2508.07534, section 4.4.1). Pure functions.
+
+Filters take a sample and return it, changed or not, or None to drop it; see `harness.rejection`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+from evals.grading.extraction import boxes
+from harness.rejection import Pool, Sample
+
+Ranking = Literal["random", "entropy", "branching"]
+
+
+def has_box(sample: Sample) -> Sample | None:
+    r"""Answer box presence: the response holds a complete, non-empty \boxed{...}."""
+    return sample if _first_box(sample.response) is not None else None
+
+
+def has_digit(sample: Sample) -> Sample | None:
+    """Numerical content: the response holds at least one digit."""
+    return sample if any(character.isdigit() for character in sample.response) else None
+
+
+def cut_after_box(sample: Sample) -> Sample | None:
+    """Post-answer truncation: whatever follows the first complete box is removed; without a box nothing is."""
+    box = _first_box(sample.response)
+    return sample if box is None else replace(sample, response=sample.response[: box.end()])
+
+
+def not_redundant(sample: Sample, *, limit: float, measure: Literal["not_distinct", "repeated"]) -> Sample | None:
+    """Redundancy check: the 3-gram redundancy is at most `limit`; see `redundancy`."""
+    return sample if redundancy(sample.response, measure) <= limit else None
+
+
+def redundancy(text: str, measure: Literal["not_distinct", "repeated"]) -> float:
+    """Share of redundant 3-grams of words (split at white space); 0 for fewer than three words.
+
+    The paper does not define it.
+    not_distinct: 1 - distinct 3-grams / all 3-grams.
+    repeated: 3-grams that occur more than once, each occurrence counted, / (all 3-grams + 1), as in an unused function
+        of that name in the released code.
+    """
+    words = text.split()
+    grams = Counter(zip(words, words[1:], words[2:], strict=False))
+    total = grams.total()
+    if total == 0:
+        return 0.0
+    if measure == "not_distinct":
+        return 1 - len(grams) / total
+    return sum(count for count in grams.values() if count > 1) / (total + 1)
+
+
+def select(pool: Pool, *, by: Ranking, noise: float) -> list[Sample]:
+    """The samples to fine-tune on: a share `noise` of wrong ones, the others right, both chosen by the same ranking.
+
+    Args:
+        by: "random"; "entropy", the highest mean token entropy; "branching", the highest mean branching factor.
+        noise: in [0, 1); where right ones are fewer than wanted, wrong ones shrink with them, so that the share stays.
+    Raises:
+        ValueError: noise outside [0, 1), or a sample was not measured.
+    """
+    if not 0 <= noise < 1:
+        raise ValueError(f"noise: expected a number in [0, 1), got {noise}")
+    wanted = pool.size - round(pool.size * noise)
+    right = top(pool.right, wanted, by, pool.rng)
+    wrong = top(pool.wrong, round(len(right) * noise / (1 - noise)), by, pool.rng)
+    return right + wrong
+
+
+def top(samples: Sequence[Sample], count: int, by: Ranking, rng: random.Random) -> list[Sample]:
+    """The first `count` of a ranking (all of them where there are fewer); ties, and "random", in the order of `rng`."""
+    shuffled = rng.sample(samples, len(samples))
+    if by != "random":
+        shuffled.sort(key=lambda sample: _rank(sample, by), reverse=True)
+    return shuffled[:count]
+
+
+def _rank(sample: Sample, by: Ranking) -> float:
+    value = sample.mean_entropy if by == "entropy" else sample.mean_branching
+    if value is None:
+        raise ValueError(f"by={by!r}: the response to problem {sample.problem_id!r} was not measured")
+    return value
+
+
+def _first_box(text: str) -> re.Match[str] | None:
+    """Where the first complete, non-empty box stands."""
+    content = next((c for c in boxes(text) if c.strip()), None)
+    if content is None:
+        return None
+    escaped = re.escape(content)
+    return re.search(rf"\\(?:boxed|fbox)\s*(?:\{{{escaped}\}}|{escaped})", text)
