@@ -8,7 +8,7 @@ Evaluation tiers (``TIERS``), each written by ``problems.write_benchmarks`` as `
 
 tiny_short    two steps, told in the order in which they are worked
 tiny_long     four steps, told in the order in which they are worked
-tiny_rare     three steps, told out of order: only the rarer and longer of the two right strategies solves them
+tiny_rare     three steps, told backwards: only the rarer and longer of the two right strategies solves them
 
 Whatever reports a number measured here calls it tiny-scale.
 """

@@ -38,10 +38,11 @@ class BaseSettings:
     layers: int = 2
     heads: int = 4
     positions: int = 256
-    practice_steps: int = 600
+    initial_std: float = 0.08
+    practice_steps: int = 500
     mixture_steps: int = 200
-    batch: int = 128
-    micro_batches: int = 4
+    batch: int = 64
+    micro_batches: int = 2
     learning_rate: float = 3e-3
     warmup_steps: int = 30
     weight_decay: float = 0.01
@@ -154,6 +155,7 @@ def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM
             max_position_embeddings=settings.positions,
             rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
             tie_word_embeddings=True,
+            initializer_range=settings.initial_std,
             bos_token_id=None,
             eos_token_id=words.eos_token_id,
             pad_token_id=words.pad_token_id,

@@ -13,10 +13,10 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is found) and ea
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
-Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told in order.
-By name is longer and rarer, and also right for a chain told out of order, where told order gives another number:
+Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told forwards.
+By name is longer and rarer, and also right for a chain told backwards, where told order gives another number:
 
-    B times 3 is T. K is 7. K plus 5 is B. What is T?
+    B times 3 is T. K plus 5 is B. K is 7. What is T?
     told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
     by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
 
@@ -43,44 +43,36 @@ LARGEST = 50
 OPERATORS = {"+": "plus", "-": "minus", "*": "times"}
 FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 5)}
 
-ROUTES = {"told order": 0.6, "by name": 0.4}
-PRACTICE_ROUTES = {"told order": 0.3, "by name": 0.7}
-FINISHES = {"right": 0.40, "mended": 0.08, "guess": 0.16, "stop": 0.16, "slip": 0.12, "no box": 0.08}
+ROUTES = {"told order": 0.55, "by name": 0.45}
+FINISHES = {"right": 0.38, "mended": 0.07, "guess": 0.16, "stop": 0.18, "slip": 0.12, "no box": 0.09}
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
-EVAL_SIZE = 48
-EVAL_SHAPES = {
-    "tiny_short": (2, False),
-    "tiny_long": (4, False),
-    "tiny_rare": (3, True),
-}  # steps, told out of order
-PRACTICE_SHAPES = {
-    "told order": {(2, False): 0.2, (3, False): 0.3, (4, False): 0.5},
-    "by name": {(2, True): 0.3, (3, True): 0.5, (4, True): 0.2},
-}
-TRAIN_SHAPES = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
-
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
+Shape = tuple[int, bool]  # how many steps, and whether told backwards
+
+EVAL_SIZE = 48
+EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}
+TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
+
+PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
+PRACTICE_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
 
 
 @dataclass(frozen=True)
 class Problem:
-    """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; ``order``: of the telling.
-
-    ``order`` is a permutation of the sentence numbers 0..len(steps), sentence 0 being "names[0] is start".
-    """
+    """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; the last name is asked for."""
 
     start: int
     steps: tuple[Step, ...]
     names: tuple[str, ...]
-    order: tuple[int, ...]
+    backwards: bool  # the sentences are told last to first
 
     @property
     def text(self) -> str:
         sentences = [f"{self.names[0]} is {self.start}."]
         for i, (operator, number) in enumerate(self.steps):
             sentences.append(f"{self.names[i]} {OPERATORS[operator]} {number} is {self.names[i + 1]}.")
-        return " ".join(sentences[i] for i in self.order) + f" What is {self.names[-1]}?"
+        return " ".join(sentences[::-1] if self.backwards else sentences) + f" What is {self.names[-1]}?"
 
     @property
     def answer(self) -> str:
@@ -89,7 +81,7 @@ class Problem:
     @property
     def told_steps(self) -> tuple[Step, ...]:
         """The steps in the order in which the sentences tell them."""
-        return tuple(self.steps[i - 1] for i in self.order if i > 0)
+        return self.steps[::-1] if self.backwards else self.steps
 
     @property
     def canonical(self) -> str:
@@ -116,18 +108,15 @@ def in_range(values: list[int]) -> bool:
     return all(0 <= value <= LARGEST for value in values)
 
 
-def draw_problem(rng: random.Random, n_steps: int, out_of_order: bool) -> Problem:
-    """A problem whose numbers stay within 0..50; told out of order, told order gives another (valid) number."""
+def draw_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem:
+    """A problem whose numbers stay within 0..50; told backwards, told order gives another number within 0..50."""
     names = tuple(rng.sample(NAMES, n_steps + 1))
     while True:
         operators = [rng.choice("+-*") for _ in range(n_steps)]
         steps = tuple((operator, rng.choice(FACTORS[operator])) for operator in operators)
-        order = list(range(n_steps + 1))
-        if out_of_order:
-            rng.shuffle(order)
-        problem = Problem(rng.randint(2, 12), steps, names, tuple(order))
+        problem = Problem(rng.randint(2, 12), steps, names, backwards)
         values, told = worked(problem.start, steps), worked(problem.start, problem.told_steps)
-        if in_range(values) and in_range(told) and (values[-1] != told[-1]) == out_of_order:
+        if in_range(values) and in_range(told) and (values[-1] != told[-1]) == backwards:
             return problem
 
 
@@ -193,8 +182,8 @@ def split_of(problem: Problem) -> str:
     return "train" if bucket < 160 else "supervised"
 
 
-def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float]) -> Iterator[Problem]:
-    """Endless problems of one split, their shape (steps, out of order) drawn by the weights of ``shapes``."""
+def draws(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
+    """Endless problems of one split, their shape drawn by the weights of ``shapes``."""
     while True:
         problem = draw_problem(rng, *pick(rng, shapes))
         if split_of(problem) == split:
@@ -202,16 +191,10 @@ def draws(rng: random.Random, split: str, shapes: dict[tuple[int, bool], float])
 
 
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps from: each route done faithfully, where it is right.
-
-    By name is practised on stories told out of order only: told in order, it could be had without looking names up.
-    """
+    """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
     rng = random.Random(f"tiny practice {seed}")
-    sources = {route: draws(rng, "supervised", shapes) for route, shapes in PRACTICE_SHAPES.items()}
-    while True:
-        route = pick(rng, PRACTICE_ROUTES)
-        problem = next(sources[route])
-        yield problem.text, write_answer(problem, route, "right", rng)
+    for problem in draws(rng, "supervised", PRACTICE_SHAPES):
+        yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
 
 
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:

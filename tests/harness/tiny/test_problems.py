@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from harness.tiny import TIERS, problems
 from harness.tiny.problems import Problem
 
-# The problem of the module's docstring, and the same one told out of order.
-CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), (0, 1, 2))
-SHUFFLED = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), (2, 0, 1))
+# The problem of the module's docstring, and the same one told backwards.
+CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=False)
+BACKWARDS = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=True)
 
 shapes = st.tuples(st.integers(2, 4), st.booleans())
 seeds = st.integers(0, 10**6)
@@ -61,10 +61,10 @@ def equations(answer: str) -> list[bool]:
 
 def test_docstring_examples_are_what_the_family_writes() -> None:
     assert CHAIN.text == "K is 7. K plus 5 is B. B times 3 is T. What is T?"
-    assert SHUFFLED.text == "B times 3 is T. K is 7. K plus 5 is B. What is T?"
+    assert BACKWARDS.text == "B times 3 is T. K plus 5 is B. K is 7. What is T?"
     documented = {" ".join(line.split()) for line in (problems.__doc__ or "").splitlines()}
     assert CHAIN.text in documented
-    assert SHUFFLED.text in documented
+    assert BACKWARDS.text in documented
 
     def shown(problem: Problem, route: str, finish: str) -> bool:
         """Some draw of step words and slips gives a line of the docstring."""
@@ -73,8 +73,8 @@ def test_docstring_examples_are_what_the_family_writes() -> None:
 
     assert all(shown(CHAIN, "told order", finish) for finish in problems.FINISHES)
     assert shown(CHAIN, "by name", "right")
-    assert shown(SHUFFLED, "told order", "right")
-    assert shown(SHUFFLED, "by name", "right")
+    assert shown(BACKWARDS, "told order", "right")
+    assert shown(BACKWARDS, "by name", "right")
 
 
 @given(shapes, seeds)
@@ -85,14 +85,14 @@ def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) ->
 
 
 @given(shapes, seeds)
-def test_by_name_is_always_right_and_told_order_only_when_told_in_order(shape: tuple[int, bool], seed: int) -> None:
+def test_by_name_is_always_right_and_told_order_only_when_told_forwards(shape: tuple[int, bool], seed: int) -> None:
     rng = random.Random(seed)
     problem = problems.draw_problem(rng, *shape)
-    _, out_of_order = shape
+    _, backwards = shape
     for finish in ("right", "mended"):
         assert boxed(problems.write_answer(problem, "by name", finish, rng)) == problem.answer
         told = boxed(problems.write_answer(problem, "told order", finish, rng))
-        assert (told == problem.answer) == (not out_of_order)
+        assert (told == problem.answer) == (not backwards)
 
 
 @given(shapes, seeds, st.sampled_from(list(problems.ROUTES)))
