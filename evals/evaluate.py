@@ -96,6 +96,21 @@ def evaluate(
         return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, grader, show) for plan in plans}
 
 
+def draw(
+    plan: Plan, engine: Engine, *, model_path: str | Path, folder: str | Path, workers: int = 2, limit_s: float = LIMIT_S
+) -> Path:
+    """Sample and grade a plan of one's own (training problems, say), resumable as `evaluate` is; its verdict table.
+
+    Raises:
+        ValueError: `folder` holds samples drawn otherwise.
+    """
+    store = SampleStore(Path(folder))
+    with store.locked():
+        store.open(_identity(plan, engine, model_fingerprint(model_path)), {"model_path": str(model_path)})
+    with Grader(workers=workers, limit_s=limit_s) as grader:
+        return _run(plan, store, engine, grader, sys.stderr.isatty())
+
+
 def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
     seed = protocol.value("choice_seed", name)
     dataset = benchmarks.load(name, data_dir=data_dir, allow_changed_data=allow_changed_data, choice_seed=seed)
