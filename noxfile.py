@@ -1,6 +1,7 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
-All sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
+All sessions but one share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock
+changes. `vllm` has its own, `.nox/vllm`: vLLM wants other versions of some packages.
 """
 
 from __future__ import annotations
@@ -16,22 +17,24 @@ ROOT = Path(__file__).resolve().parent
 ENVIRONMENT = ROOT / ".nox" / "rlvr"
 LOCK = ROOT / "requirements" / "cpu.lock"
 PYTHON = ENVIRONMENT / "bin" / "python"
+VLLM = ROOT / ".nox" / "vllm"
+VLLM_LOCK = ROOT / "requirements" / "vllm.lock"
 PAPERS = sorted(path.parent.name for path in ROOT.glob("reproductions/*/paper.py"))
 
 nox.options.sessions = ["lint", "tests"]
 
 
-def environment(session: nox.Session) -> None:
-    """Make the shared environment match the lock file and the project's metadata."""
-    wanted = hashlib.sha256(LOCK.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
-    stamp = ENVIRONMENT / "lock.sha256"
+def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = LOCK, *extra: str) -> None:
+    """Make the environment in `folder` match the lock file and the project's metadata; `extra` goes to pip."""
+    wanted = hashlib.sha256(lock.read_bytes() + (ROOT / "pyproject.toml").read_bytes()).hexdigest()
+    stamp, python = folder / "lock.sha256", folder / "bin" / "python"
     if stamp.is_file() and stamp.read_text() == wanted:
         return
-    session.log("installing the environment (about 2.5 GB, a few minutes)")
-    if not PYTHON.is_file():
-        subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
-    install = [str(PYTHON), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    session.run(*install, "-r", str(LOCK), external=True)
+    session.log(f"installing {lock.name} into {folder} (2.5 to 4.5 GB, a few minutes)")
+    if not python.is_file():
+        subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    install = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    session.run(*install, *extra, "-r", str(lock), external=True)
     session.run(*install, "--no-deps", "-e", str(ROOT), external=True)
     stamp.write_text(wanted)
 
@@ -61,6 +64,14 @@ def lint(session: nox.Session) -> None:
     session.run(str(PYTHON), "-m", "ruff", "check", ".", external=True)
     session.run(str(PYTHON), "-m", "ruff", "format", "--check", ".", external=True)
     session.run(str(PYTHON), "-m", "mypy", external=True)
+
+
+@nox.session(venv_backend="none")
+def vllm(session: nox.Session) -> None:
+    """The tests of the vLLM engine on this CPU, in an environment of their own; arguments go to pytest."""
+    # every package is in the lock; what is not (torchvision, torchaudio, torchcodec) text has no use for
+    environment(session, VLLM, VLLM_LOCK, "--no-deps")
+    session.run(str(VLLM / "bin" / "python"), "-m", "pytest", "tests/vllm", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")

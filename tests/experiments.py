@@ -79,8 +79,8 @@ def finetune() -> Finetune:
     )
 
 
-def save_random_model(folder: Path) -> Path:
-    """A Qwen2 with random weights and the tiny family's tokenizer."""
+def save_random_model(folder: Path, *, heads: int = 4) -> Path:
+    """A Qwen2 with random weights and the tiny family's tokenizer. One head is of width 32, the least that vLLM has."""
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
@@ -93,8 +93,8 @@ def save_random_model(folder: Path) -> Path:
         hidden_size=32,
         intermediate_size=48,
         num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
+        num_attention_heads=heads,
+        num_key_value_heads=max(1, heads // 2),
         max_position_embeddings=128,
         initializer_range=0.3,  # far from uniform, so that entropies differ
         tie_word_embeddings=True,

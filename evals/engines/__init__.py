@@ -8,23 +8,46 @@ from __future__ import annotations
 import difflib
 from typing import Any
 
-from evals.engines.base import Completion, Decoding, Engine, Request
+from evals.engines.base import Completion, Decoding, Engine, EngineError, Request
 
-__all__ = ["NAMES", "Completion", "Decoding", "Engine", "Request", "create"]
+__all__ = ["NAMES", "OPTIONS", "Completion", "Decoding", "Engine", "EngineError", "Request", "create"]
 
-NAMES = ("transformers",)
+LOCAL = {
+    "transformers": "evals.engines.transformers:TransformersEngine",
+    "vllm": "evals.engines.vllm:VllmEngine",
+}
+"""Engines that hold the model themselves, of which there can be replicas."""
+
+_LOCAL_OPTIONS: dict[str, dict[str, type]] = {
+    "transformers": {"device": str, "dtype": str, "batch_rows": int},
+    "vllm": {"dtype": str, "batch_rows": int, "gpu_memory": float, "context": int},
+}
+OPTIONS: dict[str, dict[str, type]] = {name: {**options, "replicas": int} for name, options in _LOCAL_OPTIONS.items()}
+"""What each engine can be told, with the type of the value."""
+
+NAMES = tuple(OPTIONS)
 
 
 def create(name: str, model_path: str, **options: Any) -> Engine:
     """The engine of that name for a model (a folder, or an id on the hub).
 
     Raises:
-        ValueError: no such engine (the nearest name is given).
+        ValueError: no such engine or option (the nearest name is given), or an option's value does not fit.
     """
-    if name == "transformers":
-        from evals.engines.transformers import TransformersEngine
+    _check("engine", name, NAMES)
+    for key in options:
+        _check(f"engine {name}, option", key, tuple(OPTIONS[name]))
+    from evals.engines.replicas import Replicas, load_factory
 
-        return TransformersEngine(model_path, **options)
-    near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}? " if near else ""
-    raise ValueError(f"engine: got {name!r}, {hint}expected one of {', '.join(NAMES)}")
+    replicas = options.pop("replicas", 1)
+    if replicas != 1:
+        return Replicas(LOCAL[name], model_path, count=replicas, options=options)
+    engine: Engine = load_factory(LOCAL[name])(model_path, **options)
+    return engine
+
+
+def _check(what: str, given: str, valid: tuple[str, ...]) -> None:
+    if given not in valid:
+        near = difflib.get_close_matches(given, valid, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise ValueError(f"{what}: got {given!r}, {hint}expected one of {', '.join(valid)}")

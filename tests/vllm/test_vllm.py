@@ -1,0 +1,109 @@
+"""The vLLM engine itself; needs vLLM (`nox -s vllm`), so not among the normal tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals import engines
+from evals.engines import Completion, Decoding, Request
+from evals.engines.base import sample_seed
+from evals.engines.transformers import TransformersEngine
+from tests.experiments import save_random_model
+
+pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s vllm")
+CONTEXT = 128  # that of the random model
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_random_model(tmp_path_factory.mktemp("random"), heads=1)
+
+
+@pytest.fixture(scope="module")
+def engine(model: Path) -> Any:
+    return engines.create("vllm", str(model))
+
+
+def some_requests(problems: int, samples: int) -> list[Request]:
+    """Prompts of several lengths."""
+    return [
+        Request((f"p{i}", s), "<|user|>" + "3 + 4 * " * (1 + i % 4) + f"{i}", sample_seed(0, "x", (f"p{i}", s)))
+        for i in range(problems)
+        for s in range(samples)
+    ]
+
+
+def draw(engine: Any, requests: list[Request], decoding: Decoding) -> dict[Any, Completion]:
+    return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
+
+
+def test_samples_are_the_same_twice_and_differ_by_seed(engine: Any) -> None:
+    requests, decoding = some_requests(6, 16), Decoding(1.0, 0.95, 40)
+    first = draw(engine, requests, decoding)
+    assert first.keys() == {r.key for r in requests}
+    assert draw(engine, requests, decoding) == first
+    assert len({c.text for c in first.values()}) > 90  # 96 samples of 40 tokens of a near-uniform model
+    other = [Request(r.key, r.prompt_text, r.seed + 1) for r in requests]
+    assert draw(engine, other, decoding) != first
+
+
+def test_greedy_is_that_of_transformers(engine: Any, model: Path) -> None:
+    requests, decoding = some_requests(12, 1), Decoding(0.0, 1.0, 48)
+    assert draw(engine, requests, decoding) == draw(TransformersEngine(str(model), device="cpu"), requests, decoding)
+
+
+def test_ends_and_lengths(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a twelfth of all tokens as end tokens, most of 96 rows end early: (11/12)^40 = 3 % do not."""
+    ends = sorted({engine.tokenizer.eos_token_id, *range(0, len(engine.tokenizer), 12)})
+    monkeypatch.setattr(engine, "_ends", lambda: ends)
+    seen: list[Any] = []
+    completions = engine._completions
+    monkeypatch.setattr(engine, "_completions", lambda ready: (seen.extend(ready), completions(ready))[1])
+    done = draw(engine, some_requests(6, 16), Decoding(1.0, 1.0, 40))
+    assert {c.finish_reason for c in done.values()} == {"stop", "length"}
+    for request, output in seen:
+        row, c = list(output.token_ids), done[request.key]
+        assert c.tokens == len(row) <= 40
+        stopped = row[-1] in ends  # vLLM stops at the first end token, so only the last can be one
+        assert not set(row[:-1]) & set(ends)
+        assert c.finish_reason == ("stop" if stopped else "length")
+        assert stopped or c.tokens == 40
+        assert c.text == engine.tokenizer.decode(row[:-1] if stopped else row, skip_special_tokens=True)
+
+
+def test_the_model_s_own_end_token_ends(engine: Any) -> None:
+    assert engine._ends() == [engine.tokenizer.eos_token_id]
+
+
+def test_what_does_not_fit_is_refused(engine: Any) -> None:
+    with pytest.raises(ValueError, match=f"max_tokens={CONTEXT} does not fit: the prompt of problem 'p0'"):
+        list(engine.generate(some_requests(1, 1), Decoding(1.0, 1.0, CONTEXT)))
+
+
+def test_an_abandoned_draw_leaves_nothing_behind(engine: Any) -> None:
+    requests, decoding = some_requests(6, 16), Decoding(1.0, 1.0, 40)
+    whole = draw(engine, requests, decoding)
+    batches: Iterator[list[Completion]] = engine.generate(requests, decoding)
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]
+    assert not engine.llm.llm_engine.has_unfinished_requests()
+    assert draw(engine, requests, decoding) == whole
+
+
+def test_the_record_says_what_is_not_promised(engine: Any) -> None:
+    assert engine.describe()["batch_independent"] is False
+    assert engine.describe()["device"] == "cpu"
+
+
+def test_two_replicas(model: Path, engine: Any) -> None:
+    """Greedy, so that the pieces' sizes do not matter."""
+    requests, decoding = some_requests(8, 1), Decoding(0.0, 1.0, 24)
+    two = engines.create("vllm", str(model), replicas=2)
+    try:
+        assert draw(two, requests, decoding) == draw(engine, requests, decoding)
+    finally:
+        two.close()  # type: ignore[attr-defined]
