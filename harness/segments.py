@@ -1,4 +1,4 @@
-"""Statistics inside segments (the prompt groups, say) of the first axis: sum, extremes, softmax.
+"""Statistics inside segments (the prompt groups, say) of the first axis: sum, moments, extremes, z-score, softmax.
 
 `ids` is [B], int64: rows with the same id form a segment. All functions work column by column on [B, ...] values.
 """
@@ -26,6 +26,36 @@ def segment_max(values: Tensor, ids: Tensor) -> Tensor:
     tops = values.new_full((_count(ids), *values.shape[1:]), float("-inf"))
     index = ids.reshape(-1, *(1,) * (values.dim() - 1)).expand_as(values)
     return tops.scatter_reduce_(0, index, values, "amax")[ids]
+
+
+def segment_mean(values: Tensor, ids: Tensor) -> Tensor:
+    """[B, ...] -> [B, ...]: each row holds the mean over its segment."""
+    return segment_sum(values, ids) / segment_sum(values.new_ones(values.shape), ids)
+
+
+def segment_std(values: Tensor, ids: Tensor, *, correction: int) -> Tensor:
+    """[B, ...] -> [B, ...]: each row holds the standard deviation over its segment, 0 for a segment of one.
+
+    `correction` 1 divides by n - 1 (sample), 0 by n (population).
+    """
+    count = segment_sum(values.new_ones(values.shape), ids)
+    squares = segment_sum((values - segment_mean(values, ids)) ** 2, ids)
+    return (squares / (count - correction).clamp(min=1)).sqrt()
+
+
+def segment_constant(values: Tensor, ids: Tensor) -> Tensor:
+    """[B, ...] -> bool [B, ...]: whether all values of the row's segment are equal.
+
+    Told by the extremes: rounding in the mean would leave a tiny standard deviation to divide by.
+    """
+    return segment_max(values, ids) == -segment_max(-values, ids)
+
+
+def segment_z_score(values: Tensor, ids: Tensor, *, correction: int, epsilon: float) -> Tensor:
+    """(x - mean) / (std + epsilon) inside each segment, per column; 0 exactly where all values are equal."""
+    constant = segment_constant(values, ids)
+    scale = (segment_std(values, ids, correction=correction) + epsilon).masked_fill(constant, 1.0)
+    return ((values - segment_mean(values, ids)) / scale).masked_fill(constant, 0.0)
 
 
 def segment_softmax(scores: Tensor, valid: Tensor, ids: Tensor) -> Tensor:

@@ -13,11 +13,13 @@ from harness.batch import TokenBatch
 from harness.spec import Method, use
 from reproductions.egsw.method import egsw
 from reproductions.entropy_advantage.method import entropy_advantage
+from reproductions.erpo.method import erpo
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 from tests.baselines.test_grpo import slow_grpo
 from tests.experiments import GRPO
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
+from tests.reproductions.test_erpo import slow_erpo
 from tests.reproductions.test_trial_and_error import slow_position_advantage, slow_ppl_advantage
 
 WHY = "a test"
@@ -70,6 +72,11 @@ PPL_RELEASED = {**PPL, "sign": 1, "statistics": "as_released"}
 POSITION: dict[str, Any] = {"gamma": 0.7, "d": 1.0, "m": 15.0, "n": 0.5, "bound": 0.5, "first_step": 0, "steps": 1}
 POSITION_PRINTED = {**POSITION, "n": -0.5, "bound": None}
 
+ERPO: dict[str, Any] = {
+    **{"beta_p": 0.1, "gamma": 5.0, "eta": 0.7, "buckets": 3},
+    **{"sigma_target": 1.0, "delta": 1e-4, "std": "sample"},
+}
+
 CASES = {
     "grpo": Case(GRPO, lambda _: Slow()),
     "egsw-step": Case(
@@ -97,5 +104,9 @@ CASES = {
     "position_advantage-printed": Case(
         replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION_PRINTED)),)),
         lambda b: Slow(advantages=slow_position_advantage(b, **POSITION_PRINTED)),
+    ),
+    "erpo": Case(
+        replace(GRPO, aggregation=assumed("token_mean", WHY), shaping=(use(erpo, **sourced(**ERPO)),)),
+        lambda b: Slow(advantages=slow_erpo(b, **ERPO)),
     ),
 }

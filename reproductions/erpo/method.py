@@ -1,0 +1,138 @@
+"""Entropy-Regulated Policy Optimization (arXiv 2603.28204): token-level advantages from entropy and progress.
+
+Everything but `erpo` works on flat tokens, [N]: the tokens that count, of all sequences, one after the other. Their
+group (prompt) and bucket (stage of the response) are [N] too.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+from harness.batch import reads
+from harness.equation import stage
+from harness.segments import segment_constant, segment_std, segment_z_score
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.batch import TokenBatch
+
+CORRECTION = {"sample": 1, "population": 0}
+
+
+@stage("shaping")
+@reads("entropies", "logp", "ref_logp")
+def erpo(
+    batch: TokenBatch,
+    *,
+    beta_p: float,
+    gamma: float,
+    eta: float,
+    buckets: int,
+    sigma_target: float,
+    delta: float,
+    std: Literal["sample", "population"],
+) -> Tensor:
+    """Norm_G(A + eta Psi), Psi = W sgn(A) s~ rescaled to a standard deviation of sigma_target  (Eq. 6-10, Algorithm 1).
+
+    Args:
+        beta_p: > 0, scale of the progress signal (it cancels in Eq. 9 but for delta). gamma: >= 0, steepness of the
+            gate. eta: >= 0, weight of Psi. buckets: K >= 1, stages of a response. sigma_target: > 0.
+        delta: >= 0; added to every standard deviation.
+        std: "sample" divides by n - 1, "population" by n, in all statistics of the equations.
+    Returns:
+        [B, T], 0 on masked positions; over the tokens of a group the mean is 0 and (with delta = 0) the variance 1
+        (Eq. 16). The answers that the paper does not give:
+        - A group of equal rewards, or of one response: 0 exactly.
+        - A response without a reward (NaN): 0, and it takes no part in any statistic.
+        - A token whose log-ratio or entropy is not finite: Psi = 0, and it takes no part in the statistics of Psi.
+        - A bucket of one token, or whose progress signals are all equal: s~ = 0 there. A group whose entropies are all
+          equal: W = 1/2 there. A group whose W sgn(A) s~ are all equal over active tokens: Psi = 0 there.
+    Raises:
+        ValueError: a value is out of range, or entropies, logp, ref_logp or advantages are missing.
+    """
+    _check(beta_p=beta_p, gamma=gamma, eta=eta, buckets=buckets, sigma_target=sigma_target, delta=delta)
+    counted = batch.mask & ~batch.rewards.isnan().unsqueeze(1)
+    correction = CORRECTION[std]
+    advantages, entropies, logp, ref_logp = (
+        batch.need(field)[counted].double() for field in ("advantages", "entropies", "logp", "ref_logp")
+    )
+    groups = batch.groups.unsqueeze(1).expand_as(counted)[counted]
+    stages = bucket_of(batch.mask, buckets)[counted]
+    signals = progress(logp, ref_logp, beta_p=beta_p)
+    usable = entropies.isfinite() & signals.isfinite()
+    gates = gate(entropies[usable], groups[usable], gamma=gamma, delta=delta, correction=correction)
+    scores = bucket_scores(
+        signals[usable], groups[usable], stages[usable], buckets=buckets, delta=delta, correction=correction
+    )
+    anchored = gates * advantages[usable].sign() * scores
+    psi = advantages.new_zeros(advantages.shape)
+    psi[usable] = rescaled(
+        anchored,
+        advantages[usable] != 0,
+        groups[usable],
+        sigma_target=sigma_target,
+        delta=delta,
+        correction=correction,
+    )
+    final = segment_z_score(advantages + eta * psi, groups, correction=correction, epsilon=delta)
+    shaped = batch.need("advantages") * 0
+    shaped[counted] = final.to(shaped.dtype)
+    return shaped
+
+
+def progress(logp: Tensor, ref_logp: Tensor, *, beta_p: float) -> Tensor:
+    """s = beta_p (log pi - log pi_ref)  (Eq. 7). [N] -> [N]; not finite where either is not."""
+    return beta_p * (logp - ref_logp)
+
+
+def gate(entropies: Tensor, groups: Tensor, *, gamma: float, delta: float, correction: int) -> Tensor:
+    """W = sigmoid(gamma (H - mean_G H) / (std_G H + delta))  (Eq. 8). [N] -> [N], in [0, 1].
+
+    Eq. 8 calls mean and deviation "moving"; Algorithm 1 and the text take them over the group, as here.
+    """
+    return (gamma * segment_z_score(entropies, groups, correction=correction, epsilon=delta)).sigmoid()
+
+
+def bucket_of(mask: Tensor, buckets: int) -> Tensor:
+    """k = floor(tau K), tau = t / |o|, t counted from 1  (section 4.3, Algorithm 1), at most K - 1. [B, T] int64.
+
+    The last token has tau = 1, which is past the last bucket, so it is put into that one. Masked positions hold
+    nothing of meaning.
+    """
+    position = mask.cumsum(1)
+    return (position * buckets // mask.sum(1, keepdim=True).clamp(min=1)).clamp(max=buckets - 1)
+
+
+def bucket_scores(
+    signals: Tensor, groups: Tensor, stages: Tensor, *, buckets: int, delta: float, correction: int
+) -> Tensor:
+    """s~ = (s - mean) / (std + delta) over the tokens of one group in one bucket  (Eq. 9). [N] -> [N]."""
+    return segment_z_score(signals, groups * buckets + stages, correction=correction, epsilon=delta)
+
+
+def rescaled(
+    values: Tensor, active: Tensor, groups: Tensor, *, sigma_target: float, delta: float, correction: int
+) -> Tensor:
+    """Psi = sigma_target x / (std(x_active) + delta), x = W sgn(A) s~  (Eq. 10), per group. [N] -> [N].
+
+    The paper does not say which tokens are active: here those of responses with A != 0, which alone have an x. The
+    others hold 0, and so do all of a group whose active x are all equal: these have no deviation to rescale.
+    """
+    psi = values.new_zeros(values.shape)
+    held, ids = values[active], groups[active]
+    constant = segment_constant(held, ids)
+    scale = (segment_std(held, ids, correction=correction) + delta).masked_fill(constant, 1.0)
+    psi[active] = (sigma_target * held / scale).masked_fill(constant, 0.0)
+    return psi
+
+
+def _check(*, beta_p: float, gamma: float, eta: float, buckets: int, sigma_target: float, delta: float) -> None:
+    for name, value in (("beta_p", beta_p), ("sigma_target", sigma_target)):
+        if not value > 0:
+            raise ValueError(f"{name}: expected > 0, got {value}")
+    for name, value in (("gamma", gamma), ("eta", eta), ("delta", delta)):
+        if not value >= 0:
+            raise ValueError(f"{name}: expected >= 0, got {value}")
+    if buckets < 1:
+        raise ValueError(f"buckets: expected at least 1, got {buckets}")
