@@ -10,6 +10,7 @@ from typing import Any
 from evals import benchmarks
 from evals.provenance import Origin, Sourced
 from harness import catalogue
+from harness.rejection import Rejection
 from harness.resolve import Job
 from harness.scales import SCALES
 from harness.spec import Finetune
@@ -37,6 +38,8 @@ def training_steps(job: Job) -> int:
     e = job.experiment
     if e is None:
         return 0
+    if isinstance(e, Rejection):
+        return e.rounds.value * e.steps_per_round()
     if e.max_steps.value is not None:
         return e.max_steps.value
     if isinstance(e, Finetune):
@@ -49,6 +52,8 @@ def method(job: Job) -> list[str]:
     """The equations that train a run, in the order in which they are applied; none for an untrained model."""
     if job.experiment is None:
         return []
+    if isinstance(job.experiment, Rejection):
+        return [*(u.name for u in job.experiment.uses()), "cross_entropy"]
     if isinstance(job.experiment, Finetune):
         return ["cross_entropy"]
     return [u.name for u in job.experiment.method.uses()]
@@ -61,6 +66,9 @@ def cost(job: Job) -> dict[str, Any]:
     passes = 6
     if isinstance(e, Finetune):
         trained = training_steps(job) * e.batch_size.value * e.max_tokens.value
+        if isinstance(e, Rejection):
+            sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
+            sampled *= e.max_completion_tokens.value
     elif e is not None:
         rollouts = training_steps(job) // e.updates_per_rollout.value
         sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,9 @@ from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.hardware import Hardware
 from harness.record import read_json, write_json
+from harness.rejection import Rejection
 from harness.resolve import Job, resolve
+from harness.rounds import read_pairs, run_rounds
 from harness.spec import Finetune, Training
 from harness.track import Tracker
 
@@ -25,13 +27,44 @@ from harness.track import Tracker
 def launch(
     job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
 ) -> dict[str, Any]:
-    """Train `job` into `out_dir/final`; returns what the record keeps (see `train` and `finetune`).
+    """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
     """
+    if not isinstance(job.experiment, Rejection):
+        return _start(job, base_model, out_dir, tracker, run_id, hardware, Rows())
+
+    metrics = str(out_dir / "metrics.jsonl")
+
+    def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
+        return _start(job, model, out_dir, tracker, run_id, hardware, Rows(str(pairs), steps_before, metrics))
+
+    return run_rounds(
+        job.experiment, base_model=base_model, seed=job.seed, out_dir=out_dir, hardware=hardware, tune=tune
+    )
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What a round of rejection sampling fine-tunes on; nothing of it where the declaration names the data.
+
+    Args:
+        pairs: a file of `harness.rounds`. steps_before: optimiser steps of the rounds before.
+        metrics: the file that the step metrics of all rounds go to.
+    """
+
+    pairs: str | None = None
+    steps_before: int = 0
+    metrics: str | None = None
+
+
+def _start(
+    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware, rows: Rows
+) -> dict[str, Any]:
+    """One training, in this process or in several."""
     if hardware.processes == 1:
-        return _train(job, base_model, out_dir, tracker, run_id, hardware)
+        return _train(job, base_model, out_dir, tracker, run_id, hardware, rows)
     order = out_dir / "order.json"
     result = out_dir / "result.json"
     identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend", "seed")}
@@ -45,6 +78,7 @@ def launch(
             "out_dir": str(out_dir),
             "run_id": run_id,
             "hardware": asdict(hardware),
+            "rows": asdict(rows),
         },
     )
     result.unlink(missing_ok=True)
@@ -64,7 +98,7 @@ def launch(
 
 
 def _train(
-    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
+    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware, rows: Rows
 ) -> dict[str, Any]:
     assert job.experiment is not None
     common: dict[str, Any] = {
@@ -72,10 +106,12 @@ def _train(
         "seed": job.seed,
         "out_dir": out_dir,
         "hardware": hardware,
-        "on_metrics": reporter(tracker, run_id, out_dir / "metrics.jsonl"),
+        "on_metrics": reporter(
+            tracker, run_id, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
+        ),
     }
     if isinstance(job.experiment, Finetune):
-        return finetune(job.experiment, **common)
+        return finetune(job.experiment, pairs=None if rows.pairs is None else read_pairs(Path(rows.pairs)), **common)
     return train(job.experiment, **common)
 
 
@@ -87,16 +123,21 @@ def check(training: Training, hardware: Hardware) -> None:
         to_grpo_config(training, hardware, seed=0, out_dir=Path())
 
 
-def reporter(tracker: Tracker, run_id: str, kept: Path) -> Callable[[int, int, dict[str, float]], None]:
-    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere."""
+def reporter(
+    tracker: Tracker, run_id: str, kept: Path, *, steps_before: int = 0
+) -> Callable[[int, int, dict[str, float]], None]:
+    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere.
+
+    `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
+    """
     started = time.monotonic()
     first: list[int] = []
     bar: list[Any] = []
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
-        tracker.metrics(run_id, step, metrics)
+        tracker.metrics(run_id, steps_before + step, metrics)
         with kept.open("a") as file:
-            file.write(json.dumps({"step": step, "metrics": metrics}) + "\n")
+            file.write(json.dumps({"step": steps_before + step, "metrics": metrics}) + "\n")
         if not first:
             first.append(step - 1)
         text = "  ".join(
@@ -141,7 +182,15 @@ def main(order_file: str) -> None:
     state = PartialState(cpu=order["hardware"]["device"] == "cpu")
     tracker = Tracker.open() if state.is_main_process else None
     out_dir = Path(order["out_dir"])
-    kept = _train(job, order["base_model"], out_dir, tracker, order["run_id"], Hardware(**order["hardware"]))  # type: ignore[arg-type]
+    kept = _train(
+        job,
+        order["base_model"],
+        out_dir,
+        tracker,  # type: ignore[arg-type]
+        order["run_id"],
+        Hardware(**order["hardware"]),
+        Rows(**order["rows"]),
+    )
     if state.is_main_process:
         write_json(out_dir / "result.json", kept)
     state.wait_for_everyone()
