@@ -35,6 +35,7 @@ class TokenBatch:
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
         old_logp: [B, T], the same under the policy that sampled them.
         ref_logp: [B, T], the same under the reference policy.
+        values: [B, T], the critic's estimates before each token; None without a critic.
 
     Raises:
         ValueError: a shape or dtype differs from the above (the field is named).
@@ -52,6 +53,7 @@ class TokenBatch:
     logp: Tensor | None = None
     old_logp: Tensor | None = None
     ref_logp: Tensor | None = None
+    values: Tensor | None = None
 
     def __post_init__(self) -> None:
         if self.mask.dim() != 2 or str(self.mask.dtype) != "torch.bool":
@@ -86,7 +88,7 @@ class TokenBatch:
         return replace(self, rewards=rewards)
 
 
-SIGNALS = ("entropies", "logp", "old_logp", "ref_logp")
+SIGNALS = ("entropies", "logp", "old_logp", "ref_logp", "values")
 _PER_TOKEN = ("advantages", *SIGNALS)
 
 

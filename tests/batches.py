@@ -37,6 +37,7 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         logp=-field(1.0, positive=True),
         old_logp=-field(1.0, positive=True),
         ref_logp=-field(1.0, positive=True),
+        values=field(1.0),
     )
 
 
@@ -60,7 +61,7 @@ def padded(batch: TokenBatch, columns: int) -> TokenBatch:
 
 
 def _mapped(batch: TokenBatch, function: object) -> TokenBatch:
-    names = ("rewards", "groups", "mask", "advantages", "entropies", "logp", "old_logp", "ref_logp")
+    names = ("rewards", "groups", "mask", "advantages", "entropies", "logp", "old_logp", "ref_logp", "values")
     return TokenBatch(
         vocab_size=batch.vocab_size, max_tokens=batch.max_tokens, **{n: function(getattr(batch, n)) for n in names}
     )  # type: ignore

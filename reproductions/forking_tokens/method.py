@@ -23,7 +23,7 @@ def forking_tokens(
     keep: Literal["top", "bottom"],
     scope: Literal["micro_batch", "update", "rollout"],
 ) -> Tensor:
-    """1 where H_{i,t} >= the (1 - rho) quantile of H over the tokens of the scope, else 0  (arXiv 2506.01939, Eq. 5-6).
+    """1 where H_{i,t} >= the (1 - rho) quantile of H over the scope, else 0  (arXiv 2506.01939, section 5).
 
     The quantile is the linearly interpolated one, over valid tokens only, so that with no ties 1 + floor(rho (n - 1))
     of n tokens stay: at least one, and all of them at rho = 1. Tokens that tie with the threshold all stay.

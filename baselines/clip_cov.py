@@ -1,0 +1,51 @@
+"""Clip-Cov (The Entropy Mechanism of RL for Reasoning Language Models, arXiv 2505.22617)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from baselines.covariance import share_of, token_covariance
+from harness.batch import reads
+from harness.equation import stage
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.batch import TokenBatch
+
+
+@stage("gates")
+@reads("logp")
+def clip_cov(batch: TokenBatch, *, share: float, low: float, high: float) -> Tensor:
+    """0 on tokens drawn at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
+
+    The draw is the only random one of all methods. It depends on `batch.step` and on the tokens' order alone, so that
+    a run started again draws the same; another order of the sequences draws others, with the same chances.
+
+    The authors' code draws only among tokens that the ratio clipping left alone; the paper does not say so, and
+    neither do we (the authors' scripts set the ratio clipping to 1, where it hardly ever acts).
+
+    Args:
+        share: of all N tokens, in (0, 1]; the paper's r. At least one token is drawn where there is a candidate.
+        low, high: the band of covariances (omega_low, omega_high), low < high.
+    Returns:
+        [B, T] of the log-probabilities' dtype; 0 on masked positions.
+    Raises:
+        ValueError: share outside (0, 1], low >= high, or log-probabilities or advantages are missing.
+    """
+    import torch
+
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected in (0, 1], got {share}")
+    if not low < high:
+        raise ValueError(f"low: expected < high={high}, got {low}")
+    covariances, counts = token_covariance(batch)
+    candidates = ((covariances > low) & (covariances < high)).nonzero()[:, 0]
+    generator = torch.Generator().manual_seed(batch.step)  # on the CPU, so that every device draws alike
+    order = torch.randperm(len(candidates), generator=generator).to(candidates.device)
+    dropped = candidates[order[: share_of(share, len(covariances))]]
+    kept = covariances.new_ones(len(covariances))
+    kept[dropped] = 0.0
+    gates = batch.mask.to(kept.dtype)
+    gates[counts] = kept
+    return gates

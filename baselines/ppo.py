@@ -1,0 +1,57 @@
+"""PPO's advantage: generalised advantage estimation from a critic's values (arXiv 1506.02438)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.batch import reads
+from harness.equation import stage
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.batch import TokenBatch
+
+
+@stage("advantage")
+@reads("values")
+def gae(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
+    """A_t = sum_l (gamma lambda)^l d_{t+l}, d_t = r_t + gamma V_{t+1} - V_t  (arXiv 1506.02438, section 3).
+
+    The reward of a response falls on its last token, and the value behind it is 0. At gamma = lambda = 1 this is
+    r - V_t. Responses that could not be scored (NaN reward) get 0 and take no part in the whitening.
+
+    Args:
+        gamma, lam: in [0, 1].
+        whiten: subtract the mean over all tokens and divide by the square root of their sample variance + 1e-8, as
+            veRL does; equal advantages become 0.
+    Returns:
+        [B, T], 0 on masked positions.
+    Raises:
+        ValueError: gamma or lam outside [0, 1], or the values are missing.
+    """
+    for name, value in (("gamma", gamma), ("lam", lam)):
+        if not 0 <= value <= 1:
+            raise ValueError(f"{name}: expected in [0, 1], got {value}")
+    values, rewards = batch.need("values"), batch.rewards.detach()
+    valid = batch.mask & ~rewards.isnan().unsqueeze(1)
+    advantages = values.new_zeros(values.shape)
+    following = values.new_zeros(len(values))  # V_{t+1}, 0 behind the last token
+    ahead = values.new_zeros(len(values))  # A_{t+1}
+    incoming = rewards.nan_to_num(0.0).to(values.dtype)  # r_t: the reward at the last token, then 0
+    for t in range(values.shape[1] - 1, -1, -1):
+        counts = valid[:, t]
+        advantage = incoming + gamma * following - values[:, t] + gamma * lam * ahead
+        advantages[:, t] = advantage.where(counts, advantages[:, t])
+        ahead = advantage.where(counts, ahead)
+        following = values[:, t].where(counts, following)
+        incoming = incoming.masked_fill(counts, 0.0)
+    return _whitened(advantages, valid) if whiten else advantages
+
+
+def _whitened(advantages: Tensor, valid: Tensor) -> Tensor:
+    held = advantages[valid]
+    if held.numel() == 0:
+        return advantages
+    variance = ((held - held.mean()) ** 2).sum() / max(held.numel() - 1, 1)
+    return ((advantages - held.mean()) * (variance + 1e-8).rsqrt()).masked_fill(~valid, 0.0)

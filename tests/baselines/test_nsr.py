@@ -1,0 +1,61 @@
+"""Positive, negative and weighted reinforcement: derived values, properties, a slow version."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from baselines.nsr import weighted_reinforce
+from evals.provenance import assumed
+from harness.batch import TokenBatch
+from harness.spec import use
+from tests.baselines.test_grpo import batch_of
+from tests.batches import padded, permuted, token_batches
+from tests.experiments import GRPO, WHY, experiment
+
+
+def slow_weighted_reinforce(batch: TokenBatch, positive: float, negative: float) -> list[float]:
+    """One response after the other."""
+    return [0.0 if math.isnan(r) else positive if r > 0 else -negative for r in batch.rewards.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("positive", "negative", "want"),
+    [
+        (1.0, 0.0, [1, 0, 0, 0]),  # PSR: only the right one learns
+        (0.0, 1.0, [0, -1, -1, 0]),  # NSR: only the wrong ones
+        (0.1, 1.0, [0.1, -1, -1, 0]),  # Weighted-REINFORCE, lambda 0.1
+    ],
+)
+@pytest.mark.parametrize("wrong", [0.0, -1.0])  # rewards of 0 and 1, or of -1 and +1, mean the same
+def test_by_hand(positive: float, negative: float, want: list[float], wrong: float) -> None:
+    batch = batch_of([1.0, wrong, wrong, math.nan], [0, 0, 0, 0])
+    got = weighted_reinforce(batch, positive=positive, negative=negative).flatten()
+    assert torch.allclose(got, torch.tensor(want, dtype=torch.float64))
+
+
+@given(token_batches(), st.floats(0, 2), st.floats(0.1, 2))
+def test_equals_the_loops(batch: TokenBatch, positive: float, negative: float) -> None:
+    got = weighted_reinforce(batch, positive=positive, negative=negative)
+    slow = torch.tensor(slow_weighted_reinforce(batch, positive, negative), dtype=torch.float64)
+    assert torch.equal(got, slow.unsqueeze(1) * batch.mask)
+    order = torch.randperm(len(got), generator=torch.Generator().manual_seed(1))
+    assert torch.equal(weighted_reinforce(permuted(batch, order), positive=positive, negative=negative), got[order])
+    assert torch.equal(weighted_reinforce(padded(batch, 1), positive=positive, negative=negative)[:, :-1], got)
+    # the group plays no part: alone, a response gets the same
+    alone = replace(batch, groups=torch.arange(len(batch.groups)))
+    assert torch.equal(weighted_reinforce(alone, positive=positive, negative=negative), got)
+
+
+def test_bad_values_and_rewards_that_are_not_outcomes_are_refused() -> None:
+    with pytest.raises(ValueError, match="expected >= 0 and not both 0, got 0 and 0"):
+        weighted_reinforce(batch_of([1.0], [0]), positive=0, negative=0)
+    advantage = use(weighted_reinforce, positive=assumed(0.1, WHY), negative=assumed(1.0, WHY))
+    declared = experiment(replace(GRPO, advantage=advantage))
+    with pytest.raises(ValueError, match="weighted_reinforce cannot be used here: rewards: expected accuracy"):
+        replace(declared, rewards=assumed(("boxed_format",), WHY))
