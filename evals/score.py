@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from evals.intervals import Interval, Paired, over_problems_and_seeds, paired
 from evals.verdict_table import METRICS, OF_K, Values, VerdictTable
 
-__all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "metric_name", "score"]
+__all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "factor", "metric_name", "score", "unit"]
 
 TAUS = (0.25, 0.5, 0.75, 1.0)  # those of Liu et al. (arXiv 2412.13147), who propose G-Pass@k
 
@@ -55,20 +55,21 @@ class Score:
 
     @property
     def unit(self) -> str:
-        """What people read it in: "tokens", "problems" (how many are unsolvable) or "%"."""
-        return {"mean_tokens": "tokens", "unsolvable": "problems"}.get(self.metric, "%")
+        """See `unit`."""
+        return unit(self.metric)
 
     @property
     def factor(self) -> float:
         """From `value` to `unit`."""
-        return {"tokens": 1, "problems": self.problems, "%": 100}[self.unit]
+        return factor(self.metric, self.problems)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """One metric on two tables of the same problems: a minus b over the problems that have a value in both.
 
-    `problems` are those, `excluded` the others. `result` is None where there are too few, and `why` says so.
+    `problems` are those, `excluded` the others; `a` and `b` are the means over `problems`. All three values are None
+    where there are no such problems, and `why` says so.
     """
 
     metric: str
@@ -78,11 +79,23 @@ class Comparison:
     excluded: int
     why: str | None = None
     tau: float | None = None
+    a: float | None = None
+    b: float | None = None
 
     @property
     def name(self) -> str:
         """As `Score.name`."""
         return metric_name(self.metric, self.k, self.tau)
+
+
+def unit(metric: str) -> str:
+    """What people read a metric in: "tokens", "problems" (how many are unsolvable) or "%"."""
+    return {"mean_tokens": "tokens", "unsolvable": "problems"}.get(metric, "%")
+
+
+def factor(metric: str, problems: int) -> float:
+    """What turns a value over that many problems into its unit."""
+    return {"tokens": 1, "problems": problems, "%": 100}[unit(metric)]
 
 
 def metric_name(metric: str, k: int | None, tau: float | None = None) -> str:
@@ -152,10 +165,9 @@ def compare(
     if not common:
         why = f"no problem has a value in both tables ({len(every)} problems)"
         return Comparison(metric, k, None, 0, excluded, why, tau)
-    result = paired(
-        _matrix(values_a, a.seeds, common), _matrix(values_b, b.seeds, common), seed, bounds=_bounds(metric)
-    )
-    return Comparison(metric, k, result, len(common), excluded, None, tau)
+    of_a, of_b = _matrix(values_a, a.seeds, common), _matrix(values_b, b.seeds, common)
+    result = paired(of_a, of_b, seed, bounds=_bounds(metric))
+    return Comparison(metric, k, result, len(common), excluded, None, tau, float(of_a.mean()), float(of_b.mean()))
 
 
 def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -> Score:

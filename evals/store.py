@@ -118,11 +118,17 @@ class SampleStore:
 
 def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """Where two JSON values differ: "field was X, now Y", down to the single field."""
+    for field, before, now in differing_fields(old, new, at):
+        yield f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
+
+
+def differing_fields(old: Any, new: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """(field, old value, new value) wherever two JSON values differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         for key in sorted({*old, *new}):
-            yield from differences(old.get(key), new.get(key), f"{at}.{key}" if at else key)
+            yield from differing_fields(old.get(key), new.get(key), f"{at}.{key}" if at else key)
     elif old != new:
-        yield f"{at} was {json.dumps(old)}, now {json.dumps(new)}"
+        yield at, old, new
 
 
 def _sample_schema() -> pa.Schema:

@@ -90,6 +90,18 @@ def take_list(values: dict[str, Any], key: str) -> list[str] | None:
     return [str(v) for v in value] if isinstance(value, list) else [str(value)]
 
 
+def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | None:
+    """Remove `key` and return its value(s) as a list of positive numbers (int or float); None when it was not given."""
+    if key not in values:
+        return None
+    given = values.pop(key)
+    found: list[Any] = given if isinstance(given, list) else [given]
+    fits = (int, float) if kind is float else (int,)
+    if not found or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in found):
+        raise UsageError(f"{key}: expected one or more positive numbers ({kind.__name__}), got {given!r}")
+    return [kind(v) for v in found]
+
+
 def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
     """The names asked for, each checked to be valid; all valid ones (or `default`) when none was asked for."""
     valid = list(valid)

@@ -26,7 +26,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("run paper=egsw arms=grpo", ["arms=grpo", "'arm'"]),
         ("run paper=egsw egsw.temperature=hot", ["egsw.temperature", "a number", "'hot'"]),
         ("run paper=egsw learning_rate=-1", ["learning_rate", "> 0", "-1"]),
-        ("run paper=egsw critic=true", ["TRL 1.16", "critic", "command line"]),
+        ("run paper=egsw dynamic_sampling=true", ["TRL 1.16", "dynamic_sampling", "command line"]),
         ("run paper=egsw hardware.proceses=2", ["hardware.proceses=2", "'hardware.processes'"]),
         ("run paper=egsw hardware.micro_batch=0", ["hardware.micro_batch", "at least 1", "0"]),
         ("run paper=egsw data_dir=/nowhere", ["data_dir=/nowhere", "folder"]),
@@ -37,6 +37,11 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("eval model=m protocol=egsw nn=2", ["nn=2", "'n'"]),
         ("eval model=m protocol=egsw benchmarks=math50", ["benchmarks=math50", "'math500'"]),
         ("grade nowhere.jsonl", ["nowhere.jsonl"]),
+        ("compare a b metrics=avgg", ["metrics=avgg", "'avg'"]),
+        ("compare a b ks=0", ["ks", "positive", "0"]),
+        ("compare a b metric=avg", ["metric=avg", "'metrics'"]),
+        ("compare nowhere b", ["nowhere", "run id"]),
+        ("compare / 0123456789abcdef0123456789abcdef", ["/", "verdicts.parquet"]),
         ("tables paper=egws", ["paper=egws", "'egsw'"]),
         ("ui port=x", ["port", "int", "'x'"]),
     ],
@@ -58,7 +63,14 @@ def test_a_wrong_command_exits_2_and_says_why(
 
 
 @pytest.mark.parametrize(
-    "arguments", ["list --json", "plan paper=egsw scale=paper --json", "run paper=egsw egsw.alpha=x", "eval protocol=x"]
+    "arguments",
+    [
+        "list --json",
+        "plan paper=egsw scale=paper --json",
+        "run paper=egsw egsw.alpha=x",
+        "eval protocol=x",
+        "compare nowhere b",
+    ],
 )
 def test_nothing_heavy_is_imported_for_an_answer(arguments: str) -> None:
     code = (
