@@ -11,6 +11,7 @@ table.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +23,7 @@ from typing import Any
 from evals import benchmarks, engines, prompts, protocols
 from evals.benchmarks import Benchmark
 from evals.engines import Completion, Decoding, Engine, Request
-from evals.engines.base import Key, sample_seed
+from evals.engines.base import Key, Messages, sample_seed
 from evals.fingerprint import model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
 from evals.protocols import Protocol
@@ -34,13 +35,14 @@ from evals.verdicts import Verdict, schema
 class Plan:
     """What one benchmark asks for, all of it known before the first token is drawn.
 
-    `texts` are the rendered prompts, one for each problem of `benchmark`; that is `dataset` or, where the protocol says
-    so, its first rows.
+    `texts` are the rendered prompts, one for each problem of `benchmark`, and `chats` the conversations they came from
+    (None for a plain prompt). `benchmark` is `dataset` or, where the protocol says so, its first rows.
     """
 
     benchmark: Benchmark
     dataset: Benchmark
     texts: tuple[str, ...]
+    chats: tuple[Messages | None, ...]
     prompt: prompts.Prompt
     decoding: Decoding
     n: int
@@ -49,9 +51,11 @@ class Plan:
     def requests(self, start: int, stop: int) -> list[Request]:
         """Samples start to stop - 1 of every problem: the shortest prompts first, so that a batch needs little padding,
         and the samples of a problem together."""
-        problems = sorted(zip(self.texts, self.benchmark.problems, strict=True), key=lambda p: (len(p[0]), p[1].id))
-        keys = [(text, (problem.id, sample)) for text, problem in problems for sample in range(start, stop)]
-        return [Request(key, text, sample_seed(self.seed, self.benchmark.name, key)) for text, key in keys]
+        problems = sorted(
+            zip(self.texts, self.benchmark.problems, self.chats, strict=True), key=lambda p: (len(p[0]), p[1].id)
+        )
+        keys = [(text, (problem.id, k), chat) for text, problem, chat in problems for k in range(start, stop)]
+        return [Request(key, text, sample_seed(self.seed, self.benchmark.name, key), chat) for text, key, chat in keys]
 
 
 def evaluate(
@@ -70,7 +74,7 @@ def evaluate(
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
 
     Args:
-        model_path: a folder or a hub id.
+        model_path: a folder or a hub id; for a server, the model's name there.
         protocol: a name in `protocols.PROTOCOLS`, or a Protocol (overridden, say).
         data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
         seed: with benchmark, problem and sample number it decides each sample.
@@ -84,7 +88,7 @@ def evaluate(
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
-    model = model_fingerprint(model_path)
+    model = _model(model_path, engine)
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
     record = _record(model_path, protocol)
     show = sys.stderr.isatty() if progress is None else progress
@@ -97,16 +101,27 @@ def evaluate(
 
 
 def draw(
-    plan: Plan, engine: Engine, *, model_path: str | Path, folder: str | Path, workers: int = 2, limit_s: float = LIMIT_S
+    dataset: Benchmark,
+    engine: Engine,
+    *,
+    prompt: prompts.Prompt,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    model_path: str | Path,
+    folder: str | Path,
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
 ) -> Path:
-    """Sample and grade a plan of one's own (training problems, say), resumable as `evaluate` is; its verdict table.
+    """Sample and grade problems of one's own (training problems, say), resumable as `evaluate` is; the verdict table.
 
     Raises:
         ValueError: `folder` holds samples drawn otherwise.
     """
+    plan = _plan_of(dataset, dataset, prompt, decoding, n, seed, engine)
     store = SampleStore(Path(folder))
     with store.locked():
-        store.open(_identity(plan, engine, model_fingerprint(model_path)), {"model_path": str(model_path)})
+        store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
     with Grader(workers=workers, limit_s=limit_s) as grader:
         return _run(plan, store, engine, grader, sys.stderr.isatty())
 
@@ -122,14 +137,54 @@ def _plan(protocol: Protocol, dataset: Benchmark, engine: Engine, seed: int) -> 
     def at(field: str) -> Any:
         return protocol.value(field, dataset.name)
 
-    benchmark = dataset.first(at("rows"))
-    prompt = prompts.get(at("prompt"))
-    texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in benchmark.problems)
     decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
-    return Plan(benchmark, dataset, texts, prompt, decoding, at("n"), seed)
+    return _plan_of(dataset.first(at("rows")), dataset, prompts.get(at("prompt")), decoding, at("n"), seed, engine)
 
 
-def _identity(plan: Plan, engine: Engine, model: str) -> dict[str, Any]:
+def _plan_of(
+    benchmark: Benchmark,
+    dataset: Benchmark,
+    prompt: prompts.Prompt,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    engine: Engine,
+) -> Plan:
+    chats = tuple(tuple(prompts.messages(prompt, p)) if prompt.chat else None for p in benchmark.problems)
+    texts = [
+        # a server has the chat template itself: the conversation stands for its text
+        prompts.render(prompt, problem, engine.tokenizer)
+        if chat is None or engine.tokenizer is not None
+        else json.dumps(chat, ensure_ascii=False)
+        for problem, chat in zip(benchmark.problems, chats, strict=True)
+    ]
+    decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
+    return _plan_of(dataset.first(at("rows")), dataset, prompts.get(at("prompt")), decoding, at("n"), seed, engine)
+
+
+def _plan_of(
+    benchmark: Benchmark,
+    dataset: Benchmark,
+    prompt: prompts.Prompt,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    engine: Engine,
+) -> Plan:
+    chats = tuple(tuple(prompts.messages(prompt, p)) if prompt.chat else None for p in benchmark.problems)
+    if engine.tokenizer is None:  # the server has the chat template: the conversation itself stands for its text
+        texts = [_text(prompt, problem, chat) for problem, chat in zip(benchmark.problems, chats, strict=True)]
+    else:
+        texts = [prompts.render(prompt, problem, engine.tokenizer) for problem in benchmark.problems]
+    return Plan(benchmark, dataset, tuple(texts), chats, prompt, decoding, n, seed)
+
+
+def _model(model_path: str | Path, engine: Engine) -> dict[str, Any]:
+    """Which model it is: by content, or by its name where a server has it."""
+    return {"served_as": str(model_path)} if engine.tokenizer is None else {"sha256": model_fingerprint(model_path)}
+
+
+def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, Any]:
     """What decides a sample. How many samples and problems there are is left out: those may grow. Of the prompts, the
     first as the model sees it stands for all: it shows a changed wording as well as a changed chat template."""
     return {
@@ -137,7 +192,7 @@ def _identity(plan: Plan, engine: Engine, model: str) -> dict[str, Any]:
         "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
         "decoding": asdict(plan.decoding),
         "engine": engine.describe(),
-        "model": {"sha256": model},
+        "model": model,
         "prompt": {"name": plan.prompt.name, "first_sha256": text_fingerprint(plan.texts[0])},
         "seed": plan.seed,
     }

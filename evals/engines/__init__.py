@@ -22,7 +22,10 @@ _LOCAL_OPTIONS: dict[str, dict[str, type]] = {
     "transformers": {"device": str, "dtype": str, "batch_rows": int},
     "vllm": {"dtype": str, "batch_rows": int, "gpu_memory": float, "context": int},
 }
-OPTIONS: dict[str, dict[str, type]] = {name: {**options, "replicas": int} for name, options in _LOCAL_OPTIONS.items()}
+OPTIONS: dict[str, dict[str, type]] = {
+    **{name: {**options, "replicas": int} for name, options in _LOCAL_OPTIONS.items()},
+    "openai": {"url": str, "key_env": str, "concurrency": int, "attempts": int, "timeout_s": float},
+}
 """What each engine can be told, with the type of the value."""
 
 NAMES = tuple(OPTIONS)
@@ -37,6 +40,10 @@ def create(name: str, model_path: str, **options: Any) -> Engine:
     _check("engine", name, NAMES)
     for key in options:
         _check(f"engine {name}, option", key, tuple(OPTIONS[name]))
+    if name == "openai":
+        from evals.engines.openai import OpenAIEngine
+
+        return OpenAIEngine(model_path, **options)
     from evals.engines.replicas import Replicas, load_factory
 
     replicas = options.pop("replicas", 1)
