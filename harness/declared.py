@@ -114,4 +114,6 @@ RANGES: Mapping[str, Range] = {
     "entropy_target": (lambda v: v > 0, "> 0"),
     **{key: (lambda v: v >= 0, ">= 0") for key in ("kl_beta", "weight_decay", "lora_alpha", "lora_dropout")},
     "epochs": (lambda v: v > 0, "> 0"),
+    **{key: (lambda v: v > 0, "> 0") for key in ("critic_learning_rate", "value_clip", "step", "maximum")},
+    "critic_warmup_steps": (lambda v: v >= 0, ">= 0"),
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
@@ -17,7 +17,9 @@ from harness.declared import Declared, check_value
 from harness.loss import Aggregation, aggregation_coefficients
 
 __all__ = [
+    "PPO",
     "Arm",
+    "EntropySearch",
     "Experiment",
     "Finetune",
     "Method",
@@ -197,6 +199,23 @@ def _product(batch: Any, steps: tuple[Use, ...]) -> Any | None:
 
 
 @dataclass(frozen=True)
+class PPO(Declared):
+    """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
+
+    critic_learning_rate: Sourced[float]
+    critic_warmup_steps: Sourced[int]  # optimiser steps of the critic alone, before the policy's first
+    value_clip: Sourced[float]  # the largest change of a value that its loss rewards
+
+
+@dataclass(frozen=True)
+class EntropySearch(Declared):
+    """How the entropy coefficient is adapted to reach `entropy_target` (see `harness.entropy_search`)."""
+
+    step: Sourced[float]  # by which the coefficient changes at each optimiser step
+    maximum: Sourced[float]  # of the coefficient; the minimum is 0
+
+
+@dataclass(frozen=True)
 class Experiment(Declared):
     """Everything that decides reinforcement learning. Each field is a value with a source; `settings` lists them flat.
 
@@ -239,8 +258,12 @@ class Experiment(Declared):
     lora_rank: Sourced[int | None]  # null: all weights are trained
     lora_alpha: Sourced[float]
     lora_dropout: Sourced[float]
+    # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
+    ppo: PPO | None = None
+    entropy_search: EntropySearch | None = None
 
-    PARTS: ClassVar[tuple[str, ...]] = ("method",)
+    GROUPS: ClassVar[tuple[str, ...]] = ("ppo", "entropy_search")
+    PARTS: ClassVar[tuple[str, ...]] = ("method", *GROUPS)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,6 +281,18 @@ class Experiment(Declared):
                 f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
                 f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
             )
+        reads_values = "values" in self.method.reads
+        if not self.critic.value == reads_values == (self.ppo is not None):
+            raise ValueError(
+                f"critic: expected true with an advantage that reads a critic's values and with the ppo group, false "
+                f"without both, got {self.critic.value} with {self.method.advantage.name}"
+                + ("" if self.ppo is None else " and a ppo group")
+            )
+        if (self.entropy_target.value is None) != (self.entropy_search is None):
+            raise ValueError(
+                f"entropy_target: expected a number where the arm declares an entropy_search, else null, got "
+                f"{self.entropy_target.value!r}"
+            )
         for equation in self.method.uses():
             misfit = equation.misfit(self)
             if misfit:
@@ -268,7 +303,12 @@ class Experiment(Declared):
         flat = super().settings()
         flat |= {"aggregation": self.method.aggregation, "denominator": self.method.denominator}
         flat |= {f"{u.name}.{key}": value for u in self.method.uses() for key, value in u.values.items()}
+        for name, group in self._groups():
+            flat |= {f"{name}.{key}": value for key, value in group.settings().items()}
         return flat
+
+    def _groups(self) -> Iterator[tuple[str, Declared]]:
+        return ((name, getattr(self, name)) for name in self.GROUPS if getattr(self, name) is not None)
 
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
         def swap_use(u: Use) -> Use:
@@ -279,7 +319,11 @@ class Experiment(Declared):
             aggregation=swap("aggregation", self.method.aggregation),
             denominator=swap("denominator", self.method.denominator),
         )
-        return {"method": method}
+        groups = {
+            name: replace(group, **{k: swap(f"{name}.{k}", v) for k, v in group.settings().items()})
+            for name, group in self._groups()
+        }
+        return {"method": method, **groups}
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from baselines.grpo import grpo
+from baselines.ppo import gae
 from evals.provenance import assumed
-from harness.spec import Experiment, Finetune, Method, use
+from harness.spec import PPO, Experiment, Finetune, Method, use
 
 WHY = "a test"
 GRPO = Method(
@@ -52,6 +54,23 @@ def experiment(method: Method = GRPO) -> Experiment:
         lora_rank=assumed(None, WHY),
         lora_alpha=assumed(64.0, WHY),
         lora_dropout=assumed(0.0, WHY),
+    )
+
+
+def ppo() -> Experiment:
+    """The same with a critic in the place of the group."""
+    return replace(
+        experiment(),
+        method=replace(
+            GRPO,
+            advantage=use(gae, gamma=assumed(1.0, WHY), lam=assumed(1.0, WHY), whiten=assumed(True, WHY)),
+        ),
+        critic=assumed(True, WHY),
+        ppo=PPO(
+            critic_learning_rate=assumed(1e-3, WHY),
+            critic_warmup_steps=assumed(2, WHY),
+            value_clip=assumed(0.5, WHY),
+        ),
     )
 
 

@@ -12,7 +12,7 @@ from evals.provenance import Origin, assumed, paper
 from harness import catalogue
 from harness.spec import Experiment, Finetune, Method, use
 from reproductions.entropy_advantage.method import entropy_advantage
-from tests.experiments import GRPO, WHY, experiment, finetune
+from tests.experiments import GRPO, WHY, experiment, finetune, ppo
 
 
 @pytest.mark.parametrize("key", catalogue.papers())
@@ -97,7 +97,7 @@ def test_settings_cover_every_field() -> None:
     from dataclasses import fields
 
     settings = experiment().settings()
-    assert {f.name for f in fields(Experiment)} - {"method"} <= set(settings)
+    assert {f.name for f in fields(Experiment)} - set(Experiment.PARTS) <= set(settings)
     assert {"aggregation", "grpo.std", "grpo.epsilon"} <= set(settings)
 
 
@@ -127,3 +127,17 @@ def test_fine_tuning_is_declared_as_reinforcement_learning_is() -> None:
         declared.override({"group_size": 4}, Origin.USER, "command line")
     with pytest.raises(ValueError, match="epochs: 3 has no source"):
         replace(declared, epochs=3)  # type: ignore[arg-type]
+
+
+def test_a_critic_comes_with_its_group_and_with_an_advantage_that_reads_it() -> None:
+    declared = ppo()
+    group = {"ppo.critic_learning_rate", "ppo.critic_warmup_steps", "ppo.value_clip", "gae.gamma", "gae.lam"}
+    assert group <= set(declared.settings())
+    changed = declared.override({"ppo.value_clip": 0.2}, Origin.USER, "command line")
+    assert changed.ppo is not None and changed.ppo.value_clip.value == 0.2 and changed.ppo.value_clip.was is not None
+    expected = "critic: expected true with an advantage that reads a critic's values and with the ppo group"
+    for broken in ({"critic": assumed(False, WHY)}, {"ppo": None}, {"method": GRPO}):
+        with pytest.raises(ValueError, match=expected):
+            replace(declared, **broken)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=expected):
+        experiment().override({"critic": True}, Origin.USER, "command line")

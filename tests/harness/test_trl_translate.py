@@ -13,7 +13,7 @@ from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.translate import Batching, batching, to_grpo_config
 from harness.hardware import Hardware
 from harness.resolve import resolve
-from tests.experiments import experiment
+from tests.experiments import experiment, ppo
 
 USER = (Origin.USER, "a test")
 
@@ -143,13 +143,22 @@ def test_a_rollout_is_cut_into_whole_groups() -> None:
         batching(declared, Hardware(processes=4))
 
 
-@pytest.mark.parametrize("key", ["critic", "dynamic_sampling"])
-def test_what_trl_cannot_do_is_refused_with_its_source(key: str) -> None:
+def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
     from dataclasses import replace
 
-    declared = replace(experiment(), **{key: code(True, "the authors' script")})
-    with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
-        to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))
+    source = code(True, "the authors' script")
+    for key, declared in (
+        ("dynamic_sampling", replace(experiment(), dynamic_sampling=source)),
+        ("critic", replace(ppo(), critic=source)),
+    ):
+        with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
+            to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))
+
+
+def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
+    declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
+    with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*with DeepSpeed"):
+        to_grpo_config(declared, Hardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
 
 
 def test_lora() -> None:

@@ -7,6 +7,8 @@ micro-batches, all processes), because a softmax over the batch or a statistic o
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -14,8 +16,12 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from harness.batch import TokenBatch
+from harness.entropy_search import adapt
 from harness.loss import k3, policy_loss
+from harness.record import write_json
 from harness.spec import Experiment
+
+SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 
 
 class MethodTrainer(GRPOTrainer):
@@ -28,6 +34,8 @@ class MethodTrainer(GRPOTrainer):
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
+        # the search for an entropy target: what is used in this step, and what the next one starts from
+        self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
         super().__init__(**kwargs)
 
     # -- rollout -------------------------------------------------------------------------------------------------
@@ -79,7 +87,7 @@ class MethodTrainer(GRPOTrainer):
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
-        if method.reads:
+        if method.reads or self.experiment.entropy_search:
             logp, entropies = zip(*(self._signals(self.model, m) for m in micro_batches), strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
             fields["old_logp"] = torch.cat(
@@ -95,6 +103,7 @@ class MethodTrainer(GRPOTrainer):
             step=self.state.global_step,
             **fields,
         )
+        self._search_entropy_coefficient(batch)
         shaped = method.apply(batch)
         start = self.accelerator.process_index * rows
         for micro in micro_batches:
@@ -103,6 +112,17 @@ class MethodTrainer(GRPOTrainer):
                 whole = getattr(shaped, name)
                 micro[name] = None if whole is None else whole[start:stop, :width]
             start = stop
+
+    def _search_entropy_coefficient(self, batch: TokenBatch) -> None:
+        """The coefficient for this step, from the entropy of its sequences before the update."""
+        search, target = self.experiment.entropy_search, self.experiment.entropy_target.value
+        if search is None or target is None:
+            return
+        entropy = (batch.need("entropies").sum() / batch.mask.sum().clamp(min=1)).item()
+        self._coefficient, self._next_coefficient = adapt(
+            self._next_coefficient, entropy, target=target, step=search.step.value, maximum=search.maximum.value
+        )
+        self._metrics["train"]["entropy_coefficient"].append(self._coefficient)
 
     def _gather(self, tensor: Tensor) -> Tensor:
         """[b, ...] of each process -> [B, ...] of all, token axes padded to the longest."""
@@ -142,7 +162,7 @@ class MethodTrainer(GRPOTrainer):
             gates=inputs["gates"],
             penalties=inputs["penalties"],
             entropies=entropies,
-            entropy_coefficient=self._entropy_coefficient(),
+            entropy_coefficient=self._coefficient,
             clip_low=e.clip_low.value,
             clip_high=e.clip_high.value,
             dual_clip=e.dual_clip.value,
@@ -151,10 +171,6 @@ class MethodTrainer(GRPOTrainer):
         # Processes average their gradients; the token weights sum to the whole step over all of them.
         total: Tensor = loss * self.accelerator.num_processes
         return total
-
-    def _entropy_coefficient(self) -> float:
-        """The fixed coefficient, or the one that the search for the target has reached."""
-        return self.experiment.entropy_coefficient.value
 
     @torch.no_grad()
     def _log_signals(
@@ -182,6 +198,33 @@ class MethodTrainer(GRPOTrainer):
             total = torch.stack([values.masked_fill(~mask, 0.0).sum(), mask.sum()])
             total = self.accelerator.reduce(total, reduction="sum")
             self._metrics["train"][name].append((total[0] / total[1].clamp(min=1)).item())
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------
+
+    def _save_checkpoint(self, model: Any, trial: Any) -> None:
+        """Beside what TRL saves: where the entropy search stands, and a reference that is no longer the base model."""
+        super()._save_checkpoint(model, trial)
+        if not self.args.should_save:
+            return
+        folder = Path(self._get_output_dir(trial=trial)) / f"checkpoint-{self.state.global_step}"
+        if self.experiment.entropy_search is not None:
+            write_json(folder / SEARCH_FILE, {"next_coefficient": self._next_coefficient})
+        if self._reference_was_reset():
+            torch.save(self.accelerator.unwrap_model(self.ref_model).state_dict(), folder / REFERENCE_FILE)
+
+    def _load_optimizer_and_scheduler(self, checkpoint: str | None) -> None:
+        super()._load_optimizer_and_scheduler(checkpoint)
+        if checkpoint is None:
+            return
+        if self.experiment.entropy_search is not None:
+            self._next_coefficient = json.loads((Path(checkpoint) / SEARCH_FILE).read_text())["next_coefficient"]
+        if self._reference_was_reset():
+            weights = torch.load(Path(checkpoint) / REFERENCE_FILE, map_location="cpu", weights_only=True)
+            self.accelerator.unwrap_model(self.ref_model).load_state_dict(weights)
+
+    def _reference_was_reset(self) -> bool:
+        every = self.experiment.reference_reset_every.value
+        return every is not None and self.state.global_step >= every
 
 
 def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:

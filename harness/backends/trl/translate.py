@@ -73,6 +73,13 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         raise CannotExpress(
             "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
         )
+    if hardware.deepspeed and experiment.reference_reset_every.value is not None:
+        raise CannotExpress(
+            "TRL 1.16",
+            "reference_reset_every",
+            experiment.reference_reset_every,
+            "with DeepSpeed the reference's weights are in pieces, and its checkpoints do not hold them",
+        )
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
     return {
