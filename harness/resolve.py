@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from evals import protocols
@@ -85,14 +85,16 @@ def resolve(
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
     try:
-        protocol = _protocol(reproduction, size, overrides)
-        built = [(arm, *_arm(arm, reproduction, size, overrides)) for arm in picked]
+        built = [
+            (arm, *_arm(arm, reproduction, size, overrides), _protocol(arm, reproduction, size, overrides))
+            for arm in picked
+        ]
     except ValueError as error:
         raise UsageError(str(error)) from error
-    _all_used(overrides, [e for _, _, e in built], protocol)
+    _all_used(overrides, [e for _, _, e, _ in built])
     return [
         Job(paper, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides)
-        for arm, base, experiment in built
+        for arm, base, experiment, protocol in built
         # an untrained model has no training seed: one measurement
         for seed in (seeds if experiment else seeds[:1])
     ]
@@ -102,8 +104,8 @@ def _default_models(reproduction: Reproduction, scale: Scale) -> list[str]:
     return list(reproduction.models)[:1] if scale.one_model else list(reproduction.models)
 
 
-def _protocol(reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
-    protocol = protocols.get(scale.protocol or reproduction.protocol)
+def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
+    protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
     mine = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
     return protocol.override(mine, Origin.USER, "command line") if mine else protocol
 
@@ -133,8 +135,8 @@ def _arm(
     return base, experiment
 
 
-def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None], protocol: Protocol) -> None:
-    known = {"base_model", *(f"protocol.{key}" for key in protocol.sourced())}
+def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:
+    known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
     for experiment in experiments:
         known |= set(experiment.settings()) if experiment else set()
     for key, value in overrides.items():

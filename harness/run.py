@@ -161,7 +161,7 @@ def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
         data_dir = str(home() / "tiny-benchmarks")
         Path(data_dir).mkdir(parents=True, exist_ok=True)
         write_benchmarks(Path(data_dir))
-    for name in jobs[0].protocol.benchmarks.value:
+    for name in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
         benchmarks.load(name, data_dir=data_dir)
     return data_dir
 

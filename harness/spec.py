@@ -364,6 +364,7 @@ class Arm:
     model: str  # a key of Reproduction.models
     title: str  # as the paper's tables print it
     train: Training | None
+    protocol: str | None = None  # a name in evals.protocols; None: the paper's
 
 
 @dataclass(frozen=True)
