@@ -158,24 +158,6 @@ def _plan_of(
         else json.dumps(chat, ensure_ascii=False)
         for problem, chat in zip(benchmark.problems, chats, strict=True)
     ]
-    decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
-    return _plan_of(dataset.first(at("rows")), dataset, prompts.get(at("prompt")), decoding, at("n"), seed, engine)
-
-
-def _plan_of(
-    benchmark: Benchmark,
-    dataset: Benchmark,
-    prompt: prompts.Prompt,
-    decoding: Decoding,
-    n: int,
-    seed: int,
-    engine: Engine,
-) -> Plan:
-    chats = tuple(tuple(prompts.messages(prompt, p)) if prompt.chat else None for p in benchmark.problems)
-    if engine.tokenizer is None:  # the server has the chat template: the conversation itself stands for its text
-        texts = [_text(prompt, problem, chat) for problem, chat in zip(benchmark.problems, chats, strict=True)]
-    else:
-        texts = [prompts.render(prompt, problem, engine.tokenizer) for problem in benchmark.problems]
     return Plan(benchmark, dataset, tuple(texts), chats, prompt, decoding, n, seed)
 
 

@@ -205,9 +205,9 @@ def test_a_refusal_is_final(engine: OpenAIEngine, server: Server, fault: Reply, 
 def test_what_came_before_a_failure_is_kept(engine: OpenAIEngine, server: Server) -> None:
     server.faults = {6: [code(400)]}
     came: list[Any] = []
+    batches = engine.generate(chat(40), DECODING)
     with pytest.raises(EngineError):
-        for batch in engine.generate(chat(40), DECODING):
-            came += batch
+        came.extend(c for batch in batches for c in batch)
     assert len(came) + 1 == len(server.seen) < 40, (
         "each that was sent is yielded, but the failed one; then no more is sent"
     )
