@@ -11,6 +11,8 @@ from pathlib import Path
 
 from harness.spec import Reproduction
 
+AVERAGE = "average"  # the benchmark of a cell that is the mean over the other benchmarks of its table
+
 
 @dataclass(frozen=True)
 class Published:

@@ -7,6 +7,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harness.datasets import SETS
+
 COLUMNS = ("problem", "answer")
 SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
@@ -16,8 +18,9 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `answer`.
 
     Args:
-        dataset: "tiny"; a local .jsonl or .parquet file; or a hub data set id, of which the train split is read. A hub
-            row without `answer` but with `solution` (as in MATH) gives the last box of the solution.
+        dataset: "tiny"; a local .jsonl or .parquet file; a name in `harness.datasets.SETS`; or a hub data set id, of
+            which the train split is read. A row without `answer` but with `solution` (as in MATH) gives the last box of
+            the solution.
         seed: of the tiny family only.
     Raises:
         ValueError: the file is missing, a row lacks a column (row and column are named), or there are no rows.
@@ -60,6 +63,8 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
 def _read(dataset: str) -> list[dict[str, Any]]:
     if dataset.endswith((".jsonl", ".parquet")):
         return _read_file(Path(dataset))
+    if dataset in SETS:
+        return [_with_answer(row) for row in SETS[dataset].load()]
     from datasets import load_dataset
 
     return [_with_answer(row) for row in load_dataset(dataset, split="train")]

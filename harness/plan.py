@@ -118,6 +118,7 @@ def plan(jobs: list[Job]) -> dict[str, Any]:
         arm["seeds"].append(job.seed)
     costs = [cost(job) for job in jobs]
     hours = [c["gpu_hours"] for c in costs]
+    known = [h for h in hours if h is not None]
     return {
         "paper": first.paper,
         "title": reproduction.title,
@@ -129,7 +130,8 @@ def plan(jobs: list[Job]) -> dict[str, Any]:
         "arms": list(arms.values()),
         "total": {
             **{key: sum(c[key] for c in costs) for key in ("rollout_tokens", "trained_tokens", "evaluation_tokens")},
-            "gpu_hours": None if None in hours else round(sum(hours), 2),
+            "gpu_hours": round(sum(known), 2) if known else None,
+            "runs_without_gpu_hours": len(hours) - len(known),
         },
         "cost_assumptions": ASSUMPTIONS,
         "departures": list(reproduction.departures),
@@ -150,7 +152,7 @@ def as_text(document: dict[str, Any]) -> str:
             f"{document['total'][k]:,} {label}"
             for k, label in (("rollout_tokens", "sampled in training"), ("evaluation_tokens", "sampled in evaluation"))
         ),
-        f"GPU-hours: {_hours(document['total']['gpu_hours'])}",
+        f"GPU-hours: {_hours(document['total'])}",
         f"  ({document['cost_assumptions']})",
     ]
     shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])
@@ -185,5 +187,9 @@ def _table(settings: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _hours(hours: float | None) -> str:
-    return "unknown (the name of the base model does not say its size)" if hours is None else f"about {hours:,.1f}"
+def _hours(total: dict[str, Any]) -> str:
+    unknown = total["runs_without_gpu_hours"]
+    why = "the name of the base model does not say its size"
+    if total["gpu_hours"] is None:
+        return f"unknown ({why})"
+    return f"about {total['gpu_hours']:,.1f}" + (f", without {unknown} runs ({why})" if unknown else "")

@@ -132,3 +132,24 @@ def test_the_plan_counts_every_value() -> None:
         assert all(value["note"] for value in arm["settings"].values())
     job = resolve("egsw", overrides={"learning_rate": 1.0}, arms=["grpo"], seeds=[0])[0]
     assert origins(job.settings())["user"] == 1
+
+
+def test_costs_of_a_supervised_fine_tuning_by_hand() -> None:
+    job = resolve("erpo", scale="paper", models=["qwen2.5-3b"], arms=["sft"])[0]
+    # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
+    assert training_steps(job) == 1584
+    costs = cost(job)
+    assert (costs["rollout_tokens"], costs["trained_tokens"]) == (0, 1584 * 16 * 2048)
+    # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
+    assert costs["evaluation_tokens"] == 16 * 140 * 2048
+    work = 3e9 * (6 * 1584 * 16 * 2048 / 0.35 + 2 * 16 * 140 * 2048 / 0.10)
+    assert costs["gpu_hours"] == pytest.approx(work / 989e12 / 3600, abs=0.006)
+
+
+def test_a_base_model_of_unknown_size_is_left_out_of_the_total_and_counted() -> None:
+    total = plan(resolve("erpo", scale="paper", arms=["base"]))["total"]
+    known = plan(resolve("erpo", scale="paper", arms=["base"], models=["qwen2.5-7b", "qwen3-235b-instruct"]))["total"]
+    assert total["runs_without_gpu_hours"] == 1 and known["runs_without_gpu_hours"] == 0
+    assert total["gpu_hours"] > known["gpu_hours"] > 0
+    alone = plan(resolve("erpo", scale="paper", arms=["base"], models=["deepseek-r1-0528"]))["total"]
+    assert alone["gpu_hours"] is None
