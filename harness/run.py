@@ -89,7 +89,7 @@ def run_job(
                 _replay(tracker, run_id, folder / "train" / "metrics.jsonl")
             model, training = _train(job, base, folder, tracker, run_id, hardware)
             verdicts = _evaluate(job, model, folder, hardware, data_dir)
-            record = _record(job, base, fingerprint, hardware, training, verdicts)
+            record = finished or _record(job, base, fingerprint, hardware, training, verdicts)
             _log(tracker, run_id, record, verdicts, folder)
             write_json(folder / "record.json", record)
             status = "FINISHED"
@@ -230,6 +230,7 @@ def _log(tracker: Tracker, run_id: str, record: dict[str, Any], verdicts: dict[s
     tracker.metrics(run_id, (record["training"] or {}).get("steps", 0), values)
     for benchmark, path in verdicts.items():
         tracker.artifact(run_id, path, f"verdicts/{benchmark}")
+        tracker.artifact(run_id, path.with_name("manifest.json"), f"verdicts/{benchmark}")
     pending = folder / "artifact" / "record.json"
     write_json(pending, record)
     tracker.artifact(run_id, pending)
