@@ -21,7 +21,7 @@ from typing import Any, Protocol
 from evals import engines, prompts
 from evals.benchmarks import Benchmark, Problem
 from evals.engines import Decoding, Engine
-from evals.evaluate import Plan, draw
+from evals.evaluate import draw
 from evals.verdicts import Verdict
 from harness.data import content_hash, load_problems
 from harness.hardware import Hardware
@@ -117,10 +117,13 @@ def select_samples(
     decoding = Decoding(
         declared.rollout_temperature.value, declared.rollout_top_p.value, declared.max_completion_tokens.value
     )
-    plan = Plan(asked, asked, texts, prompt, decoding, declared.samples_per_problem.value, seed)
     verdicts = draw(
-        plan,
+        asked,
         engine,
+        prompt=prompt,
+        decoding=decoding,
+        n=declared.samples_per_problem.value,
+        seed=seed,
         model_path=model,
         folder=folder / "samples",
         workers=hardware.grader_workers,

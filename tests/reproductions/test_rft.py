@@ -83,7 +83,7 @@ def test_redundancy_by_hand() -> None:
 
 
 def pool(right: int, wrong: int, size: int, seed: int = 0) -> Pool:
-    """Right samples r0, r1, ... and wrong w0, ...: the higher the number, the higher entropy and the lower branching."""
+    """Right samples r0, r1, ... and wrong w0, ...: with the number, entropy rises and branching falls."""
     made = [
         tuple(sample(f"{kind}{i}", correct=kind == "r", h=float(i), b=float(-i)) for i in range(count))
         for kind, count in (("r", right), ("w", wrong))
