@@ -165,7 +165,7 @@ REPRODUCTION = Reproduction(
         "Appendix A.3: MATH's train split has at most 5,588 problems of levels 3 to 5, fewer than 8,441, so problems "
         "of its test split must be among the training problems.",
         "Appendix A.3 leaves out solutions longer than 10 % of the maximum output length, 204 tokens: this would drop "
-        "a large part of levels 3 to 5, while 8,441 of 9,255 is all but 9 %.",
+        "about two fifths of levels 3 to 5 (by a rough count), while 8,441 of the about 9,255 is all but 9 %.",
         "beta_progress scales a signal that Eq. 9 then standardises: it cancels but for delta.",
         "With t counted from 1, floor(tau K) puts the last token past the last bucket (here: into it), and leaves the "
         "first bucket empty in responses of at most K tokens.",

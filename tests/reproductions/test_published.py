@@ -1,0 +1,122 @@
+"""Every `published.csv` against the text of its paper, cell by cell: a slip of the pen fails.
+
+A new paper adds one `Layout` for each of its tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+
+from harness import catalogue
+from harness.catalogue import Published
+from tests.shared import paper_text
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a table stands in the text of its paper.
+
+    Args:
+        number: of the paper's text. paper, table: as in published.csv.
+        starts: how the line above the table starts (its caption, say); the table ends at the first blank line after
+            its first row.
+        columns: the printed columns in order, by their names in the CSV; None for one that the CSV leaves out.
+        labels: the text's label of a row -> its name in the CSV, where these differ.
+        left_out: labels of rows that the CSV leaves out.
+    """
+
+    number: int
+    paper: str
+    table: str
+    starts: str
+    columns: tuple[str | None, ...]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+
+
+EGSW_COLUMNS = ("Math-500", "AIME24", "AIME25", "GPQA Diamond")
+ERPO_BENCHMARKS = ("AMC 23", "Minerva", "AIME 24", "AIME 25")
+ERPO_LABELS = {  # the text holds a subscript twice: as it looks, and as it was set
+    rf"Qwen2.5-{size}{arm}{{}}_{{\text{{{arm}}}}}": f"Qwen2.5-{size} {arm}"
+    for size in ("1.5B", "3B", "7B")
+    for arm in ("Base", "SFT", "GRPO", "ERPO")
+}
+LAYOUTS = (
+    Layout(0, "egsw", "Table 1", "Table 1:", EGSW_COLUMNS),
+    Layout(0, "egsw", "Table 2", "Table 2:", EGSW_COLUMNS),
+    Layout(
+        1,
+        "erpo",
+        "Table 1",
+        "Table 1:",
+        tuple(f"{name} {kind}" for name in (*ERPO_BENCHMARKS, "Average") for kind in ("Acc", "Fmt")),
+        ERPO_LABELS,
+    ),
+    Layout(
+        1,
+        "erpo",
+        "Table 2",
+        "Table 2:",
+        tuple(f"{name} @{k}" for name in ERPO_BENCHMARKS for k in (2, 4, 8, 16)),
+        ERPO_LABELS,
+    ),
+)
+# Numbers that stand in sentences of the text, not in a table: the paper's own test checks them.
+OWN_TEST = {("forking_tokens", "Abstract"), ("forking_tokens", "Table 2")}
+CELL = r"[+-]?\d+(?:\.\d+)?(?:\s?%)?|[-–/]"  # a number, or the mark of an empty cell
+EMPTY = ("-", "–", "/")
+
+
+def printed_rows(text: str, layout: Layout) -> list[tuple[str, list[str]]]:
+    """(label, cells) of each row of the table, in order; a cell is a number as printed, or a mark of `EMPTY`."""
+    lines = text.splitlines()
+    (start,) = (i for i, line in enumerate(lines) if line.startswith(layout.starts))
+    row = re.compile(rf"(.*?)((?:[\s|]+(?:{CELL})){{{len(layout.columns)}}})[\s|]*")
+    rows: list[tuple[str, list[str]]] = []
+    for line in lines[start + 1 :]:
+        if rows and not line.strip():
+            break
+        found = row.fullmatch(re.sub(r"</?\w+>", "", line))  # <b>, <u>: bold and underlined
+        if found:
+            label = found[1].strip(" |\t")
+            if label and label not in layout.left_out:
+                cells = [cell.rstrip("% ") for cell in re.findall(rf"[\s|]+({CELL})", found[2])]
+                rows.append((layout.labels.get(label, label), cells))
+    return rows
+
+
+def csv_rows(layout: Layout) -> list[tuple[str, dict[str, Published]]]:
+    """(name, cells by column) of each row of the table in the CSV, in order."""
+    rows: dict[tuple[str, str], dict[str, Published]] = {}
+    for cell in catalogue.published(layout.paper):
+        if cell.table == layout.table:
+            row = rows.setdefault((cell.model, cell.row), {})
+            assert cell.column not in row, f"{cell.row}, {cell.column}: twice in the CSV"
+            row[cell.column] = cell
+    return [(name, cells) for (_, name), cells in rows.items()]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: f"{layout.paper}-{layout.table}")
+def test_every_cell_is_as_printed(layout: Layout) -> None:
+    printed, ours = printed_rows(paper_text(layout.number), layout), csv_rows(layout)
+    assert [label for label, _ in printed] == [name for name, _ in ours]
+    for (label, cells), (_, row) in zip(printed, ours, strict=True):
+        wanted = {c: v for c, v in zip(layout.columns, cells, strict=True) if c is not None and v not in EMPTY}
+        assert {column: cell.printed for column, cell in row.items()} == wanted, label
+
+
+def test_every_published_table_has_a_layout() -> None:
+    tables = {(key, cell.table) for key in catalogue.papers() for cell in catalogue.published(key)}
+    unchecked = tables - {(layout.paper, layout.table) for layout in LAYOUTS} - OWN_TEST
+    assert not unchecked, "add a Layout for each of these"
+
+
+def test_the_reader_reads_what_the_texts_hold() -> None:
+    layout = Layout(0, "x", "Table 9", "Table 9:", ("a", None, "b"), {"One": "1"}, left_out=("Two",))
+    text = "Table 9: about 1 2 3\n\nMethod\ta\tb\tc\nOne\t<b>1.50%</b>\t<u>2</u>\t3 %\nTwo 1 2 3\n+1 | 2 | 3 |\n"
+    text += "w/ 7 | 4 | - | / | |\n\nlater 7 8 9\n"
+    assert printed_rows(text, layout) == [("1", ["1.50", "2", "3"]), ("w/ 7", ["4", "-", "/"])]
