@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from evals import benchmarks
@@ -95,8 +96,9 @@ def parameters(base_model: str) -> float | None:
     return float(found.group(1)) * 1e9 if found else None
 
 
-def plan(jobs: list[Job]) -> dict[str, Any]:
-    """The plan as one JSON document."""
+def plan(jobs: list[Job], refused: Mapping[tuple[str, str], Exception] | None = None) -> dict[str, Any]:
+    """The plan as one JSON document. `refused`: (model, arm) -> why the backend cannot train it."""
+    refused = refused or {}
     first = jobs[0]
     reproduction = catalogue.load(first.paper)
     arms: dict[tuple[str, str], dict[str, Any]] = {}
@@ -113,6 +115,7 @@ def plan(jobs: list[Job]) -> dict[str, Any]:
                 "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
                 "origins": origins(job.settings()),
                 "cost_per_run": cost(job),
+                "refused": str(refused[job.model, job.arm]) if (job.model, job.arm) in refused else None,
             },
         )
         arm["seeds"].append(job.seed)
@@ -165,6 +168,7 @@ def as_text(document: dict[str, Any]) -> str:
         lines += [
             "",
             f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
+            *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
             *_table(own),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):

@@ -69,6 +69,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     grids = []
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
+        left_out = _left_out(paper, arms, scale)
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
             every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
             keys = [k for k in every if _wanted(k, every)]
@@ -81,7 +82,9 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
             notes = (
                 f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
                 f"[95 % interval over {_covers(arms, benchmark)}].",
+                *left_out,
             )
+            left_out = []  # once is enough
             grids.append(
                 Grid(
                     f"{paper}, {scale} scale: {benchmark}",
@@ -91,6 +94,25 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 )
             )
     return grids
+
+
+def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
+    """One note for each arm of the measured models that no backend in the store can train at this scale."""
+    from harness.backends import refusals
+    from harness.hardware import Hardware
+    from harness.resolve import resolve
+
+    have = {(m.model, m.arm) for m in measured}
+    models = list(dict.fromkeys(m.model for m in measured))
+    refused = [
+        refusals(resolve(paper, models=models, scale=scale, backend=backend), Hardware())
+        for backend in dict.fromkeys(m.backend for m in measured)
+    ]
+    return [
+        f"Left out {model}/{arm}: {refused[0][model, arm]}"
+        for model, arm in (refused[0] if refused else {})
+        if (model, arm) not in have and all((model, arm) in other for other in refused)
+    ]
 
 
 def _wanted(key: str, keys: Iterable[str]) -> bool:
