@@ -92,7 +92,10 @@ _EVAL = """options:
   out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it goes on
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
-  seed=0  engine=NAME    sampling seed, and who samples (default transformers)
+  seed=0                 sampling seed
+  engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
+  engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
+                         variable with the key), concurrency, ...; ray: address, replicas, inner (which engine), ...
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 _GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
@@ -223,16 +226,17 @@ def _check_backend(jobs: list[Any], hardware: Any) -> None:
 
 
 def do_eval(arguments: Any) -> int:
-    from evals import benchmarks, engines, protocols
+    from evals import benchmarks, protocols
+    from evals.engines.base import EngineError
     from evals.provenance import Origin
+    from harness.engine_options import take_engine
 
     values = parse_overrides(arguments.options)
     model = take(values, "model", str, required=True)
     name = take(values, "protocol", str, required=True)
     choose("protocol", [name], protocols.PROTOCOLS)
     seed = take(values, "seed", int, 0)
-    engine = take(values, "engine", str, "transformers")
-    choose("engine", [engine], engines.NAMES)
+    engine = take_engine(values, model)
     data_dir = take(values, "data_dir", str)
     changed = take(values, "allow_changed_data", bool, False)
     out = Path(take(values, "out", str, f"evaluations/{Path(model).name}-{name}-seed{seed}"))
@@ -252,6 +256,12 @@ def do_eval(arguments: Any) -> int:
         )
     except (ValueError, OSError) as error:  # wrong data, a model that cannot be loaded, samples drawn otherwise
         raise UsageError(str(error)) from error
+    except EngineError as error:
+        print(
+            f"rlvr eval: {error}\nthe samples drawn so far are kept; the same command goes on from here",
+            file=sys.stderr,
+        )
+        return 1
     document = summary(protocol, verdicts)
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
     return 0

@@ -24,6 +24,11 @@ _LOCAL_OPTIONS: dict[str, dict[str, type]] = {
 }
 OPTIONS: dict[str, dict[str, type]] = {
     **{name: {**options, "replicas": int} for name, options in _LOCAL_OPTIONS.items()},
+    "ray": {
+        **{"inner": str, "address": str, "replicas": int, "gpus": float, "cpus": float},
+        **_LOCAL_OPTIONS["transformers"],
+        **_LOCAL_OPTIONS["vllm"],
+    },
     "openai": {"url": str, "key_env": str, "concurrency": int, "attempts": int, "timeout_s": float},
 }
 """What each engine can be told, with the type of the value."""
@@ -44,6 +49,8 @@ def create(name: str, model_path: str, **options: Any) -> Engine:
         from evals.engines.openai import OpenAIEngine
 
         return OpenAIEngine(model_path, **options)
+    if name == "ray":
+        return _on_ray(model_path, **options)
     from evals.engines.replicas import Replicas, load_factory
 
     replicas = options.pop("replicas", 1)
@@ -51,6 +58,16 @@ def create(name: str, model_path: str, **options: Any) -> Engine:
         return Replicas(LOCAL[name], model_path, count=replicas, options=options)
     engine: Engine = load_factory(LOCAL[name])(model_path, **options)
     return engine
+
+
+def _on_ray(model_path: str, *, inner: str = "transformers", **options: Any) -> Engine:
+    from evals.engines.ray import RayEngine
+
+    _check("inner", inner, tuple(LOCAL))
+    own = {key: options.pop(key) for key in ("address", "replicas", "gpus", "cpus") if key in options}
+    for key in options:
+        _check(f"engine {inner}, option", key, tuple(_LOCAL_OPTIONS[inner]))
+    return RayEngine(LOCAL[inner], model_path, options=options, **own)
 
 
 def _check(what: str, given: str, valid: tuple[str, ...]) -> None:
