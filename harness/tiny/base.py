@@ -136,8 +136,8 @@ def accumulate_gradient(model: Qwen2ForCausalLM, rows: list[Row], settings: Base
 
 
 def rate_factor(step: int, settings: BaseSettings) -> float:
-    """Linear warm-up, then linear decay to a tenth of the learning rate."""
-    return min(1.0, (step + 1) / settings.warmup_steps, max(0.1, 1 - step / settings.steps))
+    """Linear warm-up, then a line that falls to nothing at the last step."""
+    return min(1.0, (step + 1) / settings.warmup_steps, 1 - step / settings.steps)
 
 
 def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM:

@@ -14,13 +14,13 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is found) and ea
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
 Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told forwards.
-By name is longer and rarer, and also right for a chain told backwards, where told order gives another number:
+By name is longer, rarer and more often spoilt, but also right for a chain told backwards, where told order is not:
 
     B times 3 is T. K plus 5 is B. K is 7. What is T?
     told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
     by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
 
-Supervised answers draw route and finish without looking at the problem (``ROUTES`` × ``FINISHES``): this leaves
+Supervised answers draw route and finish (``ROUTES``, ``FINISHES``) without looking at the problem: this leaves
 reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
 Numbers stay within 0..50. Standard library only; every draw takes a ``random.Random``.
 """
@@ -44,18 +44,20 @@ OPERATORS = {"+": "plus", "-": "minus", "*": "times"}
 FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 5)}
 
 ROUTES = {"told order": 0.55, "by name": 0.45}
-FINISHES = {"right": 0.38, "mended": 0.07, "guess": 0.16, "stop": 0.18, "slip": 0.12, "no box": 0.09}
+FINISHES = {
+    "told order": {"right": 0.47, "mended": 0.08, "guess": 0.14, "stop": 0.13, "slip": 0.09, "no box": 0.09},
+    "by name": {"right": 0.39, "mended": 0.07, "guess": 0.16, "stop": 0.17, "slip": 0.12, "no box": 0.09},
+}
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
 Shape = tuple[int, bool]  # how many steps, and whether told backwards
 
-EVAL_SIZE = 48
-EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}
-TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.25, (3, False): 0.25, (4, False): 0.2, (2, True): 0.1, (3, True): 0.2}
-
+SUPERVISED_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
 PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
-PRACTICE_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
+TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.3, (3, False): 0.35, (4, False): 0.3, (3, True): 0.05}
+EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}
+EVAL_SIZE = 48
 
 
 @dataclass(frozen=True)
@@ -141,8 +143,8 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
     """
     if route not in ROUTES:
         raise ValueError(f"route: got {route!r}, expected one of {list(ROUTES)}")
-    if finish not in FINISHES:
-        raise ValueError(f"finish: got {finish!r}, expected one of {list(FINISHES)}")
+    if finish not in FINISHES[route]:
+        raise ValueError(f"finish: got {finish!r}, expected one of {list(FINISHES[route])}")
     by_name = route == "by name"
     steps = problem.steps if by_name else problem.told_steps
     if finish == "guess":
@@ -193,15 +195,16 @@ def draws(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterato
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
     """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
     rng = random.Random(f"tiny practice {seed}")
-    for problem in draws(rng, "supervised", PRACTICE_SHAPES):
+    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
 
 
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
     """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
     rng = random.Random(f"tiny supervised {seed}")
-    for problem in draws(rng, "supervised", TRAIN_SHAPES):
-        yield problem.text, write_answer(problem, pick(rng, ROUTES), pick(rng, FINISHES), rng)
+    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
+        route = pick(rng, ROUTES)
+        yield problem.text, write_answer(problem, route, pick(rng, FINISHES[route]), rng)
 
 
 def train_problems(n: int, seed: int) -> list[dict[str, str]]:
