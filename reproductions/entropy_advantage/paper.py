@@ -1,0 +1,157 @@
+"""Reasoning with Exploration: An Entropy Perspective (arXiv 2506.14758) as data, each value with its source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from baselines.grpo import grpo
+from baselines.ppo import gae
+from harness.spec import PPO, Arm, Experiment, Method, Reproduction, assumed, code, paper, use
+from reproductions.entropy_advantage.method import entropy_advantage
+
+TABLE_4 = "appendix B, table 4"
+PAGE = "the paper's page: the number is lost in our text of "
+VERL = "not stated; veRL's default, and the paper trains with veRL"
+NO_LORA = "no effect: no LoRA"
+
+GRPO = Method(
+    advantage=use(
+        grpo,
+        std=assumed("sample", "Eq. 3 does not say which; veRL, which the paper uses, divides by n - 1"),
+        epsilon=assumed(1e-6, "Eq. 3 has none; veRL adds 1e-6"),
+    ),
+    aggregation=paper("token_mean", "section 3.1: the loss is averaged across all tokens in a training batch"),
+)
+GAE = replace(
+    GRPO,
+    advantage=use(
+        gae,
+        gamma=code(1.0, PAGE + "appendix B"),
+        lam=code(1.0, PAGE + "appendix B"),
+        whiten=assumed(True, VERL + ", where it is not an option"),
+    ),
+)
+CRITIC = PPO(
+    critic_learning_rate=code(2e-6, PAGE + "appendix B"),
+    critic_warmup_steps=paper(10, "appendix B: a 10-step warm-up before the policy's first update"),
+    value_clip=assumed(0.5, VERL),
+)
+
+EXPERIMENT = Experiment(
+    base_model=paper("Qwen/Qwen2.5-7B", "section 4: Qwen2.5-Base-7B"),
+    dataset=paper("BytedTsinghua-SIA/DAPO-Math-17k", "section 4: training data from DAPO, which released this set"),
+    dataset_rows=assumed(17000, "not stated; DAPO (arXiv 2503.14476), section 3.5: 17K prompts"),
+    prompt=paper("dapo", "appendix B: DAPO's prompt, whose verifier reads the last line that says Answer:"),
+    rewards=paper(("signed_accuracy",), "section 4: +1 for correct final answers and -1 otherwise"),
+    reward_weights=assumed((1.0,), "one reward"),
+    method=GRPO,
+    dynamic_sampling=assumed(False, "section 4 lists the techniques taken from DAPO and VAPO; this is not among them"),
+    prompts_per_rollout=paper(512, TABLE_4),
+    group_size=paper(8, TABLE_4),
+    rollout_temperature=paper(1.0, TABLE_4),
+    rollout_top_p=assumed(1.0, VERL),
+    max_prompt_tokens=assumed(2048, "not stated; DAPO's script has 2,048 for the same prompts"),
+    max_completion_tokens=paper(8192, TABLE_4 + ": 8K tokens"),
+    critic=paper(False, "section 3.1: GRPO"),
+    updates_per_rollout=paper(16, TABLE_4 + "; mini-batches of 256 responses are 32 prompts"),
+    learning_rate=code(1e-6, PAGE + TABLE_4),
+    lr_schedule=assumed("constant", VERL),
+    warmup_ratio=assumed(0.0, VERL),
+    weight_decay=assumed(0.01, VERL),
+    max_grad_norm=assumed(1.0, VERL),
+    clip_low=code(0.2, PAGE + TABLE_4),
+    clip_high=code(0.28, PAGE + TABLE_4),
+    dual_clip=assumed(3.0, VERL + " (clip_ratio_c)"),
+    kl_beta=code(0.0, "the paper's page: no KL loss"),
+    reference_reset_every=assumed(None, "no effect: no reference"),
+    entropy_coefficient=code(0.0, "the paper's page: no entropy loss"),
+    entropy_target=assumed(None, "the paper adapts no coefficient"),
+    epochs=assumed(1.0, "no effect: max_steps decides"),
+    max_steps=assumed(
+        2000, "section 6.1 compares entropies at step 2000; a step is taken as one update of the policy (125 rollouts)"
+    ),
+    precision=assumed("bfloat16", VERL),
+    lora_rank=assumed(None, "not stated; all weights are trained"),
+    lora_alpha=assumed(64.0, NO_LORA),
+    lora_dropout=assumed(0.0, NO_LORA),
+)
+WITH_CRITIC = replace(EXPERIMENT, method=GAE, critic=paper(True, "section 3.1: PPO"), ppo=CRITIC)
+REGULARISED = assumed(1e-3, "section 6.1 compares with an entropy term and gives no coefficient; veRL's own for long")
+
+
+def shaped(method: Method, alpha: float) -> Method:
+    """The method with the entropy-based term added to its advantage."""
+    shaping = use(
+        entropy_advantage,
+        alpha=code(alpha, PAGE + "section 4"),
+        kappa=code(2.0, PAGE + "section 4"),
+    )
+    return replace(method, shaping=(shaping,))
+
+
+def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
+    """The base model and six ways to train it; `own` are the values of this base model."""
+    trained = {
+        "grpo": ("+ GRPO", EXPERIMENT),
+        "grpo_entropy_advantage": ("+ GRPO w/ Entropy Adv.", replace(EXPERIMENT, method=shaped(GRPO, 0.4))),
+        "grpo_entropy_regularisation": ("Entropy Reg.", replace(EXPERIMENT, entropy_coefficient=REGULARISED)),
+        "ppo": ("+ PPO", WITH_CRITIC),
+        "ppo_entropy_advantage": ("+ PPO w/ Entropy Adv.", replace(WITH_CRITIC, method=shaped(GAE, 0.1))),
+        "ppo_entropy_regularisation": ("PPO, Entropy Reg.", replace(WITH_CRITIC, entropy_coefficient=REGULARISED)),
+    }
+    return (
+        Arm("base", model, title, None, protocol),
+        *(Arm(key, model, name, replace(e, **own), protocol) for key, (name, e) in trained.items()),
+    )
+
+
+OTHERS = "table 2 names it, without a checkpoint; the one its authors released"
+MODELS = {
+    "7b": EXPERIMENT.base_model,
+    "math-7b": paper("Qwen/Qwen2.5-Math-7B", "section 4: Qwen2.5-Math-Base-7B"),
+    "math-7b-instruct": assumed("Qwen/Qwen2.5-Math-7B-Instruct", OTHERS),
+    "eurus-2-prime": assumed("PRIME-RL/Eurus-2-7B-PRIME", OTHERS),
+    "oat-zero": assumed("sail/Qwen2.5-Math-7B-Oat-Zero", OTHERS),
+    "gpg": assumed("GD-ML/Qwen2.5-Math-7B-GPG", OTHERS),
+}
+
+REPRODUCTION = Reproduction(
+    key="entropy_advantage",
+    title="Reasoning with Exploration: An Entropy Perspective",
+    arxiv="2506.14758",
+    models=MODELS,
+    arms=(
+        *arms("7b", "Qwen2.5-Base", "entropy_advantage_dapo"),
+        *arms(
+            "math-7b",
+            "Qwen2.5-Math",
+            "entropy_advantage",
+            base_model=MODELS["math-7b"],
+            prompt=paper("boxed_suffix", "appendix B: a suffix that asks for a box; the verifier is Math-Verify"),
+        ),
+        Arm("base", "math-7b-instruct", "Qwen2.5-Math-Ins†", None),
+        Arm("base", "eurus-2-prime", "Eurus-2-PRIME", None),
+        Arm("base", "oat-zero", "Oat-Zero†", None),
+        Arm("base", "gpg", "GPG†", None),
+    ),
+    protocol="entropy_advantage",
+    seeds=assumed(1, "not stated; the tables have one number for each cell and no spread"),
+    departures=(
+        "DAPO's verifier compares strings after normalising them; ours compares the same last line that says Answer: "
+        "with the grader of the evaluation, which accepts more forms of an answer.",
+        "The loss is the mean over all tokens of an optimiser step; veRL averages each micro-batch, then these.",
+        "PPO has a critic, which TRL 1.16 has no trainer for: these arms are declared, and left out with backend=trl.",
+        "The four comparison models are measured as released; table 2 quotes those with a dagger from their papers.",
+    ),
+    doubts=(
+        "Table 2, Qwen2.5-Math: a pass@256 of 50.7 and 57.4 on 30 problems is no multiple of 1/30 (50.0 and 56.7 are "
+        "the nearest), so that some models had more than 256 samples; 90 on 83 problems lacks its decimal (74.7/83).",
+        "How many samples the averages of table 2 are over is not said.",
+        "Qwen2.5-Math-7B's context is 4,096 tokens, and the paper trains and measures it at 8K without saying how.",
+        "Table 3 calls entropy regularisation weaker, but its AIME24 average, 16.0, is above the entropy advantage's "
+        "12.6.",
+        "Table 2: GRPO on Qwen2.5-Base has a pass@16 of 65.4 on MATH500 where the base model has 88.8, with about the "
+        "same average.",
+    ),
+)
