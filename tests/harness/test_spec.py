@@ -29,11 +29,11 @@ def test_every_value_of_every_paper_has_a_source(key: str) -> None:
 def test_published_cells_name_declared_arms_and_real_benchmarks(key: str) -> None:
     from evals import benchmarks
 
-    arms = {(a.model, a.key, a.title) for a in catalogue.load(key).arms}
+    arms = {(a.model, a.key) for a in catalogue.load(key).arms}
     cells = catalogue.published(key)
     assert len({(c.table, c.model, c.arm, c.benchmark, c.metric) for c in cells}) == len(cells)
     for cell in cells:
-        assert (cell.model, cell.arm, cell.row) in arms
+        assert (cell.model, cell.arm) in arms and cell.row  # two tables may print one arm under two names
         assert cell.benchmark in (*benchmarks.names(), catalogue.AVERAGE)
         assert 0 <= cell.value <= 100 or cell.unit != "%"
 
