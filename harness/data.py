@@ -20,7 +20,7 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     Args:
         dataset: "tiny"; a local .jsonl or .parquet file; a name in `harness.datasets.SETS`; or a hub data set id, of
             which the train split is read. A row without `answer` but with `solution` (as in MATH) gives the last box of
-            the solution.
+            the solution; one without `problem` but with `question` (as in STILL-3) gives that.
         seed: of the tiny family only.
     Raises:
         ValueError: the file is missing, a row lacks a column (row and column are named), or there are no rows.
@@ -83,7 +83,9 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
-    """MATH keeps its answers inside its solutions."""
+    """STILL-3 calls the problem a question; MATH keeps its answers inside its solutions."""
+    if row.get("problem") is None and "question" in row:
+        row = {**row, "problem": row["question"]}
     if row.get("answer") is None and isinstance(row.get("solution"), str):
         from evals.grading.extraction import boxes
 

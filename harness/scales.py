@@ -34,6 +34,7 @@ TINY = Scale(
         "dataset": "tiny",
         "dataset_rows": 4000,
         "prompt": "plain",
+        "dynamic_sampling": False,  # TRL cannot resample
         "prompts_per_rollout": 16,
         "group_size": 8,
         "rollout_temperature": 1.0,

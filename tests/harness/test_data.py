@@ -16,6 +16,12 @@ def write(path: Path, rows: list[dict[str, object]]) -> str:
     return str(path)
 
 
+def test_a_question_is_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "1 + 1?", "answer": "2"}\n')
+    assert load_problems(str(path)) == [{"problem": "1 + 1?", "answer": "2"}]
+
+
 def test_a_file_with_answers_or_with_solutions(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"problem": "1+1?", "answer": "2", "level": "1"},
