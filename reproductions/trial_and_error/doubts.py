@@ -1,0 +1,121 @@
+"""What the published tables say by themselves: which numbers fit the stated sample counts. Computed from the CSV."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import replace
+from decimal import Decimal
+from statistics import fmean
+
+from harness import catalogue
+from harness.catalogue import Published
+
+PROBLEMS: dict[str, tuple[int, ...]] = {  # how many problems a benchmark has; AMC goes round in two versions
+    "aime24": (30,),
+    "aime25": (30,),
+    "amc23": (40, 83),
+    "math500": (500,),
+    "gpqa_diamond": (198,),
+    "minerva": (272,),
+}
+
+
+def counts(printed: str, total: int) -> list[int]:
+    """The whole numbers c for which 100 c / total prints as `printed`, be it rounded or cut off.
+
+    `printed` is a percentage with its decimals, `total` the number that the count is out of.
+    """
+    value = Decimal(printed)
+    unit = Decimal(1).scaleb(value.as_tuple().exponent)  # type: ignore[arg-type]
+    near, reach = int(value * total / 100), 1 + int(unit * total / 100)
+    found = []
+    for c in range(max(0, near - reach), min(total, near + 1 + reach) + 1):
+        # exact: |100 c - value total| in units of the last digit
+        excess = 100 * c - value * total
+        if abs(excess) <= unit * total / 2 or 0 <= excess < unit * total:
+            found.append(c)
+    return found
+
+
+def fitting_sizes(cell: Published) -> list[int]:
+    """The benchmark sizes that a cell fits: with n samples a problem for avg@n, by whole problems for pass@k, maj@k."""
+    kind, _, k = cell.metric.partition("@")
+    samples = int(k) if kind == "avg" else 1
+    return [size for size in PROBLEMS[cell.benchmark] if counts(cell.printed, size * samples)]
+
+
+def doubts() -> tuple[str, ...]:
+    """One sentence for each thing in tables 3 to 6 that cannot be, or can be only in one way."""
+    cells = catalogue.published("trial_and_error")
+    return (*_amc(cells), *_misfits(cells), *_averages(cells), _printed_position())
+
+
+def _amc(cells: Iterable[Published]) -> Iterable[str]:
+    known = [cell for cell in cells if cell.benchmark == "amc23"]
+    sizes = {id(cell): fitting_sizes(cell) for cell in known}
+    small, large, both, none = (
+        [cell for cell in known if sizes[id(cell)] == fit] for fit in ([40], [83], [40, 83], [])
+    )
+    yield (
+        f"AMC23 is not one set in tables 3, 4 and 6: of {len(known)} cells, {len(small)} fit only 40 problems, "
+        f"{len(large)} only 83 ({_names(large)}), {len(both)} both, and {len(none)} neither ({_names(none)})."
+    )
+
+
+MISFITS = {
+    "avg": "a share that no number of right ones among the stated samples gives",
+    "maj": "no whole number of problems, as maj@8 of 8 samples must be; averages over draws with replacement need not",
+    "pass": "no whole number of problems, as pass@k of k samples must be; more samples, or draws with replacement, "
+    "must be behind it",
+}
+
+
+def _misfits(cells: Iterable[Published]) -> Iterable[str]:
+    known = [cell for cell in cells if cell.benchmark in PROBLEMS and cell.benchmark != "amc23"]
+    for kind, means in MISFITS.items():
+        for table in sorted({cell.table for cell in known}):
+            asked = [cell for cell in known if cell.table == table and cell.metric.startswith(f"{kind}@")]
+            bad = [cell for cell in asked if not fitting_sizes(cell)]
+            if bad:
+                padded = sum(cell.printed.endswith("0") and bool(fitting_sizes(_shorter(cell))) for cell in bad)
+                rest = f" ({padded} of them would fit with one decimal less)" if padded else ""
+                yield f"{table}: {len(bad)} of {len(asked)} cells print {means}{rest}: {_names(bad)}."
+
+
+def _shorter(cell: Published) -> Published:
+    """The cell without the last digit that it prints."""
+    return replace(cell, printed=cell.printed[:-1])
+
+
+def _averages(cells: Iterable[Published]) -> Iterable[str]:
+    """Averages that are not those of their rows."""
+    known = list(cells)
+    for average in (cell for cell in known if cell.benchmark == "average"):
+        kind = average.metric.partition("@")[0]
+        row = [
+            cell.value
+            for cell in known
+            if (cell.table, cell.model, cell.row) == (average.table, average.model, average.row)
+            and cell.benchmark != "average"
+            and cell.metric.partition("@")[0] == kind
+        ]
+        if abs(fmean(row) - average.value) > 0.011:  # rounded or cut off
+            yield (
+                f"{average.table}, {average.model} {average.row}, {average.column}: printed {average.printed}, while "
+                f"the mean of its row is {fmean(row):.2f}."
+            )
+
+
+def _printed_position(m: float = 15.0, n: float = -0.5) -> str:
+    least, most = (1 / (1 + math.exp(-m * (position - n))) for position in (0.0, 1.0))
+    return (
+        f"Section 4.4.2 prints m = {m:g} and n = {n:g}: the sigmoid of Eq. 8 is then between {least:.4f} and "
+        f"{most:.4f} at every position, a constant bonus. The released code has n = 0.5."
+    )
+
+
+def _names(cells: Iterable[Published]) -> str:
+    """`7b BASE, AIME24 maj@8: 9.88; ...`, the first four of them."""
+    shown = [f"{cell.model} {cell.row}, {cell.column}: {cell.printed}" for cell in cells]
+    return "; ".join(shown[:4]) + (f"; and {len(shown) - 4} more" if len(shown) > 4 else "")
