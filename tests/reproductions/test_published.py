@@ -45,6 +45,7 @@ ERPO_LABELS = {  # the text holds a subscript twice: as it looks, and as it was 
     for size in ("1.5B", "3B", "7B")
     for arm in ("Base", "SFT", "GRPO", "ERPO")
 }
+TOKEN_KINDS = ("Formal Reasoning", "Logical Structuring", "Metacognitive Reasoning")
 LAYOUTS = (
     Layout(0, "egsw", "Table 1", "Table 1:", EGSW_COLUMNS),
     Layout(0, "egsw", "Table 2", "Table 2:", EGSW_COLUMNS),
@@ -63,6 +64,34 @@ LAYOUTS = (
         "Table 2:",
         tuple(f"{name} @{k}" for name in ERPO_BENCHMARKS for k in (2, 4, 8, 16)),
         ERPO_LABELS,
+    ),
+    Layout(
+        2,
+        "trial_and_error",
+        "Table 3",
+        "Table 3:",
+        tuple(f"{name} {metric}" for name in ("AIME24", "AMC23", "MINERVA") for metric in ("Pass@1", "Pass@k")),
+    ),
+    Layout(
+        2,
+        "trial_and_error",
+        "Table 4",
+        "Table 4:",
+        tuple(f"{name} {m}@8" for name in ("AIME24", "AIME25", "AMC23", "MATH500", "Avg.") for m in ("avg", "maj")),
+    ),
+    Layout(
+        2,
+        "trial_and_error",
+        "Table 5",
+        "Table 5:",
+        ("Mean Length", *(f"{kind} Tokens" for kind in TOKEN_KINDS)),
+    ),
+    Layout(
+        2,
+        "trial_and_error",
+        "Table 6",
+        "Table 6:",
+        ("GPQA", "HumanEval", "AIME24", "AIME25", "AMC23", "MATH500", "Avg."),
     ),
 )
 # Numbers that stand in sentences of the text, not in a table: the paper's own test checks them.
