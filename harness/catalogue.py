@@ -1,4 +1,7 @@
-"""Which papers there are, and their published tables. A paper is a folder of `reproductions` with a `paper.py`."""
+"""Which papers there are, and their published tables. A paper is a folder of `reproductions` with a `paper.py`.
+
+The baselines are declared like a paper, in `baselines/paper.py`, but reproduce no table.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ from pathlib import Path
 
 from harness.spec import Reproduction
 
+BASELINES = "baselines"
 AVERAGE = "average"  # the benchmark of a cell that is the mean over the other benchmarks of its table
 
 
@@ -34,23 +38,28 @@ class Published:
 
 
 def papers() -> list[str]:
-    """Keys of all declared papers, sorted."""
+    """Keys of all declared papers, sorted, and of the baselines."""
     import reproductions
 
     found = (m.name for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg)
-    return sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper"))
+    return [*sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]
+
+
+def package(key: str) -> str:
+    """The package that declares a paper."""
+    return BASELINES if key == BASELINES else f"reproductions.{key}"
 
 
 def load(key: str) -> Reproduction:
     """The declaration of a paper; `key` must be one of `papers()`."""
-    reproduction: Reproduction = importlib.import_module(f"reproductions.{key}.paper").REPRODUCTION
+    reproduction: Reproduction = importlib.import_module(f"{package(key)}.paper").REPRODUCTION
     return reproduction
 
 
 def published(key: str) -> list[Published]:
-    """The paper's tables, cell by cell, in the order of the file."""
-    import reproductions
-
-    path = Path(reproductions.__path__[0]) / key / "published.csv"
+    """The paper's tables, cell by cell, in the order of the file; none for the baselines."""
+    if key == BASELINES:
+        return []
+    path = Path(importlib.import_module(package(key)).__path__[0]) / "published.csv"
     with path.open(newline="") as file:
         return [Published(printed=row.pop("value"), **row) for row in csv.DictReader(file)]

@@ -365,6 +365,7 @@ class Arm:
     title: str  # as the paper's tables print it
     train: Training | None
     protocol: str | None = None  # a name in evals.protocols; None: the paper's
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
 
 
 @dataclass(frozen=True)

@@ -289,6 +289,8 @@ class Report:
         return "\n".join(g.latex() for g in self.grids)
 
     def csv(self) -> str:
+        if not self.rows:  # nothing published, nothing measured
+            return ""
         out = io.StringIO()
         writer = csv.DictWriter(out, list(self.rows[0]), lineterminator="\n")
         writer.writeheader()

@@ -1,0 +1,175 @@
+"""The baselines as arms of one experiment: each method alone, on one recipe, so that they can be told apart.
+
+They are the methods that arXiv 2508.07534 names in its table 2, and those that these build on. That table has no
+numbers; so there is no `published.csv` here. Forking tokens and the entropy advantage have their own declarations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from baselines import dapo, dr_grpo
+from baselines.clip_cov import clip_cov
+from baselines.kl_cov import kl_cov
+from baselines.nsr import weighted_reinforce
+from baselines.passk import passk
+from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+
+COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
+COV_CODE = "its authors' code (PRIME-RL/Entropy-Mechanism-of-RL), "
+NSR = "PSR and NSR (arXiv 2506.01347), "
+PASSK = "pass@k training (arXiv 2508.10751), "
+PRORL = "ProRL (arXiv 2505.24864), "
+SKYWORK = "Skywork Open Reasoner 1 (arXiv 2505.22312), "
+COMMON = "the common ground of all arms here: "
+UNCLIPPED: Sourced[float | None] = paper(None, COV + "section 4.2: the penalty takes the place of clipping")
+
+GRPO = Method(
+    advantage=dapo.METHOD.advantage,
+    aggregation=assumed("token_mean", COMMON + "DAPO's, so that arms differ in what they are named for"),
+)
+RECIPE = replace(
+    dapo.EXPERIMENT,
+    base_model=assumed("Qwen/Qwen2.5-7B", COMMON + "the smaller of arXiv 2508.07534's base models, without a domain"),
+    method=GRPO,
+    dynamic_sampling=assumed(False, COMMON + "DAPO's own arm alone has it"),
+    group_size=assumed(8, COMMON + "as in arXiv 2508.07534's script; DAPO has 16"),
+    max_completion_tokens=assumed(8192, COMMON + "as in arXiv 2508.07534's script; DAPO has 20,480"),
+    clip_high=assumed(0.2, COMMON + "GRPO's symmetric clipping"),
+    dual_clip=assumed(None, COMMON + "none"),
+)
+DAPO = replace(
+    dapo.EXPERIMENT,
+    base_model=RECIPE.base_model,
+    group_size=RECIPE.group_size,
+    max_completion_tokens=RECIPE.max_completion_tokens,
+    method=replace(
+        dapo.METHOD,
+        rewards=(
+            replace(
+                dapo.METHOD.rewards[0],
+                values={
+                    **dapo.METHOD.rewards[0].values,
+                    "max_length": assumed(8192, "the length limit of the common recipe"),
+                    "buffer": assumed(1024, "as in arXiv 2508.07534's script, for this length"),
+                },
+            ),
+        ),
+    ),
+)
+
+
+def reinforced(positive: float, negative: float) -> Experiment:
+    """Right and wrong responses, each with its weight (arXiv 2506.01347)."""
+    advantage = use(
+        weighted_reinforce,
+        positive=paper(positive, NSR + "PSR (1, 0), NSR (0, 1), W-REINFORCE (0.1, 1)"),
+        negative=paper(negative, NSR + "PSR (1, 0), NSR (0, 1), W-REINFORCE (0.1, 1)"),
+    )
+    return replace(RECIPE, method=replace(GRPO, advantage=advantage))
+
+
+CLIP_COV = replace(
+    RECIPE,
+    method=replace(
+        GRPO,
+        gates=(
+            use(
+                clip_cov,
+                share=paper(2e-4, COV + "section 4.3; the default of the code"),
+                low=code(1.0, COV_CODE + "clip_cov_lb"),
+                high=code(5.0, COV_CODE + "clip_cov_ub"),
+            ),
+        ),
+    ),
+    clip_low=code(None, COV_CODE + "its script sets the ratio clipping to 1, which never binds below"),
+    clip_high=code(1.0, COV_CODE + "its script"),
+)
+KL_COV = replace(
+    RECIPE,
+    method=replace(
+        GRPO,
+        penalties=(
+            use(
+                kl_cov,
+                share=paper(2e-3, COV + "section 4.3, for 7B (2e-4 for 32B)"),
+                coefficient=paper(1.0, COV + "section 4.3"),
+            ),
+        ),
+    ),
+    clip_low=UNCLIPPED,
+    clip_high=UNCLIPPED,
+)
+PASS_AT_K = replace(
+    RECIPE,
+    method=replace(
+        GRPO,
+        advantage=use(
+            passk,
+            k=assumed(4, PASSK + "which has several k; this one leaves a signal in groups of 8"),
+            epsilon=code(1e-6, PASSK + "its authors' code"),
+        ),
+    ),
+)
+KL_RESET = replace(
+    RECIPE,
+    kl_beta=assumed(1e-3, PRORL + "which has a KL term; its coefficient is not known to us"),
+    reference_reset_every=assumed(
+        200, PRORL + "which resets by hand, where validation stalls, after some hundred steps"
+    ),
+)
+ENTROPY_BONUS = replace(RECIPE, entropy_coefficient=assumed(1e-3, "veRL's own coefficient for long"))
+ENTROPY_TARGET = replace(
+    RECIPE,
+    entropy_coefficient=paper(0.0, SKYWORK + "the search starts at 0"),
+    entropy_target=paper(0.2, SKYWORK + "adaptive entropy control"),
+    entropy_search=EntropySearch(
+        step=code(1e-4, SKYWORK + "released scripts; the text has an example with 0.005"),
+        maximum=code(0.005, SKYWORK + "released scripts"),
+    ),
+)
+
+ARMS = {
+    "grpo": ("GRPO", RECIPE),
+    "clip_higher": ("GRPO, clip-higher", replace(RECIPE, clip_high=dapo.EXPERIMENT.clip_high)),
+    "dapo": ("DAPO", DAPO),
+    "dr_grpo": ("Dr. GRPO", replace(RECIPE, method=dr_grpo.METHOD)),
+    "clip_cov": ("Clip-Cov", CLIP_COV),
+    "kl_cov": ("KL-Cov", KL_COV),
+    "psr": ("Positive sample reinforcement", reinforced(1.0, 0.0)),
+    "nsr": ("Negative sample reinforcement", reinforced(0.0, 1.0)),
+    "w_reinforce": ("Weighted-REINFORCE", reinforced(0.1, 1.0)),
+    "passk": ("Pass@k training", PASS_AT_K),
+    "kl_reset": ("KL with reference reset", KL_RESET),
+    "entropy_bonus": ("Entropy regularisation", ENTROPY_BONUS),
+    "entropy_target": ("Entropy regularisation to a target", ENTROPY_TARGET),
+}
+SCALES = {"kl_reset": {"tiny": {"reference_reset_every": 20}}}
+
+REPRODUCTION = Reproduction(
+    key="baselines",
+    title="Baselines: the methods of arXiv 2508.07534, table 2, and those that they build on, on one recipe",
+    arxiv="2508.07534",
+    models={"7b": RECIPE.base_model},
+    arms=(
+        Arm("base", "7b", "Qwen2.5-7B", None),
+        *(Arm(key, "7b", title, experiment, scales=SCALES.get(key, {})) for key, (title, experiment) in ARMS.items()),
+    ),
+    protocol="trial_and_error",
+    seeds=assumed(1, "no published number to compare with; give seeds=N"),
+    departures=(
+        "One recipe for all, DAPO's where a value is stated: none of these methods' own papers is reproduced here.",
+        "Clip-Cov draws among all tokens in its band; the authors' code, among those that ratio clipping left alone.",
+        "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
+        "A reference reset leaves the optimiser's state as it is; ProRL starts it anew.",
+        "The entropy search measures the step's own entropy before the update, as Skywork's text says.",
+    ),
+    scales={
+        "tiny": {
+            **dapo.TINY,
+            # with one update a rollout every ratio is 1: no clipping acts, and KL-Cov's penalty has no gradient
+            "updates_per_rollout": 2,
+            "max_steps": 80,
+        }
+    },
+)
