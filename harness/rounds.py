@@ -78,11 +78,11 @@ def run_rounds(
             record = {**counts, "training": trained}
             write_json(folder / "round.json", record)
         records.append(record)
-        if number:
-            shutil.rmtree(out_dir / f"round-{number - 1}" / "train", ignore_errors=True)
+        _drop(out_dir / f"round-{number - 1}" / "train")
         model = str(folder / "train" / "final")
     if not (out_dir / "final").is_dir():
         Path(model).replace(out_dir / "final")
+    _drop(Path(model).parent)
     return {
         "steps": sum(r["training"]["steps"] for r in records),
         "train_rows": sum(r["training"]["train_rows"] for r in records),
@@ -148,6 +148,12 @@ def select_samples(
     _write_jsonl(folder / "selected.jsonl", chosen)
     write_json(folder / "selected.json", counts)
     return counts
+
+
+def _drop(folder: Path) -> None:
+    """Delete a folder that is needed no more, if it is there."""
+    if folder.is_dir():
+        shutil.rmtree(folder)
 
 
 def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:

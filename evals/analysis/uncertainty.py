@@ -55,14 +55,11 @@ def measure(
         pairs: (prompt as the model sees it, response); the response's own tokens count, no end token is added.
         mass: see `branching_factor`. device: "cpu", "cuda", ...; None takes a GPU if there is one.
     """
-    import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from evals.engines.transformers import TransformersEngine
 
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    tokenizer = AutoTokenizer.from_pretrained(model_path)
-    model: Any = AutoModelForCausalLM.from_pretrained(model_path, dtype="float32" if device == "cpu" else "auto")
-    model = model.to(device).eval()
-    rows = [_encode(tokenizer, prompt, response) for prompt, response in pairs]
+    engine = TransformersEngine(model_path, device=device)  # loads model and tokenizer as an evaluation does
+    model = engine.model
+    rows = [_encode(engine.tokenizer, prompt, response) for prompt, response in pairs]
     measures: dict[int, Measure] = {}
     order = sorted(range(len(rows)), key=lambda i: len(rows[i][0]))
     while order:
