@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list, take_numbers
+from harness.cli_statistics import COMPARE, POWER, do_compare, do_power
+from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
 
 JOB_KEYS = ("paper", "model", "arm", "scale", "backend", "seeds")
 
@@ -67,11 +68,12 @@ def build_parser() -> argparse.ArgumentParser:
     grade.add_argument("--workers", type=int, default=2, help="grading processes (default 2)")
     grade.add_argument("--limit", type=float, default=5.0, help="seconds one answer may take (default 5)")
     comparing = command(
-        "compare", do_compare, "The differences of two runs on the same problems.", _COMPARE, as_json=True
+        "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True
     )
     comparing.add_argument("a", metavar="RUN_A")
     comparing.add_argument("b", metavar="RUN_B")
     options(comparing)
+    options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", _TABLES, as_json=True))
     options(command("ui", do_ui, "Open MLflow's web interface on the runs.", _UI))
     return parser
@@ -99,16 +101,6 @@ _EVAL = """options:
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 _GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
-_COMPARE = """RUN is a verdicts.parquet, the folder of an evaluation, or the MLflow run id of an arm; the training seeds
-of one method are joined by commas: a0,a1,a2. Differences are RUN_A minus RUN_B.
-options:
-  metrics=[avg,pass,maj] and g_pass, unsolvable, fmt, mean_tokens, truncation_rate
-  ks=[8,16]              for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem)
-  taus=[0.5,1]           for g_pass
-  benchmarks=[A,B]       some of those in both runs
-  figure=FILE.svg|.png   draw the differences
-  allow_different=true   compare though protocol, prompt, decoding or data differ; the output says what does
-  seed=0                 draws the permutations"""
 _TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/"""
@@ -284,42 +276,6 @@ def do_grade(arguments: Any) -> int:
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     print(json.dumps(result.as_dict(), indent=2) if arguments.json else result.as_text())
-    return 0
-
-
-def do_compare(arguments: Any) -> int:
-    from evals.compare import compare_runs
-    from evals.compare_figure import check_figure, write_figure
-    from evals.verdict_table import METRICS
-    from harness.compare_report import as_text, check_names, load_run
-
-    values = parse_overrides(arguments.options)
-    metrics = choose("metrics", take_list(values, "metrics"), METRICS, default=["avg", "pass", "maj"])
-    ks, taus = take_numbers(values, "ks", int), take_numbers(values, "taus", float)
-    benchmarks, seed = take_list(values, "benchmarks"), take(values, "seed", int, 0)
-    allow = take(values, "allow_different", bool, False)
-    figure = take(values, "figure", str)
-    no_more(values, ("metrics", "ks", "taus", "benchmarks", "seed", "allow_different", "figure"))
-    check_names(arguments.a, arguments.b)
-    more: dict[str, Any] = {} if taus is None else {"taus": taus}
-    try:
-        if figure is not None:
-            check_figure(Path(figure))
-        result = compare_runs(
-            load_run(arguments.a),
-            load_run(arguments.b),
-            metrics=metrics,
-            ks=ks,
-            benchmarks=benchmarks,
-            seed=seed,
-            allow_different=allow,
-            **more,
-        )
-        if figure is not None:
-            write_figure(result, Path(figure))
-    except ValueError as error:
-        raise UsageError(str(error)) from error
-    print(json.dumps(result.as_dict(), indent=2) if arguments.json else as_text(result))
     return 0
 
 

@@ -90,6 +90,18 @@ def take_list(values: dict[str, Any], key: str) -> list[str] | None:
     return [str(v) for v in value] if isinstance(value, list) else [str(value)]
 
 
+def take_number(values: dict[str, Any], key: str, default: float | None = None, *, required: bool = False) -> Any:
+    """Remove `key` and return its value as a float."""
+    if key not in values:
+        if required:
+            raise UsageError(f"{key}: missing; give {key}=...")
+        return default
+    value = values.pop(key)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise UsageError(f"{key}: expected a number, got {value!r}")
+    return float(value)
+
+
 def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | None:
     """Remove `key` and return its value(s) as a list of positive numbers (int or float); None when it was not given."""
     if key not in values:
