@@ -41,6 +41,17 @@ def slow_kl_cov(batch: TokenBatch, share: float, coefficient: float) -> torch.Te
     return penalties
 
 
+def slow_clip_cov(batch: TokenBatch, share: float, low: float, high: float) -> torch.Tensor:
+    """Shuffle the candidates with the step's generator, drop the first of them, in Python lists."""
+    covariances = slow_covariances(batch)
+    candidates = [cell for cell, value in covariances.items() if low < value < high]
+    order = torch.randperm(len(candidates), generator=torch.Generator().manual_seed(batch.step)).tolist()
+    gates = batch.mask.double()
+    for j in order[: max(1, int(share * len(covariances) + 1e-9))]:
+        gates[candidates[j]] = 0.0
+    return gates
+
+
 def four() -> TokenBatch:
     # means: log pi -2, A 0  ->  covariances (1)(1) = 1, (-1)(1) = -1, (1)(-1) = -1, (-1)(-1) = 1 ... scaled below
     return TokenBatch(
@@ -98,6 +109,7 @@ def test_clip_cov_drops_candidates_only_and_as_many_as_it_should(batch: TokenBat
     gates = clip_cov(batch, share=share, low=low, high=high)
     covariances = slow_covariances(batch)
     candidates = {cell for cell, value in covariances.items() if low < value < high}
+    assert torch.equal(gates, slow_clip_cov(batch, share, low, high))
     dropped = {cell for cell in covariances if gates[cell] == 0}
     assert dropped <= candidates
     assert len(dropped) == min(len(candidates), max(1, int(share * len(covariances) + 1e-9)))

@@ -8,18 +8,29 @@ from typing import Any
 
 import torch
 
+from baselines import dapo, dr_grpo
+from baselines.clip_cov import clip_cov
+from baselines.kl_cov import kl_cov
+from baselines.nsr import weighted_reinforce
+from baselines.passk import passk
 from evals.provenance import assumed
 from harness.batch import TokenBatch
 from harness.spec import Method, use
 from reproductions.egsw.method import egsw
 from reproductions.entropy_advantage.method import entropy_advantage
 from reproductions.erpo.method import erpo
+from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
+from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
+from tests.baselines.test_nsr import slow_weighted_reinforce
+from tests.baselines.test_overlong import slow_overlong
+from tests.baselines.test_passk import slow_passk
 from tests.experiments import GRPO
 from tests.reproductions.test_egsw import slow_egsw
 from tests.reproductions.test_entropy_advantage import slow_entropy_advantage
 from tests.reproductions.test_erpo import slow_erpo
+from tests.reproductions.test_forking_tokens import slow_forking_tokens
 from tests.reproductions.test_trial_and_error import slow_position_advantage, slow_ppl_advantage
 
 WHY = "a test"
@@ -77,6 +88,41 @@ ERPO: dict[str, Any] = {
     **{"sigma_target": 1.0, "delta": 1e-4, "std": "sample"},
 }
 
+FORKING: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update"}
+LOWEST = {**FORKING, "rho": 0.8, "keep": "bottom"}
+OVERLONG: dict[str, Any] = {"max_length": 6, "buffer": 4, "penalty": 1.0}
+CLIP_COV: dict[str, Any] = {"share": 0.2, "low": 0.1, "high": 5.0}
+KL_COV: dict[str, Any] = {"share": 0.3, "coefficient": 0.5}
+UNCLIPPED = (("clip_low", None), ("clip_high", None))
+CLIP_HIGHER = (("clip_high", 0.28), ("dual_clip", 10.0))
+
+
+def per_response(advantages: list[float], batch: TokenBatch) -> torch.Tensor:
+    return torch.tensor(advantages, dtype=torch.float64).unsqueeze(1) * batch.mask
+
+
+def slow_dapo(batch: TokenBatch) -> torch.Tensor:
+    """GRPO's advantages of the rewards after the overlong punishment."""
+    lengths = batch.mask.sum(1).tolist()
+    rewards = [r + slow_overlong(n, **OVERLONG) for r, n in zip(batch.rewards.tolist(), lengths, strict=True)]
+    punished = batch.with_rewards(torch.tensor(rewards, dtype=torch.float64))
+    return per_response(slow_grpo(punished, "sample", 1e-6), batch)
+
+
+def slow_stack(batch: TokenBatch) -> Slow:
+    """DAPO, then the entropy advantage, then the random gate, which sees the shaped advantages."""
+    shaped = batch.with_advantages(slow_entropy_advantage(batch.with_advantages(slow_dapo(batch)), 0.4, 2.0))
+    return Slow(advantages=shaped.advantages, gates=slow_clip_cov(shaped, **CLIP_COV))
+
+
+DAPO = replace(dapo.METHOD, rewards=(use(dapo.METHOD.rewards[0].function, **sourced(**OVERLONG)),))
+STACK = replace(
+    DAPO,
+    shaping=(use(entropy_advantage, **sourced(alpha=0.4, kappa=2.0)),),
+    gates=(use(clip_cov, **sourced(**CLIP_COV)),),
+    denominator=assumed("kept", WHY),
+)
+
 CASES = {
     "grpo": Case(GRPO, lambda _: Slow()),
     "egsw-step": Case(
@@ -105,6 +151,41 @@ CASES = {
         replace(GRPO, shaping=(use(position_advantage, **sourced(**POSITION_PRINTED)),)),
         lambda b: Slow(advantages=slow_position_advantage(b, **POSITION_PRINTED)),
     ),
+    "forking_tokens": Case(
+        replace(GRPO, gates=(use(forking_tokens, **sourced(**FORKING)),)),
+        lambda b: Slow(gates=slow_forking_tokens(b, **FORKING)),
+    ),
+    "forking_tokens-kept": Case(
+        replace(DAPO, gates=(use(forking_tokens, **sourced(**FORKING)),), denominator=assumed("kept", WHY)),
+        lambda b: Slow(advantages=slow_dapo(b), gates=slow_forking_tokens(b, **FORKING)),
+        CLIP_HIGHER,
+    ),
+    "forking_tokens-lowest": Case(
+        replace(GRPO, gates=(use(forking_tokens, **sourced(**LOWEST)),), denominator=assumed("kept", WHY)),
+        lambda b: Slow(gates=slow_forking_tokens(b, **LOWEST)),
+    ),
+    "dapo": Case(DAPO, lambda b: Slow(advantages=slow_dapo(b)), CLIP_HIGHER),
+    "dr_grpo": Case(dr_grpo.METHOD, lambda b: Slow(advantages=per_response(slow_grpo(b, "none", 0.0), b))),
+    "clip_cov": Case(
+        replace(GRPO, gates=(use(clip_cov, **sourced(**CLIP_COV)),)),
+        lambda b: Slow(gates=slow_clip_cov(b, **CLIP_COV)),
+        (("clip_low", None), ("clip_high", 1.0)),
+    ),
+    "kl_cov": Case(
+        replace(GRPO, penalties=(use(kl_cov, **sourced(**KL_COV)),)),
+        lambda b: Slow(penalties=slow_kl_cov(b, **KL_COV)),
+        UNCLIPPED,
+    ),
+    "weighted_reinforce": Case(
+        replace(GRPO, advantage=use(weighted_reinforce, **sourced(positive=0.1, negative=1.0))),
+        lambda b: Slow(advantages=per_response(slow_weighted_reinforce(b, 0.1, 1.0), b)),
+    ),
+    "passk": Case(
+        replace(GRPO, advantage=use(passk, **sourced(k=2, epsilon=1e-6))),
+        lambda b: Slow(advantages=per_response(slow_passk(b, 2, 1e-6), b)),
+    ),
+    "entropy_bonus": Case(GRPO, lambda _: Slow(), (("entropy_coefficient", 0.1),)),
+    "entropy_advantage on dapo with clip_cov": Case(STACK, slow_stack, (*CLIP_HIGHER, ("entropy_coefficient", 0.01))),
     "erpo": Case(
         replace(GRPO, aggregation=assumed("token_mean", WHY), shaping=(use(erpo, **sourced(**ERPO)),)),
         lambda b: Slow(advantages=slow_erpo(b, **ERPO)),

@@ -17,9 +17,11 @@ from tests.harness.test_trl_trainer import assert_close, declared_with, rollout,
 STEP = Path(__file__).with_name("distributed_step.py")
 
 
-def test_two_processes_equal_the_slow_computation(tmp_path: Path) -> None:
+# a softmax over the batch; and a random draw, which has to be the same one in both processes
+@pytest.mark.parametrize("name", ["egsw-step", "entropy_advantage on dapo with clip_cov"])
+def test_two_processes_equal_the_slow_computation(name: str, tmp_path: Path) -> None:
     model_dir = save_random_model(tmp_path / "model")
-    name, out = "egsw-step", tmp_path / "step.pt"
+    out = tmp_path / "step.pt"
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "PYTHONPATH": str(STEP.parents[2]), "OMP_NUM_THREADS": "1"}
     environment |= {"ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}

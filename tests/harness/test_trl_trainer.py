@@ -6,6 +6,7 @@ The slow side uses a plain forward of the model, full log-softmax, and the loops
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -55,7 +56,7 @@ def rollout(vocab: int) -> dict[str, torch.Tensor]:
 def declared_with(case: Case) -> Experiment:
     """A complete experiment with the case's method, at the sizes of the fixed rollout."""
     sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS, "kl_beta": 0.04}
-    return experiment(case.method).override({**sizes, **dict(case.values)}, Origin.USER, "a test")
+    return replace(experiment().override({**sizes, **dict(case.values)}, Origin.USER, "a test"), method=case.method)
 
 
 def make_trainer(
@@ -106,7 +107,7 @@ def slow(
     logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
     log_probs = torch.log_softmax(logits, dim=-1)
     logp = log_probs.gather(-1, fixed["completion_ids"].unsqueeze(-1)).squeeze(-1)
-    entropies = -(log_probs.exp() * log_probs).sum(-1).detach()
+    entropies = -(log_probs.exp() * log_probs).sum(-1)
     mask = fixed["completion_mask"].bool()
     batch = TokenBatch(
         rewards=fixed["rewards"].double(),
@@ -115,7 +116,7 @@ def slow(
         vocab_size=logits.shape[-1],
         max_tokens=TOKENS,
         micro_batches=fixed["groups"] * 0,
-        entropies=entropies.double(),
+        entropies=entropies.detach().double(),
         logp=logp.detach().double(),
         old_logp=fixed["old_per_token_logps"].double(),
         ref_logp=fixed["ref_per_token_logps"].double(),
@@ -136,12 +137,14 @@ def slow(
             a = float(advantages[i, t])
             log_ratio = logp[i, t] - fixed["old_per_token_logps"][i, t]
             ratio = log_ratio.exp()
-            objective = ratio * a
-            if e["clip_low"] is not None:
-                objective = torch.minimum(objective, ratio.clamp(1 - e["clip_low"], 1 + e["clip_high"]) * a)
+            low = 0.0 if e["clip_low"] is None else 1 - e["clip_low"]
+            high = float("inf") if e["clip_high"] is None else 1 + e["clip_high"]
+            objective = torch.minimum(ratio * a, ratio.clamp(low, high) * a)
+            if e["dual_clip"] is not None and a < 0:
+                objective = objective.clamp(min=e["dual_clip"] * a)
             d = fixed["ref_per_token_logps"][i, t] - logp[i, t]
             term = float(gates[i, t]) * objective - e["kl_beta"] * (d.exp() - d - 1)
-            term = term - float(penalties[i, t]) * log_ratio.abs()
+            term = term - float(penalties[i, t]) * log_ratio.abs() + e["entropy_coefficient"] * entropies[i, t]
             loss = loss - float(weights[i, t]) * coefficients[i] * term
     loss.backward()
     return loss.item(), [p.grad for p in model.parameters()]
