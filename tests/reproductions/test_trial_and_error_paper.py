@@ -1,0 +1,203 @@
+"""The declaration of trial_and_error: its arms, what each has of its own, and the doubts about its tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.provenance import Origin
+from harness import catalogue
+from harness.backends import CannotExpress
+from harness.backends.trl.launch import check
+from harness.catalogue import Published
+from harness.hardware import Hardware
+from harness.rejection import Rejection
+from harness.resolve import Job, resolve
+from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
+
+KEY = "trial_and_error"
+
+
+def job(arm: str, *, model: str = "7b", scale: str = "paper", **overrides: Any) -> Job:
+    (found,) = resolve(KEY, models=[model], arms=[arm], scale=scale, overrides=overrides)
+    return found
+
+
+def values(found: Job) -> dict[str, Any]:
+    return {key: sourced.value for key, sourced in found.settings().items()}
+
+
+def test_every_arm_of_the_paper_is_there() -> None:
+    arms = {(arm.model, arm.key) for arm in catalogue.load(KEY).arms}
+    shaped = ("base", "grpo", "grpo_ppl", "grpo_ppl_released", "grpo_ppl_high", "grpo_position")
+    shaped += tuple(f"grpo_position_{kind}" for kind in ("as_printed", "throughout", "late", "early"))
+    tuned = ("base", "rft", "rft_noise", "rft_entropy", "rft_rbf", "rft_noise_rbf")
+    assert arms == {(model, key) for model in ("7b", "math-7b") for key in shaped} | {("32b", key) for key in tuned} | {
+        ("32b-simplerl-zoo", "base")
+    }
+    published = {(cell.model, cell.arm) for cell in catalogue.published(KEY)}
+    assert published <= arms
+
+
+def test_grpo_is_the_released_recipe() -> None:
+    told = values(job("grpo"))
+    wanted = {
+        "clip_low": 0.2,
+        "clip_high": 0.28,
+        "dynamic_sampling": True,
+        "overlong.max_length": 8192,
+        "overlong.buffer": 1024,
+        "overlong.penalty": 1.0,
+        "aggregation": "token_mean",
+        "kl_beta": 0.0,
+        "entropy_coefficient": 0.0,
+        "prompts_per_rollout": 512,
+        "updates_per_rollout": 16,
+        "group_size": 8,
+        "learning_rate": 1e-6,
+        "weight_decay": 0.1,
+        "max_prompt_tokens": 1024,
+        "max_completion_tokens": 8192,
+        "protocol.temperature": 0.6,
+        "protocol.top_p": 0.95,
+    }
+    assert {key: told[key] for key in wanted} == wanted
+    # 10 rollouts of 16 updates are this share of all updates
+    assert told["warmup_ratio"] * told["max_steps"] == 160
+
+
+def test_a_run_says_which_position_bonus_it_had() -> None:
+    released, printed = job("grpo_position").settings(), job("grpo_position_as_printed").settings()
+    own = {key: (released[f"position_advantage.{key}"], printed[f"position_advantage.{key}"]) for key in ("n", "bound")}
+    assert {key: (a.value, b.value) for key, (a, b) in own.items()} == {"n": (0.5, -0.5), "bound": (0.5, None)}
+    assert all((a.origin, b.origin) == (Origin.CODE, Origin.PAPER) for a, b in own.values())
+    # rollouts 200 to 298 (200 < step < 300, counted from 1), and 200 to 299: 16 optimiser steps each
+    for settings, rollouts in ((released, 99), (printed, 100)):
+        assert settings["position_advantage.first_step"].value == 200 * 16
+        assert settings["position_advantage.steps"].value == rollouts * 16
+    early, late = values(job("grpo_position_early")), values(job("grpo_position_late"))
+    assert {key for key in early if early[key] != late[key]} == {"position_advantage.d"}
+    assert (early["position_advantage.d"], early["position_advantage.gamma"]) == (-1.0, 1.0)
+    assert early["position_advantage.steps"] is None
+
+
+def test_the_ppl_arms_differ_in_sign_and_statistics_alone() -> None:
+    plain, high, released = (values(job(f"grpo_ppl{kind}")) for kind in ("", "_high", "_released"))
+    assert plain["ppl_advantage.alpha"] == 0.01 and plain["ppl_advantage.sign"] == -1
+    assert {key for key in plain if plain[key] != high[key]} == {"ppl_advantage.sign"}
+    assert {key for key in plain if plain[key] != released[key]} == {"ppl_advantage.statistics"}
+
+
+def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:
+    experiment = job("grpo_ppl").experiment
+    assert experiment is not None
+    with pytest.raises(CannotExpress, match="dynamic_sampling"):
+        check(experiment, Hardware(device="cpu"))
+
+
+def test_the_tiny_scale_says_what_it_replaces_and_fits_trl() -> None:
+    for arm in catalogue.load(KEY).arms:
+        if arm.train is None or arm.model == "math-7b":
+            continue
+        found = job(arm.key, model=arm.model, scale="tiny")
+        assert found.experiment is not None
+        check(found.experiment, Hardware(device="cpu"))
+        for key, sourced in found.settings().items():
+            assert sourced.was is None or sourced.origin is Origin.SCALE, key
+    told = job("grpo_position", scale="tiny").settings()
+    assert told["dynamic_sampling"].was is not None and told["dynamic_sampling"].value is False
+    window = [told[f"position_advantage.{key}"].value for key in ("first_step", "steps")]
+    assert 0 < window[0] < sum(window) < told["max_steps"].value
+
+
+def test_table_3_is_measured_as_table_3_says() -> None:
+    told = values(job("rft_noise_rbf", model="32b"))
+    assert told["protocol.benchmarks"] == ("aime24", "amc23", "minerva")
+    assert told["protocol.n"] == {"aime24": 128, "amc23": 64, "minerva": 64}
+    assert (told["selected"], told["batch_size"], told["learning_rate"], told["max_tokens"]) == (1100, 32, 1e-5, 20000)
+    assert told["not_redundant.limit"] == 0.31 and told["branching_mass"] == 0.95
+    assert values(job("grpo"))["protocol.benchmarks"] != told["protocol.benchmarks"]
+    ways = {}
+    for arm in catalogue.load(KEY).arms:
+        if isinstance(arm.train, Rejection):
+            ways[arm.key] = tuple(arm.train.select.values[key].value for key in ("by", "noise"))
+    assert ways == {
+        "rft": ("random", 0.0),
+        "rft_noise": ("random", 0.05),
+        "rft_entropy": ("entropy", 0.0),
+        "rft_rbf": ("branching", 0.0),
+        "rft_noise_rbf": ("branching", 0.05),
+    }
+
+
+# -- doubts ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("printed", "total", "found"),
+    [
+        ("33.33", 30, [10]),
+        ("33.3", 30, [10]),
+        ("33", 30, [10]),
+        ("1.67", 240, [4]),  # 4 / 240 = 1.6667, rounded
+        ("1.66", 240, [4]),  # the same, cut off
+        ("1.68", 240, []),
+        ("12.5", 40, [5]),
+        ("0.00", 30, [0]),
+        ("100.00", 30, [30]),
+        ("101.00", 30, []),
+        ("27.50", 17408, [4787, 4788]),  # 27.4988 and 27.5046: both print as 27.50
+    ],
+)
+def test_counts_that_print_as_this(printed: str, total: int, found: list[int]) -> None:
+    assert counts(printed, total) == found
+
+
+def test_counts_equal_a_search_through_all() -> None:
+    for total in (30, 83, 240, 332):
+        for count in range(total + 1):
+            for decimals in (0, 1, 2):
+                rounded = f"{100 * count / total:.{decimals}f}"
+                assert count in counts(rounded, total)
+                # and each that is found prints so, rounded or cut off
+                for c in counts(rounded, total):
+                    exact = 100 * c / total
+                    assert abs(exact - float(rounded)) < 10**-decimals + 1e-9
+
+
+def cell(benchmark: str, metric: str, printed: str) -> Published:
+    return Published("T", "m", "a", "row", benchmark, "column", metric, printed, "%")
+
+
+def test_which_version_of_a_benchmark_a_cell_fits() -> None:
+    assert fitting_sizes(cell("amc23", "avg@8", "42.77")) == [83]  # 284 / 664
+    assert fitting_sizes(cell("amc23", "avg@8", "38.44")) == [40]  # 123 / 320
+    assert fitting_sizes(cell("amc23", "pass@8", "100.00")) == [40, 83]
+    assert fitting_sizes(cell("aime24", "avg@8", "21.30")) == []
+    assert fitting_sizes(cell("aime24", "avg@8", "21.3")) == [30]  # 51 / 240 = 21.25
+    assert fitting_sizes(cell("aime24", "pass@8", "20.30")) == []
+
+
+def test_the_doubts_name_what_does_not_fit() -> None:
+    said = doubts()
+    (amc,) = (line for line in said if line.startswith("AMC23"))
+    assert "AMC23 avg@8: 42.77" in amc
+    assert any(
+        line.startswith("Table 4: 2 of 24") and "2 of them would fit with one decimal less" in line for line in said
+    )
+    assert any("0.9994" in line for line in said)
+    assert not any("the mean of its row" in line for line in said)  # the printed averages are those of their rows
+    assert said == catalogue.load(KEY).doubts
+
+
+def test_the_page_names_every_arm_and_every_file() -> None:
+    import reproductions.trial_and_error as package
+
+    folder = Path(package.__path__[0])
+    page = (folder / "README.md").read_text()
+    for path in folder.glob("*.py"):
+        assert path.name in page or path.name == "__init__.py"
+    for arm in catalogue.load(KEY).arms:
+        assert arm.key in page or arm.key == "grpo_position_early"
