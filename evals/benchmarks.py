@@ -8,7 +8,8 @@ Keys under `metadata` that this module reads:
 
     rows      how many problems there are
     sha256    `content_hash` of them, or null where no copy could be hashed (then only `rows` is checked)
-    columns   the hub's names for our columns (id, problem, answer, choices); ours are always understood as well
+    columns   the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
+              `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     files     further file names (without suffix) to look for in `data_dir`, after `<name>`
 """
 
@@ -174,13 +175,21 @@ def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str
         where = f"{name}, row {index} of {source}"
         identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
-        problems.append(
-            Problem(identifier, _cell(row, "problem", columns, where), _cell(row, "answer", columns, where), others)
-        )
+        answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
+        problems.append(Problem(identifier, _cell(row, "problem", columns, where), answer, others))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
     if repeated:
         raise ValueError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
     return problems
+
+
+def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:
+    """What checks a program (`evals.programs`), as one answer; None where the benchmark is of another kind, or the row
+    has our column `answer` already. Text as written: white space counts in code."""
+    if "program" not in columns or "answer" in row:
+        return None
+    parts = {field: (_text(row, column, where), str(row[column]))[1] for field, column in columns["program"].items()}
+    return json.dumps(parts, ensure_ascii=False)
 
 
 def _cell(

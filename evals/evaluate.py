@@ -20,12 +20,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evals import benchmarks, engines, prompts, protocols
+from evals import benchmarks, engines, prompts, protocols, sandbox
 from evals.benchmarks import Benchmark
 from evals.engines import Completion, Decoding, Engine, Request
 from evals.engines.base import Key, Messages, sample_seed
 from evals.fingerprint import model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
+from evals.programs import POLICY as PROGRAM
+from evals.programs import ProgramGrader
 from evals.protocols import Protocol
 from evals.store import SampleStore, write_whole
 from evals.verdicts import Verdict, schema
@@ -89,6 +91,8 @@ def evaluate(
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
     model = _model(model_path, engine)
+    if any(prompts.get(protocol.value("prompt", dataset.name)).policy == PROGRAM for dataset in datasets):
+        sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
     record = _record(model_path, protocol)
     show = sys.stderr.isatty() if progress is None else progress
@@ -193,11 +197,12 @@ def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
 def _run(plan: Plan, store: SampleStore, engine: Engine, grader: Grader, show: bool) -> Path:
     """Draw what is missing, grade everything, write the verdict table."""
     path = store.folder / "verdicts.parquet"
+    judge = ProgramGrader() if plan.prompt.policy == PROGRAM else grader
     with store.locked():
         ranges = store.grow(plan.n)
         wanted = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in wanted}
-        with _Marker(plan, grader, show) as marker:
+        with _Marker(plan, judge, show) as marker:
             marker.add(list(samples.values()))
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 for completions in engine.generate(chunk, plan.decoding):
@@ -208,7 +213,7 @@ def _run(plan: Plan, store: SampleStore, engine: Engine, grader: Grader, show: b
         lost = wanted - samples.keys()
         if lost:
             raise RuntimeError(f"the engine answered {len(samples)} of {len(wanted)} requests; missing is {min(lost)}")
-        _write_verdicts(path, plan, samples, grades, grader)
+        _write_verdicts(path, plan, samples, grades, judge)
     return path
 
 
@@ -227,7 +232,7 @@ def _missing(
 class _Marker:
     """Grades completions while others are drawn: one thread hands them to the grader's processes in order."""
 
-    def __init__(self, plan: Plan, grader: Grader, show: bool) -> None:
+    def __init__(self, plan: Plan, grader: Grader | ProgramGrader, show: bool) -> None:
         from tqdm import tqdm
 
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
@@ -269,7 +274,11 @@ class _Marker:
 
 
 def _write_verdicts(
-    path: Path, plan: Plan, samples: Mapping[Key, Completion], grades: Mapping[Key, Grade], grader: Grader
+    path: Path,
+    plan: Plan,
+    samples: Mapping[Key, Completion],
+    grades: Mapping[Key, Grade],
+    grader: Grader | ProgramGrader,
 ) -> None:
     """One row for each problem and sample, in the benchmark's order."""
     import pyarrow as pa

@@ -14,6 +14,8 @@ from typing import Any
 
 from evals import benchmarks, prompts
 from evals.grading import Grader
+from evals.programs import POLICY as PROGRAM
+from evals.programs import ProgramGrader
 from evals.verdicts import Verdict
 
 
@@ -23,6 +25,7 @@ def dataset(
     data_dir: str | None = None,
     allow_changed_data: bool = False,
     choice_seed: int = 0,
+    policy: str | None = None,
     **_: Any,
 ) -> Mapping[str, Any]:
     """The pinned rows as a dataset of id, problem (with its choices), answer and extraction policy. lm-eval passes the
@@ -41,7 +44,7 @@ def dataset(
             "id": problem.id,
             "problem": prompts.question(problem),
             "answer": problem.answer,
-            "policy": "letter" if problem.choices else "last_box",
+            "policy": policy or ("letter" if problem.choices else "last_box"),
         }
         for problem in loaded.problems
     ]
@@ -51,7 +54,8 @@ def dataset(
 
 def process_results(doc: Mapping[str, str], results: Sequence[str]) -> dict[str, float]:
     """One response's marks. An unscored response counts in `unscored`; where that is not 0, `correct` is too low."""
-    grade = _grader().grade_responses([(doc["answer"], results[0], None)], doc["policy"])[0]
+    grader = ProgramGrader(workers=1) if doc["policy"] == PROGRAM else _grader()
+    grade = grader.grade_responses([(doc["answer"], results[0], None)], doc["policy"])[0]
     return {
         "correct": float(grade.verdict is Verdict.CORRECT),
         "unscored": float(grade.verdict is Verdict.UNSCORED),

@@ -19,7 +19,7 @@ class Prompt:
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
-    extraction rule (`evals.extraction`).
+    extraction rule (`evals.grading.extraction`).
     """
 
     name: str
@@ -90,6 +90,15 @@ _ALL = (
         ),
         policy="letter",
         source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
+    ),
+    Prompt(
+        name="humaneval",
+        user=(
+            "Complete the following Python function. Think step by step, then give the whole function, with its "
+            "imports, in one ```python code block.\n\n```python\n{problem}\n```"
+        ),
+        policy="program",
+        source="ours: no paper gives the prompt it used",
     ),
 )
 PROMPTS = {prompt.name: prompt for prompt in _ALL}
