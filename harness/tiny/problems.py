@@ -48,6 +48,7 @@ FINISHES = {
     "told order": {"right": 0.47, "mended": 0.08, "guess": 0.14, "stop": 0.13, "slip": 0.09, "no box": 0.09},
     "by name": {"right": 0.39, "mended": 0.07, "guess": 0.16, "stop": 0.17, "slip": 0.12, "no box": 0.09},
 }
+OPENERS = {"told order": "so", "by name": "first"}  # one word each: the choice of route is the first token
 STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
 
 Step = tuple[str, int]  # operator and number, such as ("+", 5)
@@ -55,8 +56,9 @@ Shape = tuple[int, bool]  # how many steps, and whether told backwards
 
 SUPERVISED_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
 PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
-TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.3, (3, False): 0.35, (4, False): 0.3, (3, True): 0.05}
-EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": (3, True)}
+TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
+BACKWARDS: Shape = (3, True)
+EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": BACKWARDS}
 EVAL_SIZE = 48
 
 
@@ -153,11 +155,12 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
         steps = steps[:-1]
     slip_at, wrong = rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
 
-    words = [f"first {problem.start} is {problem.names[0]}"] if by_name else []
+    words = [f"{OPENERS[route]} {problem.start} is {problem.names[0]}"] if by_name else []
     value = problem.start
     for i, step in enumerate(steps):
         result = apply(value, step)
-        word, left = rng.choice(STEP_WORDS[route]), f"{value} {step[0]} {step[1]}"
+        word = rng.choice(STEP_WORDS[route]) if words else OPENERS[route]
+        left = f"{value} {step[0]} {step[1]}"
         named = f" is {problem.names[i + 1]}" if by_name else ""
         if i == slip_at:
             words.append(f"{word} {left} = {wrong}{named}")
@@ -207,11 +210,21 @@ def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
         yield problem.text, write_answer(problem, route, pick(rng, FINISHES[route]), rng)
 
 
-def train_problems(n: int, seed: int) -> list[dict[str, str]]:
-    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``."""
+def train_problems(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[str, str]]:
+    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
+
+    Args:
+        backwards: the share told backwards, in [0, 1]. With few of them little holds a policy back from told order, and
+            ``tiny_rare`` shows what that costs; with many, by name takes over.
+    Raises:
+        ValueError: ``n`` < 1, or ``backwards`` outside [0, 1].
+    """
     if n < 1:
         raise ValueError(f"n: got {n}, expected at least 1")
-    problems = draws(random.Random(f"tiny train {seed}"), "train", TRAIN_SHAPES)
+    if not 0 <= backwards <= 1:
+        raise ValueError(f"backwards: got {backwards}, expected a share in [0, 1]")
+    shapes = {shape: weight * (1 - backwards) for shape, weight in TRAIN_SHAPES.items()} | {BACKWARDS: backwards}
+    problems = draws(random.Random(f"tiny train {seed}"), "train", shapes)
     return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in enumerate(islice(problems, n))]
 
 

@@ -13,18 +13,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.tiny.problems import LARGEST, NAMES, OPERATORS, STEP_WORDS
+from harness.tiny.problems import LARGEST, NAMES, OPENERS, OPERATORS, STEP_WORDS
 
 if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
 
 PAD, EOS, USER, ASSISTANT = "<pad>", "<eos>", "<user>", "<assistant>"
 NUMBERS = tuple(str(n) for n in range(LARGEST + 1))
-STARTERS = (
-    "first",
-    *(word for words in STEP_WORDS.values() for word in words),
-    "\\boxed{",
-)  # an answer's first token
+STARTERS = (*OPENERS.values(), "\\boxed{")  # what an answer can begin with
 
 CHAT_TEMPLATE = (
     "{%- for message in messages -%}"
@@ -39,7 +35,9 @@ CHAT_TEMPLATE = (
 
 def pieces() -> list[str]:
     """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
-    spaced = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "=", *STARTERS, *NAMES, *NUMBERS]
+    words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
+    words += dict.fromkeys([*STARTERS, *(word for words in STEP_WORDS.values() for word in words)])
+    spaced = [*words, *NAMES, *NUMBERS]
     return [*(" " + piece for piece in spaced), *STARTERS, *NAMES, *NUMBERS, ".", "?", "}"]
 
 

@@ -131,7 +131,7 @@ def test_splits_are_disjoint() -> None:
     rng = random.Random(3)
     seen: dict[str, set[str]] = {"eval": set(), "train": set(), "supervised": set()}
     for _ in range(6000):
-        problem = problems.draw_problem(rng, *problems.pick(rng, problems.TRAIN_SHAPES))
+        problem = problems.draw_problem(rng, *problems.pick(rng, problems.SUPERVISED_SHAPES))
         seen[problems.split_of(problem)].add(problem.canonical)
     for one, other in itertools.combinations(seen.values(), 2):
         assert one
@@ -177,6 +177,13 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
 
 
+@pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
+def test_share_told_backwards(share: float, expected: int) -> None:
+    """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
+    texts = [row["problem"] for row in problems.train_problems(200, seed=0, backwards=share)]
+    assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
+
+
 def test_write_benchmarks(tmp_path: Path) -> None:
     problems.write_benchmarks(tmp_path / "made")
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in TIERS)
@@ -195,3 +202,5 @@ def test_wrong_arguments_are_named() -> None:
         problems.eval_problems("tiny_huge")
     with pytest.raises(ValueError, match="n: got 0"):
         problems.train_problems(0, seed=0)
+    with pytest.raises(ValueError, match=r"backwards: got 1.5"):
+        problems.train_problems(1, seed=0, backwards=1.5)
