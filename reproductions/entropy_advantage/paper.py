@@ -145,8 +145,8 @@ REPRODUCTION = Reproduction(
         "The four comparison models are measured as released; table 2 quotes those with a dagger from their papers.",
     ),
     doubts=(
-        "Table 2, Qwen2.5-Math: a pass@256 of 50.7 and 57.4 on 30 problems is no multiple of 1/30 (50.0 and 56.7 are "
-        "the nearest), so that some models had more than 256 samples; 90 on 83 problems lacks its decimal (74.7/83).",
+        "Table 2, Qwen2.5-Math on AIME25: a pass@256 of 50.7, 57.4 and 63.6 on 30 problems is no multiple of 1/30, so "
+        "that these are estimates from more than 256 samples; 90 on AMC23's 83 problems lacks its decimal (74.7/83).",
         "How many samples the averages of table 2 are over is not said.",
         "Qwen2.5-Math-7B's context is 4,096 tokens, and the paper trains and measures it at 8K without saying how.",
         "Table 3 calls entropy regularisation weaker, but its AIME24 average, 16.0, is above the entropy advantage's "

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from decimal import Decimal
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness import catalogue
 from harness.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.batches import padded, permuted, token_batches
+from tests.shared import paper_text
 
 
 def slow_entropy_advantage(batch: TokenBatch, alpha: float, kappa: float) -> torch.Tensor:
@@ -70,3 +75,49 @@ def test_bad_values_are_named() -> None:
         entropy_advantage(batch, alpha=0.4, kappa=1.0)
     with pytest.raises(ValueError, match="alpha: expected > 0"):
         entropy_advantage(batch, alpha=0.0, kappa=2.0)
+
+
+def test_the_declaration_is_table_4() -> None:
+    """Each row of the hyperparameter table that our text still holds; the learning rate and clip range are lost."""
+    text = paper_text(3).partition("Hyperparameter | Value |")[2]
+    rows = {line.split(" | ")[0]: line.split(" | ")[1].strip(" |") for line in text.splitlines() if " | " in line}
+    declared = {arm.key: arm.train for arm in catalogue.load("entropy_advantage").arms if arm.train}["ppo"]
+    e = {key: sourced.value for key, sourced in declared.settings().items()}
+    responses = e["prompts_per_rollout"] * e["group_size"]
+    assert rows["Training batch size"] == f"{e['prompts_per_rollout']} prompts"
+    assert rows["Samples per prompt"] == str(e["group_size"])
+    assert rows["Mini-batch size"] == str(responses // e["updates_per_rollout"])
+    assert rows["Policy updates per rollout"] == str(e["updates_per_rollout"])
+    assert rows["Max response length"] == f"{e['max_completion_tokens'] // 1024}K tokens"
+    assert rows["Rollout temperature"] == str(e["rollout_temperature"])
+    assert rows["Optimizer"] == "AdamW"  # which every backend here uses
+    assert f"with a {e['ppo.critic_warmup_steps']}-step warm-up" in paper_text(3)
+
+
+def test_the_printed_differences_follow_from_table_2() -> None:
+    """Below each shaped row the table prints its gain over the row above: a check of both rows."""
+    text = paper_text(3)
+    printed = [line for line in text.splitlines() if re.match(r"[+-] ?\d+\.\d \| ", line)]
+    cells: dict[tuple[str, str], dict[str, Decimal]] = {}
+    for cell in catalogue.published("entropy_advantage"):
+        if cell.table == "Table 2":
+            cells.setdefault((cell.model, cell.arm), {})[cell.column] = Decimal(cell.printed)
+    pairs = (("7b", "grpo"), ("7b", "ppo"), ("math-7b", "grpo"))
+    assert len(printed) == len(pairs)
+    for line, (model, arm) in zip(printed, pairs, strict=True):
+        plain, shaped = cells[model, arm], cells[model, f"{arm}_entropy_advantage"]
+        gains = [Decimal(cell.replace(" ", "")) for cell in line.strip("| ").split(" | ")]
+        assert gains == [shaped[column] - plain[column] for column in plain]
+
+
+def test_the_doubts_are_computed() -> None:
+    """A pass@256 of n = 256 samples on 30 problems is a multiple of 1/30, one of 83 problems a multiple of 1/83."""
+    odd = set()
+    for cell in catalogue.published("entropy_advantage"):
+        problems = {"pass@256": 30, "pass@128": 83, "pass@16": 500}.get(cell.metric)
+        if problems:
+            nearest = round(cell.value * problems / 100)
+            if abs(100 * nearest / problems - cell.value) > 0.05 + 1e-9:
+                odd.add((cell.model, cell.benchmark, cell.printed))
+    assert odd == {("math-7b", "aime25", "50.7"), ("math-7b", "aime25", "57.4"), ("math-7b", "amc23_83", "90"),
+                   ("math-7b", "aime25", "63.6")}  # fmt: skip

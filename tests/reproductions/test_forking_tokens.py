@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
+from harness import catalogue
 from harness.backends import CannotExpress
 from harness.backends.trl.translate import to_grpo_config
 from harness.batch import TokenBatch
 from harness.hardware import Hardware
-from harness.spec import Method, use
+from harness.spec import Experiment, Method, use
 from reproductions.forking_tokens.method import forking_tokens
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
+from tests.shared import paper_text, shared_file
 
 TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update"}
 
@@ -186,3 +189,73 @@ def test_a_rollout_of_several_updates_has_no_threshold_of_its_own_in_trl() -> No
     cut = declared.override({"updates_per_rollout": 2}, Origin.USER, WHY)
     with pytest.raises(CannotExpress, match=r"forking_tokens\.scope='rollout' \(assumed: a test\).*one update"):
         to_grpo_config(cut, Hardware(), seed=0, out_dir=Path("out"))
+
+
+def table_2() -> dict[tuple[str, str, str], dict[str, str]]:
+    """(model, arm, metric) -> benchmark -> the number as printed."""
+    cells: dict[tuple[str, str, str], dict[str, str]] = {}
+    for cell in catalogue.published("forking_tokens"):
+        if cell.table == "Table 2":
+            cells.setdefault((cell.model, cell.arm, cell.metric), {})[cell.benchmark] = cell.printed
+    return cells
+
+
+def test_the_gains_are_in_the_text_and_follow_from_table_2() -> None:
+    # the text: "the Qwen3-32B (+11.04 on AIME'25 and +7.71 on AIME'24) and Qwen3-14B (+4.79 ... +5.21 ...) base models"
+    text = " ".join(paper_text(4).split())
+    gains = [cell for cell in catalogue.published("forking_tokens") if cell.table == "Abstract"]
+    for model in ("32b", "14b"):
+        named = {cell.benchmark: cell.printed for cell in gains if cell.model == model}
+        year = "(+{} on AIME'25 and +{} on AIME'24)".format(named["aime25"], named["aime24"])
+        assert f"Qwen3-{model.upper()} {year}" in text
+        for benchmark, gain in named.items():
+            forking, plain = (table_2()[model, arm, "avg@16"][benchmark] for arm in ("top20", "dapo"))
+            assert Decimal(forking) - Decimal(plain) == Decimal(gain)
+
+
+def test_table_2_is_that_of_the_papers_page() -> None:
+    page = shared_file("papers/README.md").read_text().partition("Forking tokens, Table 2")[2]
+    order = [(m, a) for m in ("32b", "14b", "8b") for a in ("dapo", "top20")]
+    names = ("AIME24", "AIME25", "AMC23", "MATH500", "Minerva", "OlympiadBench", "average")
+    for name in names:
+        (line,) = [line for line in page.splitlines() if line.startswith(f"| {name} |")]
+        for (model, arm), cell in zip(order, line.strip("| ").split(" | ")[1:], strict=True):
+            ours = (table_2()[model, arm, metric][name.lower()] for metric in ("avg@16", "mean_tokens"))
+            assert cell == "/".join(ours), (name, model, arm)
+
+
+def test_table_2_agrees_with_itself() -> None:
+    """Averages are those of the six benchmarks; accuracies fit 16 samples of each problem. As the doubts say."""
+    problems = {"aime24": 30, "aime25": 30, "amc23": 40}
+    for (_, _, metric), row in table_2().items():
+        values = {benchmark: Decimal(value) for benchmark, value in row.items()}
+        average = values.pop("average")
+        assert len(values) == 6
+        # each addend is rounded to a unit of its last place, and so is the average
+        unit = Decimal(1).scaleb(average.as_tuple().exponent)  # type: ignore[arg-type]
+        assert abs(sum(values.values()) / 6 - average) <= unit
+        for benchmark, rows in problems.items() if metric == "avg@16" else ():
+            answers = values[benchmark] * rows * 16 / 100
+            right = answers.to_integral_value()
+            assert abs(100 * right / (rows * 16) - values[benchmark]) <= Decimal("0.005"), (benchmark, answers)
+    small = [table_2()["8b", arm, "avg@16"] for arm in ("top20", "dapo")]
+    gains = [Decimal(small[0][b]) - Decimal(small[1][b]) for b in ("aime24", "aime25")]
+    assert [round(gain * 480 / 100) for gain in gains] == [6, 4]
+
+
+def test_the_arms_differ_in_the_gate_alone() -> None:
+    arms = {arm.key: arm.train for arm in catalogue.load("forking_tokens").arms if arm.model == "8b"}
+    assert list(arms) == ["dapo", "top10", "top20", "top50", "top100", "bottom80"]
+    assert isinstance(arms["dapo"], Experiment)
+    plain = arms["dapo"].settings()
+    for key, declared in arms.items():
+        assert isinstance(declared, Experiment)
+        own = {k: s.value for k, s in declared.settings().items() if plain.get(k) != s}
+        if key != "dapo":
+            keep = key.rstrip("0123456789")
+            assert own == {
+                "denominator": "kept",
+                "forking_tokens.rho": int(key.removeprefix(keep)) / 100,
+                "forking_tokens.keep": keep,
+                "forking_tokens.scope": "micro_batch",
+            }

@@ -40,6 +40,11 @@ class Layout:
 
 EGSW_COLUMNS = ("Math-500", "AIME24", "AIME25", "GPQA Diamond")
 ERPO_BENCHMARKS = ("AMC 23", "Minerva", "AIME 24", "AIME 25")
+ENTROPY_ADVANTAGE_COLUMNS = tuple(
+    f"{name} {kind}"
+    for name, k in (("AIME25", 256), ("AIME24", 256), ("AMC23", 128), ("MATH500", 16))
+    for kind in (f"Pass@{k}", "Avg")
+)
 ERPO_LABELS = {  # the text holds a subscript twice: as it looks, and as it was set
     rf"Qwen2.5-{size}{arm}{{}}_{{\text{{{arm}}}}}": f"Qwen2.5-{size} {arm}"
     for size in ("1.5B", "3B", "7B")
@@ -93,6 +98,8 @@ LAYOUTS = (
         "Table 6:",
         ("GPQA", "HumanEval", "AIME24", "AIME25", "AMC23", "MATH500", "Avg."),
     ),
+    Layout(3, "entropy_advantage", "Table 2", "On benchmarks such as AIME2024", ENTROPY_ADVANTAGE_COLUMNS),
+    Layout(3, "entropy_advantage", "Table 3", "Both the RL baseline and our method", ENTROPY_ADVANTAGE_COLUMNS),
 )
 # Numbers that stand in sentences of the text, not in a table: the paper's own test checks them.
 OWN_TEST = {("forking_tokens", "Abstract"), ("forking_tokens", "Table 2")}
