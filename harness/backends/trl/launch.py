@@ -1,4 +1,4 @@
-"""Start a training with TRL: in this process, or as several through `accelerate launch`."""
+"""Start a training with TRL: in this process, or as several through torchrun (CPU) or `accelerate launch` (GPU)."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ def _start(
         order,
         {
             **identity,
-            "overrides": dict(job.overrides),
+            # those that this arm has: others of the command have the rest, and alone would be refused
+            "overrides": {key: value for key, value in job.overrides.items() if key in job.settings()},
             "digest": job.digest,
             "base_model": base_model,
             "out_dir": str(out_dir),
@@ -82,19 +83,25 @@ def _start(
         },
     )
     result.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(hardware.processes)]
-    command += ["--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
-    if hardware.device == "cpu":
-        command += ["--cpu", "--num_cpu_threads_per_process", "1"]
-    if hardware.deepspeed:
-        command += ["--use_deepspeed", "--deepspeed_config_file", hardware.deepspeed]
-    elif hardware.device != "cpu":
-        command += ["--multi_gpu"]
-    code = subprocess.run([*command, "-m", "harness.backends.trl.launch", str(order)], check=False).returncode
+    code = subprocess.run([*starter(hardware), "-m", "harness.backends.trl.launch", str(order)], check=False).returncode
     if code != 0:
         raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
     kept: dict[str, Any] = read_json(result)
     return kept
+
+
+def starter(hardware: Hardware) -> list[str]:
+    """The command that starts a module in `hardware.processes` processes."""
+    if hardware.device == "cpu":  # accelerate would start one process, whatever number it is given
+        return [
+            *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+            f"--nproc_per_node={hardware.processes}",
+        ]
+    command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(hardware.processes)]
+    command += ["--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
+    if hardware.deepspeed:
+        return [*command, "--use_deepspeed", "--deepspeed_config_file", hardware.deepspeed]
+    return [*command, "--multi_gpu"]
 
 
 def _train(
@@ -180,6 +187,11 @@ def main(order_file: str) -> None:
             f"{order_file}: the declaration changed between two processes ({order['digest']} is now {job.digest})"
         )
     state = PartialState(cpu=order["hardware"]["device"] == "cpu")
+    if state.num_processes != order["hardware"]["processes"]:
+        raise RuntimeError(
+            f"hardware.processes: expected {order['hardware']['processes']} training processes, {state.num_processes} "
+            "run; a step would hold another number of sequences than declared"
+        )
     tracker = Tracker.open() if state.is_main_process else None
     out_dir = Path(order["out_dir"])
     kept = _train(
