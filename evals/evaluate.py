@@ -28,9 +28,10 @@ from evals.fingerprint import model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
 from evals.programs import POLICY as PROGRAM
 from evals.programs import ProgramGrader
+from evals.progress import Progress
 from evals.protocols import Protocol
 from evals.store import SampleStore, write_whole
-from evals.verdicts import Verdict, schema
+from evals.verdicts import schema
 
 
 @dataclass(frozen=True)
@@ -202,8 +203,9 @@ def _run(plan: Plan, store: SampleStore, engine: Engine, grader: Grader, show: b
         ranges = store.grow(plan.n)
         wanted = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in wanted}
-        with _Marker(plan, judge, show) as marker:
-            marker.add(list(samples.values()))
+        progress = Progress(plan.benchmark.name, len(plan.benchmark.problems), plan.n, len(samples), show)
+        with _Marker(plan, judge, progress) as marker:
+            marker.add(list(samples.values()), kept=True)
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 for completions in engine.generate(chunk, plan.decoding):
                     store.add(completions)
@@ -232,31 +234,28 @@ def _missing(
 class _Marker:
     """Grades completions while others are drawn: one thread hands them to the grader's processes in order."""
 
-    def __init__(self, plan: Plan, grader: Grader | ProgramGrader, show: bool) -> None:
-        from tqdm import tqdm
-
+    def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
         self._policy = plan.prompt.policy
         self._grader = grader
         self._grades: dict[Key, Grade] = {}
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="grading")
-        total = plan.n * len(plan.benchmark.problems)
-        self._bar = tqdm(total=total, desc=plan.benchmark.name, unit="sample", disable=not show, file=sys.stderr)
+        self._progress = progress
 
     def __enter__(self) -> _Marker:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._thread.shutdown(cancel_futures=True)
-        self._bar.close()
+        self._progress.close()
 
-    def add(self, completions: Sequence[Completion]) -> None:
-        """Take a batch; grade it when the thread gets to it."""
+    def add(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
+        """Take a batch (`kept`: of an earlier run); grade it when the thread gets to it."""
         triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
         future = self._thread.submit(self._grader.grade_responses, triples, self._policy)
         self._pending.append(([c.key for c in completions], future))
-        self._bar.update(len(completions))
+        self._progress.drawn(completions, kept=kept)
         self._collect(wait=False)
 
     def finish(self) -> dict[Key, Grade]:
@@ -267,10 +266,9 @@ class _Marker:
     def _collect(self, *, wait: bool) -> None:
         while self._pending and (wait or self._pending[0][1].done()):
             keys, future = self._pending.pop(0)
-            self._grades.update(zip(keys, future.result(), strict=True))
-        scored = [grade.verdict for grade in self._grades.values() if grade.verdict != Verdict.UNSCORED]
-        if scored:
-            self._bar.set_postfix({"pass@1": f"{scored.count(Verdict.CORRECT) / len(scored):.1%}"})
+            grades = dict(zip(keys, future.result(), strict=True))
+            self._grades.update(grades)
+            self._progress.graded((key, grade.verdict) for key, grade in grades.items())
 
 
 def _write_verdicts(
