@@ -177,8 +177,7 @@ def do_plan(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     hardware = _hardware(values)
     jobs = _jobs(values)
-    _check_backend(jobs, hardware)
-    document = plan(jobs)
+    document = plan(jobs, _refused(jobs, hardware))
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
     return 0
 
@@ -187,8 +186,9 @@ def do_run(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     data_dir = take(values, "data_dir", str)
     hardware = _hardware(values)
+    named = "arm" in values
     jobs = _jobs(values)
-    _check_backend(jobs, hardware)
+    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.run import check_data, run, say
@@ -205,16 +205,24 @@ def do_run(arguments: Any) -> int:
     return 0
 
 
-def _check_backend(jobs: list[Any], hardware: Any) -> None:
-    """Refuse, before anything starts, what the backend cannot train with."""
-    from harness.backends.trl.launch import check
+def _refused(jobs: list[Any], hardware: Any) -> dict[tuple[str, str], Any]:
+    """The arms that the backend cannot train, and why, before anything starts."""
+    from harness.backends import refusals
 
     try:
-        for job in jobs:
-            if job.experiment is not None:
-                check(job.experiment, hardware)
-    except ValueError as error:  # CannotExpress is one
+        return refusals(jobs, hardware)
+    except ValueError as error:
         raise UsageError(str(error)) from error
+
+
+def _that_run(jobs: list[Any], refused: dict[tuple[str, str], Any], *, named: bool) -> list[Any]:
+    """The jobs without the refused arms, each left out aloud; an error where a refused arm or value was asked for."""
+    kept = [job for job in jobs if (job.model, job.arm) not in refused]
+    for (model, arm), error in refused.items():
+        if named or error.asked_for or not kept:
+            raise UsageError(f"{model}/{arm}: {error}") from error
+        print(f"left out {model}/{arm}: {error}", file=sys.stderr)
+    return kept
 
 
 def do_eval(arguments: Any) -> int:

@@ -27,6 +27,8 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("run paper=egsw egsw.temperature=hot", ["egsw.temperature", "a number", "'hot'"]),
         ("run paper=egsw learning_rate=-1", ["learning_rate", "> 0", "-1"]),
         ("run paper=egsw dynamic_sampling=true", ["TRL 1.16", "dynamic_sampling", "command line"]),
+        ("run paper=entropy_advantage arm=grpo,ppo", ["7b/ppo", "TRL 1.16", "critic=True", "section 3.1: PPO"]),
+        ("run paper=forking_tokens scale=paper", ["8b/dapo", "dynamic_sampling=True", "use backend=verl"]),
         ("run paper=egsw hardware.proceses=2", ["hardware.proceses=2", "'hardware.processes'"]),
         ("run paper=egsw hardware.micro_batch=0", ["hardware.micro_batch", "at least 1", "0"]),
         ("run paper=egsw data_dir=/nowhere", ["data_dir=/nowhere", "folder"]),
@@ -114,3 +116,28 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
     assert [w["verdict"] for w in written] == ["correct", "wrong", "correct", "no_answer"]
     assert [w["mine"] for w in written] == [1, 2, 3, 4]
     assert [w["extracted"] for w in written] == ["4", "5", "0.5", None]
+
+
+def test_arms_that_the_backend_cannot_train_are_left_out_aloud(capsys: pytest.CaptureFixture[str]) -> None:
+    from harness.backends import refusals
+    from harness.cli import _that_run
+    from harness.hardware import Hardware
+    from harness.resolve import resolve
+
+    jobs = resolve("entropy_advantage", models=["7b"])
+    refused = refusals(jobs, Hardware())
+    ppo = [("7b", arm) for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")]
+    assert list(refused) == ppo
+    kept = _that_run(jobs, refused, named=False)
+    assert [job.arm for job in kept] == ["base", "grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation"]
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in said] == [f"left out 7b/{arm}" for _, arm in ppo]
+    assert all("TRL 1.16 cannot express critic=True (paper: section 3.1: PPO)" in line for line in said)
+
+
+def test_the_plan_shows_what_cannot_run_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "paper=entropy_advantage", "model=7b", "--json"]) == 0
+    arms = {arm["arm"]: arm["refused"] for arm in json.loads(capsys.readouterr().out)["arms"]}
+    assert arms["grpo"] is None and "critic=True" in arms["ppo"]
+    assert main(["plan", "paper=entropy_advantage", "model=7b"]) == 0
+    assert capsys.readouterr().out.count("  cannot run: TRL 1.16 cannot express critic=True") == 3

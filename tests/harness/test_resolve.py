@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin
+from harness import catalogue
 from harness.config import UsageError, parse_overrides, read_seeds
 from harness.plan import cost, origins, parameters, plan, training_steps
 from harness.resolve import resolve
@@ -153,3 +154,16 @@ def test_a_base_model_of_unknown_size_is_left_out_of_the_total_and_counted() -> 
     assert total["gpu_hours"] > known["gpu_hours"] > 0
     alone = plan(resolve("erpo", scale="paper", arms=["base"], models=["deepseek-r1-0528"]))["total"]
     assert alone["gpu_hours"] is None
+
+
+def test_a_scale_may_replace_a_value_of_one_arm_alone() -> None:
+    resets = {job.arm: job.settings() for job in resolve("baselines", arms=["grpo", "kl_reset"])}
+    assert resets["grpo"]["reference_reset_every"].value is None
+    reset = resets["kl_reset"]["reference_reset_every"]
+    assert (reset.value, reset.origin) == (20, Origin.SCALE) and reset.was is not None and reset.was.value == 200
+    assert resets["grpo"]["updates_per_rollout"].value == 2  # the declaration's own value for the scale, in all arms
+
+
+def test_the_baselines_are_declared_like_a_paper_and_publish_nothing() -> None:
+    assert catalogue.papers()[-1] == "baselines" and catalogue.published("baselines") == []
+    assert all(catalogue.published(key) for key in catalogue.papers() if key != "baselines")

@@ -156,3 +156,27 @@ def test_special_characters_do_not_break_a_table() -> None:
     grid = Grid("a_b", ("x|y", "100 %"), (("1 & 2", "# 3"),))
     assert r"x\|y" in grid.markdown()
     assert r"1 \& 2 & \# 3 \\" in grid.latex() and r"100 \%" in grid.latex()
+
+
+def test_a_table_says_which_arms_were_left_out_and_why() -> None:
+    from types import SimpleNamespace
+
+    from harness.tabulate import _left_out
+
+    measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
+    notes = _left_out("entropy_advantage", measured, "tiny")
+    assert [note.partition(":")[0] for note in notes] == [
+        f"Left out 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")
+    ]
+    assert "cannot express critic=True" in notes[0]
+    assert _left_out("baselines", measured, "tiny") == []  # not measured yet, but it can be
+
+
+def test_nothing_published_and_nothing_measured_is_an_empty_report(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    made = report("baselines", Tracker.open())
+    assert made.grids == () and made.rows == () and made.csv() == ""
+    assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 3
