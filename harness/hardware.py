@@ -15,7 +15,7 @@ class Hardware:
 
     Args:
         device: "auto" takes a GPU when there is one.
-        processes: training processes; more than one is started through `accelerate launch`.
+        processes: training processes; more than one is started through torchrun (CPU) or `accelerate launch` (GPU).
         micro_batch: sequences per process in one forward pass; null takes a whole update at once. Gradients are
             accumulated over the micro-batches of an update, and statistics always cover the whole update.
         gradient_checkpointing: recompute activations in the backward pass to save memory.
