@@ -22,6 +22,7 @@ _TOKEN = re.compile(
     r"|\\.|(?P<brace>[{}])",
     re.DOTALL,
 )
+_COMMAND = re.compile(r"\\(?:boxed|fbox)")
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
 _LETTER_IN_BOX = re.compile(r"\W{0,9}(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?\W{0,9}([A-Za-z])(?![A-Za-z])")
 _LETTER_IN_TEXT = re.compile(
@@ -61,11 +62,15 @@ def extract(response: str, policy: str = "last_box") -> Extraction:
 
 
 def _scan(text: str) -> tuple[list[str], bool]:
-    """Contents of the complete boxes, and whether a box is left open. One pass with a stack of open braces."""
+    """Contents of the complete boxes, and whether a box is left open. One pass with a stack of open braces, from the
+    first box on: braces before it are never closed before it is."""
+    first = _COMMAND.search(text)
+    if first is None:
+        return [], False
     found: list[tuple[int, str]] = []  # (where the box starts, its content)
     stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
     opened = False
-    for token in _TOKEN.finditer(text):
+    for token in _TOKEN.finditer(text, first.start()):
         if token["open"]:
             stack.append((token.start(), token.end()))
         elif token["bare"]:

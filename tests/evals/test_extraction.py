@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -83,3 +85,15 @@ def test_long_and_deep_responses_are_read_whole():
 def test_an_unknown_policy_is_refused():
     with pytest.raises(ValueError, match="'lastbox' is unknown; expected one of last_box, first_box"):
         extract("5", "lastbox")
+
+
+PIECES = ["{", "}", "\\", " ", "5", ".", "x", "\\boxed", "\\fbox", "boxed", "\\boxed{", "}}"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=20).map("".join))
+def test_text_before_the_first_box_changes_nothing(text: str) -> None:
+    # what stands before the first command is skipped; behind a box it is not, and must give the same
+    if re.search(r"\\(?:boxed|fbox)", text) is None:
+        assert (boxes(text), extract(text).truncated) == ([], False)
+    assert boxes(r"\boxed{0}" + text) == ["0", *boxes(text)]
+    assert extract(r"\boxed{0}" + text).truncated == extract(text).truncated
