@@ -133,8 +133,10 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
     assert first["selected"]["mean_branching"] >= first["passed"]["mean_branching"]  # the highest were taken
     for _, _, rows in tuned:
         assert all(row["solution"].count("boxed") == 1 and row["solution"].endswith("}") for row in rows)
-        wrong = [row for row in rows if not row["solution"].endswith(rf"\boxed{{{PROBLEMS[row['problem']]}}}")]
-        assert len(wrong) == 2
+    for number in (0, 1):  # right and wrong are told by the box that is left
+        lines = (tmp_path / "whole" / f"round-{number}" / "selected.jsonl").read_text().splitlines()
+        for row in map(json.loads, lines):
+            assert row["correct"] == row["solution"].endswith(rf"\boxed{{{PROBLEMS[row['problem']]}}}")
     # the second round trains the model of the first, on other problems, and logs its steps after the first's
     assert [before for _, before, _ in tuned] == [0, 3]
     assert tuned[1][0] == ("round-0", "train", "final")
