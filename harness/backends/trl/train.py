@@ -17,6 +17,7 @@ METRICS = {
     "reward": "train/reward",
     "reward_std": "train/reward_std",
     "entropy": "train/entropy",
+    "entropy_coefficient": "train/entropy_coefficient",
     "kl": "train/kl",
     "clip_fraction": "train/clip_fraction",
     "grad_norm": "train/grad_norm",
@@ -57,7 +58,7 @@ def train(
 
     from evals import prompts
     from evals.benchmarks import Problem
-    from evals.grading.grader import Grader
+    from evals.grading import Grader
     from harness.backends.trl.trainer import MethodTrainer
     from harness.data import content_hash, load_problems
     from harness.rewards import score_responses
