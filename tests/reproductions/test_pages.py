@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import reproductions
 from harness import catalogue
 from harness.cli import main
+from harness.loss import Aggregation
 
 FOLDER = Path(reproductions.__path__[0])
 PAGES = [key for key in catalogue.papers() if (FOLDER / key / "README.md").is_file()]
@@ -19,7 +22,8 @@ PAGES = [key for key in catalogue.papers() if (FOLDER / key / "README.md").is_fi
 @pytest.mark.parametrize("key", PAGES)
 def test_the_commands_are_accepted(key: str, capsys: pytest.CaptureFixture[str]) -> None:
     page = (FOLDER / key / "README.md").read_text()
-    commands = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("rlvr ")]
+    lines = (line.strip() for line in page.splitlines())
+    commands = [line.partition("#")[0].split() for line in lines if re.match(r"rlvr +(plan|run|tables) ", line)]
     assert {command[1] for command in commands} >= {"plan", "run", "tables"}
     for _, verb, *options in commands:
         assert f"paper={key}" in options
@@ -29,24 +33,29 @@ def test_the_commands_are_accepted(key: str, capsys: pytest.CaptureFixture[str])
 
 @pytest.mark.parametrize("key", PAGES)
 def test_the_functions_of_the_equations_exist(key: str) -> None:
+    """The last column of the table of equations; a name without a module is of the paper's own, or a setting."""
     page = (FOLDER / key / "README.md").read_text()
     table = page.partition("| equation |")[2].partition("\n\n")[0]
-    method = importlib.import_module(f"reproductions.{key}.method")
     names = [name for line in table.splitlines()[2:] for name in re.findall(r"`([\w.]+)`", line.split(" | ")[-1])]
     assert len(names) >= 4
+    own = [f"reproductions.{key}", *(f"reproductions.{key}.{path.stem}" for path in (FOLDER / key).glob("*.py"))]
+    settings = get_args(Aggregation)
     for name in names:
-        owner, _, function = name.rpartition(".")
-        if owner:
-            assert exists(name), name
-        else:
-            assert hasattr(method, function) or function in ("sequence_mean", "token_mean", "fixed_length"), name
+        assert name in settings or any(exists(full) for full in (name, *(f"{module}.{name}" for module in own))), name
 
 
 def exists(dotted: str) -> bool:
     """Whether a dotted name is a module, or something in one."""
+    module, _, name = dotted.rpartition(".")
     try:
         importlib.import_module(dotted)
     except ModuleNotFoundError:
-        module, _, name = dotted.rpartition(".")
-        return hasattr(importlib.import_module(module), name)
+        return bool(module) and importable(module) and hasattr(importlib.import_module(module), name)
     return True
+
+
+def importable(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # a parent of it is none
+        return False
