@@ -21,6 +21,7 @@ ENVIRONMENT = {  # what vLLM reads from the environment when it is imported; the
     "VLLM_NO_USAGE_STATS": "1",
 }
 CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
 class VllmEngine:
@@ -95,10 +96,20 @@ class VllmEngine:
                 enable_prefix_caching=True,  # the prompt of a problem's samples is read once
                 generation_config="vllm",  # nothing of the decoding comes from the model's folder
                 use_tqdm_on_load=False,
+                **(self._whole_prompts() if cpu else {}),
                 disable_log_stats=True,
                 seed=0,
             )
         return self._llm
+
+    def _whole_prompts(self) -> dict[str, Any]:
+        """Read each prompt in one piece. vLLM 0.30 steps a seeded request's generator back after each piece of its
+        prompt but the last, which no CPU generator can: "CPU Generator does not use offset"."""
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(self.model_path).get_text_config()
+        context = self._context or getattr(config, "max_position_embeddings", None) or CPU_STEP_TOKENS
+        return {"enable_chunked_prefill": False, "max_num_batched_tokens": max(CPU_STEP_TOKENS, context)}
 
     def describe(self) -> dict[str, Any]:
         versions = {package: _version(*names) for package, names in PACKAGES.items()}

@@ -2,8 +2,8 @@
 
     python -m tests.evals.kills [--kills 20] [--seed 0]
 
-Each life is a process of its own (a random model, the transformers engine, the grader's workers) that is sent SIGKILL at
-a moment drawn over the length of an unbroken run, imports included in neither. Exit code 1 if a verdict file differs or
+Each life is a process of its own (a random model, the transformers engine, grading beside it) that is sent SIGKILL at
+a moment drawn over the length of an unbroken run, without its imports. Exit code 1 if a verdict file differs or
 a sample is lost or there twice. Minutes, so not among the tests.
 """
 

@@ -51,6 +51,12 @@ def test_samples_are_the_same_twice_and_differ_by_seed(engine: Any) -> None:
     assert draw(engine, other, decoding) != first
 
 
+def test_more_prompts_than_are_read_at_a_time(engine: Any) -> None:
+    """400 seeded samples of prompts of some 20 to 70 tokens: several times the tokens of one step."""
+    done = draw(engine, some_requests(100, 4), Decoding(1.0, 1.0, 4))
+    assert len(done) == 400
+
+
 def test_greedy_is_that_of_transformers(engine: Any, model: Path) -> None:
     requests, decoding = some_requests(12, 1), Decoding(0.0, 1.0, 48)
     assert draw(engine, requests, decoding) == draw(TransformersEngine(str(model), device="cpu"), requests, decoding)
