@@ -75,6 +75,13 @@ def vllm(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def bench(session: nox.Session) -> None:
+    """How fast, as ratios in one run; `nox -s bench -- grader --rounds 9 --write` also writes results/bench.md."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "tests.bench", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def tables(session: nox.Session) -> None:
     """Regenerate the papers' tables from MLflow into results/."""
     rlvr(session, "tables", *session.posargs)

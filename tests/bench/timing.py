@@ -1,0 +1,41 @@
+"""Medians of calls that take turns, so that a machine that slows down slows both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: work done per second (`unit`) by us and by them, medians of `rounds`; `note` says what was
+    checked and what a reader must know."""
+
+    name: str
+    unit: str
+    ours: float
+    theirs: float
+    against: str
+    rounds: int
+    note: str
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+
+def medians(calls: Mapping[str, Callable[[], Any]], rounds: int, *, warm: bool = True) -> dict[str, float]:
+    """Seconds of each call, the median over the rounds; in each round every call runs once. `warm`: once before."""
+    if warm:
+        for call in calls.values():
+            call()
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = time.perf_counter()
+            call()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: median(values) for name, values in seconds.items()}
