@@ -21,8 +21,11 @@ from harness.hardware import Hardware
 from harness.spec import EntropySearch, Experiment
 from tests.experiments import WHY, experiment, save_random_model
 
-# a strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force
-RESET = experiment().override({"kl_beta": 5.0, "reference_reset_every": 2, "learning_rate": 1e-2}, Origin.USER, WHY)
+# A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model
+# solves nothing, so that no reward moves it; an entropy bonus does.
+RESET = experiment().override(
+    {"kl_beta": 5.0, "reference_reset_every": 2, "learning_rate": 1e-2, "entropy_coefficient": 1.0}, Origin.USER, WHY
+)
 # a target far above any entropy: the coefficient rises by 0.5 a step, and moves the weights more and more
 SEARCH = replace(
     experiment(),
@@ -62,6 +65,8 @@ def test_the_reference_is_the_policy_of_the_last_reset(model_dir: Path, tmp_path
     declared = RESET.override({"max_steps": 3}, Origin.USER, WHY)
     run(declared, model_dir, tmp_path)
     policy = load_file(tmp_path / "checkpoint-2" / "model.safetensors")
+    base = load_file(model_dir / "model.safetensors")
+    assert not any(torch.equal(base[name], weights) for name, weights in policy.items())
     for step in (2, 3):
         reference = torch.load(tmp_path / f"checkpoint-{step}" / REFERENCE_FILE, weights_only=True)
         assert all(torch.equal(reference[name], weights) for name, weights in policy.items())
