@@ -20,6 +20,7 @@ PYTHON = ENVIRONMENT / "bin" / "python"
 VLLM = ROOT / ".nox" / "vllm"
 VLLM_LOCK = ROOT / "requirements" / "vllm.lock"
 PAPERS = sorted(path.parent.name for path in ROOT.glob("reproductions/*/paper.py"))
+DECLARED = [*PAPERS, "baselines"]
 
 nox.options.sessions = ["lint", "tests"]
 
@@ -54,6 +55,8 @@ def quickstart(session: nox.Session) -> None:
 def tests(session: nox.Session) -> None:
     """All tests; arguments go to pytest."""
     environment(session)
+    # several processes share the cores: waiting threads must not spin
+    session.env["OMP_WAIT_POLICY"] = "PASSIVE"
     session.run(str(PYTHON), "-m", "pytest", *session.posargs, external=True)
 
 
@@ -82,6 +85,14 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def methods(session: nox.Session) -> None:
+    """Every arm of every paper and all baselines for 20 steps at tiny scale: does each method train?"""
+    for key in DECLARED:
+        small = ["seeds=1", "protocol.n=4", "protocol.ks=[1,4]", "max_steps=20"]
+        rlvr(session, "run", f"paper={key}", *small, *session.posargs)
+
+
+@nox.session(venv_backend="none")
 def tables(session: nox.Session) -> None:
     """Regenerate the papers' tables from MLflow into results/."""
     rlvr(session, "tables", *session.posargs)
@@ -103,5 +114,5 @@ def reproduce(key: str) -> None:
     nox.session(session, venv_backend="none", name=key)
 
 
-for paper in PAPERS:
+for paper in DECLARED:
     reproduce(paper)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 
@@ -15,6 +16,8 @@ def locate(base_model: str, *, progress: bool) -> str:
     """A folder or hub id that transformers can load. "tiny" is built here, once, in about three minutes."""
     if base_model != "tiny":
         return base_model
-    from harness.tiny.base import build_base
+    from harness.tiny.base import BaseSettings, build_base, cache_key
 
+    if not (cache_dir() / f"tiny-base-{cache_key(0, BaseSettings())}").is_dir():
+        print("making the tiny base model (once, a few minutes)", file=sys.stderr, flush=True)
     return str(build_base(cache_dir(), progress=progress))

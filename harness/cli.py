@@ -16,8 +16,6 @@ from typing import Any
 from harness.cli_statistics import COMPARE, POWER, do_compare, do_power
 from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
 
-JOB_KEYS = ("paper", "model", "arm", "scale", "backend", "seeds")
-
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
@@ -201,7 +199,7 @@ def do_run(arguments: Any) -> int:
         raise UsageError(str(error)) from error
     run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
     print(report(jobs[0].paper, Tracker.open()).markdown())
-    say(f"runs are under {home()}; to see their curves: rlvr ui")
+    say(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)")
     return 0
 
 

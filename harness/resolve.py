@@ -78,7 +78,8 @@ def resolve(
     reproduction = catalogue.load(paper)
     size = SCALES[scale]
     wanted_models = choose("model", models, reproduction.models, _default_models(reproduction, size))
-    wanted_arms = choose("arm", arms, dict.fromkeys(a.key for a in reproduction.arms))
+    every = dict.fromkeys(a.key for a in reproduction.arms)
+    wanted_arms = choose("arm", arms, every, list(dict.fromkeys(a.key for a in reproduction.arms if not a.sweep)))
     picked = [a for a in reproduction.arms if a.model in wanted_models and a.key in wanted_arms]
     if not picked:
         raise UsageError(f"arm={arms}: {paper} has no such arm for model={wanted_models}")

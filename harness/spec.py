@@ -366,6 +366,7 @@ class Arm:
     train: Training | None
     protocol: str | None = None  # a name in evals.protocols; None: the paper's
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
+    sweep: bool = False  # part of a search that the paper describes: run only when asked for by name
 
 
 @dataclass(frozen=True)

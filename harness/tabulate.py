@@ -29,12 +29,14 @@ def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     for table in dict.fromkeys(c.table for c in cells):
         mine = [c for c in cells if c.table == table]
         columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in mine))
+        models = list(dict.fromkeys(c.model for c in mine))
         header = ["method", *(f"{column} {side}" for *_, column in columns for side in ("published", "measured"))]
         rows = []
         for model, arm, title in dict.fromkeys((c.model, c.arm, c.row) for c in mine):
             found = [m for m in at_scale if (m.model, m.arm) == (model, arm)]
             for match in found or (None,):
-                row = [title if match is None else match.label(title)]
+                name = title if len(models) == 1 else f"{model}: {title}"
+                row = [name if match is None else match.label(name)]
                 for benchmark, metric, _ in columns:
                     cell = next(
                         (c for c in mine if (c.arm, c.model, c.benchmark, c.metric) == (arm, model, benchmark, metric)),

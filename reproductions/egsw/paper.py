@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from baselines.grpo import grpo
-from harness.spec import Arm, Experiment, Method, Reproduction, assumed, code, paper, use
+from harness.spec import Arm, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 from reproductions.egsw.method import egsw
 
 RECIPE = "open-r1 config_simple_rl.yaml (the recipe of section 5; since removed)"
@@ -84,6 +84,38 @@ def weighted(alpha: float, temperature: float) -> Method:
     return replace(GRPO, weights=(weights,))
 
 
+def sweep(experiment: Experiment, model: str) -> tuple[Arm, ...]:
+    """The search that section 5 describes: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at
+    a higher temperature. The paper names the ends of the ranges; the points between them are ours."""
+    ends = "section 5: an end of the range that was searched"
+    points = {
+        "egsw_raw_0.15": ("raw", paper(0.15, ends), paper(1.0, ends)),
+        "egsw_raw_0.30": ("raw", assumed(0.30, "between the ends that section 5 names"), paper(1.0, ends)),
+        "egsw_raw_0.50": ("raw", paper(0.50, ends), paper(1.0, ends)),
+        "egsw_raw_0.30_p1.5": ("raw", assumed(0.30, "as above"), assumed(1.5, "between the ends that section 5 names")),
+        "egsw_raw_0.30_p2": ("raw", assumed(0.30, "as above"), paper(2.0, ends)),
+        "egsw_normalised_0.30_p2": ("log_vocab", assumed(0.30, "as above"), paper(2.0, ends)),
+    }
+    return tuple(
+        Arm(
+            key,
+            model,
+            f"GRPO + EGSW ({key.removeprefix('egsw_')})",
+            replace(experiment, method=_point(*point)),
+            sweep=True,
+        )
+        for key, point in points.items()
+    )
+
+
+def _point(entropy: str, alpha: Sourced[float], temperature: Sourced[float]) -> Method:
+    (best,) = weighted(0.3, 1.0).weights
+    reading = paper("raw", "section 5") if entropy == "raw" else best.values["entropy"]
+    return replace(
+        GRPO, weights=(use(egsw, **{**best.values, "alpha": alpha, "temperature": temperature, "entropy": reading}),)
+    )
+
+
 INSTRUCT = replace(EXPERIMENT, base_model=paper("Qwen/Qwen2.5-Math-7B-Instruct", "section 5"))
 
 REPRODUCTION = Reproduction(
@@ -95,9 +127,11 @@ REPRODUCTION = Reproduction(
         Arm("base", "math-7b", "Qwen2.5-Math-7B", None),
         Arm("grpo", "math-7b", "GRPO", EXPERIMENT),
         Arm("egsw", "math-7b", "GRPO + EGSW", replace(EXPERIMENT, method=weighted(0.3, 1.0))),
+        *sweep(EXPERIMENT, "math-7b"),
         Arm("base", "math-7b-instruct", "Qwen2.5-Math-7B-Instruct", None),
         Arm("grpo", "math-7b-instruct", "GRPO", INSTRUCT),
         Arm("egsw", "math-7b-instruct", "GRPO + EGSW", replace(INSTRUCT, method=weighted(0.8, 1.8))),
+        *sweep(INSTRUCT, "math-7b-instruct"),
     ),
     protocol="egsw",
     seeds=paper(3, "section 5: three different seeds, scores averaged"),

@@ -167,3 +167,12 @@ def test_a_scale_may_replace_a_value_of_one_arm_alone() -> None:
 def test_the_baselines_are_declared_like_a_paper_and_publish_nothing() -> None:
     assert catalogue.papers()[-1] == "baselines" and catalogue.published("baselines") == []
     assert all(catalogue.published(key) for key in catalogue.papers() if key != "baselines")
+
+
+def test_a_sweep_runs_only_by_name() -> None:
+    keys = {j.arm for j in resolve("egsw", scale="paper")}
+    assert keys == {"base", "grpo", "egsw"}
+    (job,) = resolve("egsw", arms=["egsw_raw_0.15"], seeds=[0])
+    settings = job.settings()
+    assert (settings["egsw.alpha"].value, settings["egsw.entropy"].value) == (0.15, "raw")
+    assert settings["egsw.alpha"].origin is Origin.PAPER

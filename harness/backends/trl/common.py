@@ -37,7 +37,7 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "model_init_kwargs": {"dtype": e["precision"]},
         # the machine
         "use_cpu": hardware.device == "cpu",
-        "dataloader_pin_memory": hardware.device != "cpu",
+        "dataloader_pin_memory": hardware.device == "gpu",
         "gradient_checkpointing": hardware.gradient_checkpointing,
         "deepspeed": hardware.deepspeed,
         # the record
