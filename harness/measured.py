@@ -27,6 +27,7 @@ class Measured:
     digest: str
     seeds: tuple[int, ...]
     commits: tuple[str, ...]
+    commands: tuple[str, ...]  # that made the runs
     origins: dict[str, int]  # how many values come from where
     n: dict[str, int]  # samples a problem, by benchmark
     verdicts: dict[str, Any]  # benchmark -> DataFrame of all seeds, with a column train_seed
@@ -88,12 +89,19 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
         overrides=" ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         digest=digest,
         seeds=tuple(records),
+        commands=tuple(dict.fromkeys(_command(r["environment"].get("command", "")) for r in records.values())),
         commits=tuple(dict.fromkeys(str(r["environment"]["commit"])[:10] for r in records.values())),
         origins=origins,
         n={b: int(_by_benchmark(record["settings"]["protocol.n"]["value"], b)) for b in verdicts},
         verdicts=verdicts,
         scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
     )
+
+
+def _command(command: str) -> str:
+    """The command without the folder that its program was in."""
+    program, _, rest = command.partition(" ")
+    return f"{Path(program).name} {rest}".strip()
 
 
 def _sub(folder: Path, name: str) -> Path:

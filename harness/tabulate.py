@@ -328,7 +328,8 @@ def report(paper: str, tracker: Tracker) -> Report:
     ]
     commits = sorted({c for m in measured for c in m.commits})
     if commits:
-        header += [f"Measured with code at {', '.join(commits)}.", ""]
+        commands = sorted({f"`{c}`" for m in measured for c in m.commands if c})
+        header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
     footer = []
     for heading, notes in (
         ("What we do differently", reproduction.departures),
