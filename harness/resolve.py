@@ -32,12 +32,17 @@ class Job:
     base_model: Sourced[str]
     experiment: Training | None  # None: the base model is measured as it is
     protocol: Protocol
-    overrides: Mapping[str, Any]  # from the command line
+    command_line: Mapping[str, Any]  # every value that the command replaced, in whichever arm
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value with its source: the experiment's, and the protocol's as `protocol.<name>`."""
         own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
         return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The values that the command line replaced in this arm."""
+        return {key: value for key, value in self.command_line.items() if key in self.settings()}
 
     @property
     def digest(self) -> str:

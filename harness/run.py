@@ -210,7 +210,7 @@ def _record(
         "backend": job.backend,
         "seed": job.seed,
         "digest": job.digest,
-        "overrides": dict(job.overrides),
+        "overrides": job.overrides,
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,

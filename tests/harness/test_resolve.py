@@ -169,6 +169,12 @@ def test_the_baselines_are_declared_like_a_paper_and_publish_nothing() -> None:
     assert all(catalogue.published(key) for key in catalogue.papers() if key != "baselines")
 
 
+def test_an_arm_records_only_what_was_replaced_in_it() -> None:
+    base, grpo, egsw = resolve("egsw", seeds=[0], overrides={"egsw.alpha": 0.5, "max_steps": 9})
+    assert base.overrides == {} and grpo.overrides == {"max_steps": 9}
+    assert egsw.overrides == {"egsw.alpha": 0.5, "max_steps": 9}
+
+
 def test_a_sweep_runs_only_by_name() -> None:
     keys = {j.arm for j in resolve("egsw", scale="paper")}
     assert keys == {"base", "grpo", "egsw"}

@@ -73,7 +73,7 @@ def _start(
         {
             **identity,
             # those that this arm has: others of the command have the rest, and alone would be refused
-            "overrides": {key: value for key, value in job.overrides.items() if key in job.settings()},
+            "overrides": job.overrides,
             "digest": job.digest,
             "base_model": base_model,
             "out_dir": str(out_dir),
