@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal, get_type_hints
+from typing import Literal, get_type_hints
 
 from harness.declared import check_value
 
@@ -53,8 +52,13 @@ class Hardware:
                 "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
             )
 
-    def override(self, values: Mapping[str, Any]) -> Hardware:
-        return replace(self, **values)
+    def settled(self) -> Hardware:
+        """The same with "auto" decided: the GPU where torch sees one."""
+        if self.device != "auto":
+            return self
+        import torch
+
+        return replace(self, device="gpu" if torch.cuda.is_available() else "cpu")
 
 
 HARDWARE_KEYS = tuple(f.name for f in fields(Hardware))

@@ -174,3 +174,12 @@ def test_the_paper_scale_of_egsw() -> None:
     # 128 prompts x 7 = 896 sequences over 8 processes = 112 each, 16 at a time: 7 forwards
     assert got["gradient_accumulation_steps"] == 7
     assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
+
+
+def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    for available, device in ((True, "gpu"), (False, "cpu")):
+        monkeypatch.setattr(torch.cuda, "is_available", lambda found=available: found)
+        assert Hardware().settled().device == device
+        assert Hardware(device="cpu").settled().device == "cpu"
