@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from baselines.grpo import grpo
 from harness.spec import Arm, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from reproductions.egsw.doubts import doubts
 from reproductions.egsw.method import egsw
 
 RECIPE = "open-r1 config_simple_rl.yaml (the recipe of section 5; since removed)"
@@ -142,8 +143,5 @@ REPRODUCTION = Reproduction(
         "the reference stays the base model.",
         "The format reward asks for a complete box, as the evaluation does; open-r1's asks for think and answer tags.",
     ),
-    doubts=(
-        "Table 1's EGSW row fits averages over two runs, not the three that section 5 states: 25.0 % of 30 problems is "
-        "15/60, 11.65 % is 7/60, 34.09 % of 198 is 135/396, and 74.1 % of 500 is 741/1000.",
-    ),
+    doubts=doubts(),
 )

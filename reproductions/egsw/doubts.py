@@ -1,0 +1,53 @@
+"""How many training runs the averages of EGSW's tables fit, computed from the CSV: section 5 states three."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from evals import benchmarks
+from harness import catalogue
+
+STATED = 3
+RUNS = (1, 2, 3)
+
+
+def fits(printed: str, benchmark: str, runs: int) -> list[int]:
+    """Numbers of right answers over `runs` runs, one sample a problem, that can print as `printed` (percent).
+
+    Each run's score may have been rounded to one decimal before the averaging (11.65 is the mean of 10.0 and 13.3).
+    """
+    total = runs * benchmarks.task(benchmark)["metadata"]["rows"]
+    value = Decimal(printed)
+    reach = Decimal(1).scaleb(value.as_tuple().exponent) / 2 + Decimal("0.05")  # type: ignore[arg-type]
+    near = int(value * total / 100)
+    return [c for c in range(max(0, near - 2), near + 4) if abs(100 * Decimal(c) / total - value) <= reach]
+
+
+def doubts() -> tuple[str, ...]:
+    """A sentence for each trained row of tables 1 and 2 that has a cell which three runs cannot give."""
+    rows: dict[tuple[str, str, str], list[catalogue.Published]] = {}
+    for cell in catalogue.published("egsw"):
+        if cell.arm != "base":
+            rows.setdefault((cell.table, cell.model, cell.row), []).append(cell)
+    return tuple(
+        _sentence(table, row, cells)
+        for (table, _, row), cells in rows.items()
+        if not all(fits(c.printed, c.benchmark, STATED) for c in cells)
+    )
+
+
+def _sentence(table: str, row: str, cells: list[catalogue.Published]) -> str:
+    bad = [c for c in cells if not fits(c.printed, c.benchmark, STATED)]
+    text = f"{table}, {row}: {', '.join(f'{c.column} {c.printed}' for c in bad)} cannot be averages of {STATED} runs"
+    whole = [runs for runs in RUNS if all(fits(c.printed, c.benchmark, runs) for c in cells)]
+    if not whole:
+        return f"{text}, and no number of runs up to {max(RUNS)} gives all cells of the row."
+    shares = ", ".join(f"{c.column} {_share(c, whole[0])}" for c in cells)
+    return f"{text}; all cells fit {whole[0]} ({shares})."
+
+
+def _share(cell: catalogue.Published, runs: int) -> str:
+    """The fitting share nearest to what is printed."""
+    total = runs * benchmarks.task(cell.benchmark)["metadata"]["rows"]
+    right = min(fits(cell.printed, cell.benchmark, runs), key=lambda c: abs(100 * c / total - cell.value))
+    return f"{right}/{total}"
