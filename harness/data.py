@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from harness.datasets import SETS
+from harness.row_files import SUFFIXES, read_rows
 
 COLUMNS = ("problem", "answer")
 SOLUTION_COLUMNS = ("problem", "solution")
@@ -18,18 +20,25 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `answer`.
 
     Args:
-        dataset: "tiny"; a local .jsonl or .parquet file; a name in `harness.datasets.SETS`; or a hub data set id, of
-            which the train split is read. A row without `answer` but with `solution` (as in MATH) gives the last box of
-            the solution; one without `problem` but with `question` (as in STILL-3) gives that.
+        dataset: "tiny"; a name in `harness.datasets.SETS`; NAME:FILE, a local file with the columns of that set; a
+            local .jsonl, .json or .parquet file with our columns; or another hub data set id, of which the train split
+            is read. A row without `answer` but with `solution` (as in MATH) gives the last box of the solution; one
+            without `problem` but with `question` gives that.
         seed: of the tiny family only.
     Raises:
-        ValueError: the file is missing, a row lacks a column (row and column are named), or there are no rows.
+        ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
+            are not those of the set that is named.
     """
     if dataset == "tiny":
         from harness.tiny.problems import train_problems
 
         return _checked(dataset, train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
-    return _checked(dataset, _read(dataset), COLUMNS)
+    problems = _checked(dataset, _read(dataset), COLUMNS)
+    name, _ = _named(dataset)
+    expected = SETS[name].sha256 if name else None
+    if expected not in (None, content_hash(problems)):
+        raise ValueError(f"dataset {dataset!r}: expected rows with the hash {expected}, got {content_hash(problems)}")
+    return problems
 
 
 def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
@@ -60,30 +69,32 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
     return [{column: row[column] for column in columns} for row in rows]
 
 
+def _named(dataset: str) -> tuple[str | None, Path | None]:
+    """NAME or NAME:FILE, where NAME is a set that we know -> (its name, the file); anything else -> (None, None)."""
+    name, colon, path = dataset.partition(":")
+    if name in SETS:
+        return name, Path(path) if colon else None
+    if colon and not Path(dataset).exists():
+        raise ValueError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
+    return None, None
+
+
 def _read(dataset: str) -> list[dict[str, Any]]:
-    if dataset.endswith((".jsonl", ".parquet")):
-        return _read_file(Path(dataset))
-    if dataset in SETS:
-        return [_with_answer(row) for row in SETS[dataset].load()]
-    from datasets import load_dataset
-
-    return [_with_answer(row) for row in load_dataset(dataset, split="train")]
-
-
-def _read_file(path: Path) -> list[dict[str, Any]]:
-    if not path.is_file():
-        raise ValueError(f"dataset: expected a file at {path}, found none")
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+    name, path = _named(dataset)
+    rows: Iterable[dict[str, Any]]
+    if name:
+        rows = SETS[name].load(path)
+    elif dataset.endswith(SUFFIXES):
+        rows = read_rows(Path(dataset))
     else:
-        rows = [json.loads(line) for line in path.read_text().splitlines() if line.strip()]
+        from datasets import load_dataset
+
+        rows = load_dataset(dataset, split="train")
     return [_with_answer(row) for row in rows]
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
-    """STILL-3 calls the problem a question; MATH keeps its answers inside its solutions."""
+    """Some sets call the problem a question; MATH keeps its answers inside its solutions."""
     if row.get("problem") is None and "question" in row:
         row = {**row, "problem": row["question"]}
     if row.get("answer") is None and isinstance(row.get("solution"), str):

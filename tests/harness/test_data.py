@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from harness.data import content_hash, load_problems, load_solutions
-from harness.datasets import SETS, NamedSet, at_levels, shortest_solutions
 
 
 def write(path: Path, rows: list[dict[str, object]]) -> str:
@@ -54,9 +53,31 @@ def test_a_bad_row_is_named(rows: list[dict[str, object]], message: str, tmp_pat
         load_problems(write(tmp_path / "x.jsonl", rows))
 
 
-def test_a_missing_file_is_named() -> None:
-    with pytest.raises(ValueError, match=r"expected a file at .*nowhere\.jsonl, found none"):
-        load_problems("nowhere.jsonl")
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.json", "nowhere.parquet"])
+def test_a_missing_file_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"expected a file at .*{name}, found none"):
+        load_problems(name)
+
+
+def test_a_json_list_is_the_same(tmp_path: Path) -> None:
+    rows = [{"problem": "1+1?", "answer": "2"}]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    assert load_problems(str(tmp_path / "x.json")) == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.json", '{"problem": "1"}', "expected a JSON list of rows, got a dict"),
+        ("x.json", "[", "expected JSON"),
+        ("x.json", '[{"problem": "1", "answer": "1"}, "2"]', "row 1: expected a JSON object, got '2'"),
+        ("x.jsonl", '{"problem": "1", "answer": "1"}\n\n{"problem": \n', "row 1: expected JSON, got"),
+    ],
+)
+def test_a_broken_file_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=f"{name}.*{message}"):
+        load_problems(str(tmp_path / name))
 
 
 def test_the_tiny_family_is_seeded() -> None:
@@ -73,25 +94,3 @@ def test_solutions_are_read_and_checked_like_problems(tmp_path: Path) -> None:
     assert [r["problem"] for r in load_solutions("tiny", seed=1)] == [
         r["problem"] for r in load_problems("tiny", seed=1)
     ]
-
-
-def test_part_of_a_hub_set_by_level_and_length() -> None:
-    lengths, levels = [5, 2, 9, 2, 1, 7], ["3", "5", "4", "5", "2", "?"]
-    rows = [
-        {"id": i, "solution": "x" * n, "level": f"Level {level}"}
-        for i, (n, level) in enumerate(zip(lengths, levels, strict=True))
-    ]
-    hard = at_levels(rows, (3, 4, 5))
-    assert [row["id"] for row in hard] == [0, 1, 2, 3]
-    # the two shortest are 1 and 3; with one, of equal ones the earlier; the order stays
-    assert [row["id"] for row in shortest_solutions(hard, 2)] == [1, 3]
-    assert [row["id"] for row in shortest_solutions(hard, 1)] == [1]
-    assert [row["id"] for row in shortest_solutions(hard, 3)] == [0, 1, 3]
-
-
-def test_a_hub_set_with_too_few_rows_is_refused() -> None:
-    part = NamedSet("some/set", "train", lambda rows: rows[:2], rows=2)
-    assert part.take([{}, {}, {}]) == [{}, {}]
-    with pytest.raises(ValueError, match=r"expected to keep 2 of the rows of some/set \(train\), kept 1 of 1"):
-        part.take([{}])
-    assert SETS["math_erpo"].rows == 8441

@@ -1,0 +1,51 @@
+"""Rows of a local file: .jsonl (an object a line), .json (a list of objects) or .parquet."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+SUFFIXES = (".jsonl", ".json", ".parquet")
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows in order, nested columns as dicts and lists; a Parquet file is read piece by piece.
+
+    Raises:
+        ValueError: no such file, another suffix, or a row that is not a JSON object (the row is named, from 0).
+    """
+    if path.suffix not in SUFFIXES:
+        raise ValueError(f"dataset: expected a file ending in {', '.join(SUFFIXES)}, got {path}")
+    if not path.is_file():
+        raise ValueError(f"dataset: expected a file at {path}, found none")
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        for piece in pq.ParquetFile(path).iter_batches():
+            yield from piece.to_pylist()
+    else:
+        for number, row in enumerate(_lines(path) if path.suffix == ".jsonl" else _list(path)):
+            if not isinstance(row, dict):
+                raise ValueError(f"dataset {path}, row {number}: expected a JSON object, got {str(row)[:80]!r}")
+            yield row
+
+
+def _lines(path: Path) -> Iterator[Any]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(line for line in file if line.strip()):
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise ValueError(f"dataset {path}, row {number}: expected JSON, got {line[:80]!r} ({error})") from error
+
+
+def _list(path: Path) -> list[Any]:
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise ValueError(f"dataset {path}: expected JSON ({error})") from error
+    if not isinstance(rows, list):
+        raise ValueError(f"dataset {path}: expected a JSON list of rows, got a {type(rows).__name__}")
+    return rows
