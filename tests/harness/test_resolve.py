@@ -107,11 +107,11 @@ def test_wrong_commands_are_named(arguments: dict[str, Any], message: str) -> No
 
 def test_costs_by_hand() -> None:
     job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
-    # 8000 problems / 128 a rollout = 62 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
-    assert training_steps(job) == 62
+    # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
+    assert training_steps(job) == 66
     costs = cost(job)
-    assert costs["rollout_tokens"] == 62 * 896 * 1024
-    assert costs["trained_tokens"] == 62 * 896 * (1024 + 512)
+    assert costs["rollout_tokens"] == 66 * 896 * 1024
+    assert costs["trained_tokens"] == 66 * 896 * (1024 + 512)
     # one greedy sample of 500 + 30 + 30 + 198 problems, 3072 tokens each
     assert costs["evaluation_tokens"] == 758 * 3072
     # 7e9 parameters; 6 N + 2 N for the reference + 2 N for the entropies of the whole step; 2 N a sampled token
