@@ -16,7 +16,6 @@ Keys under `metadata` that this module reads:
 from __future__ import annotations
 
 import csv
-import difflib
 import hashlib
 import json
 import random
@@ -27,6 +26,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from evals.naming import expected
 
 TASKS = Path(__file__).parent / "tasks"
 SUFFIXES = (".jsonl", ".parquet", ".csv")
@@ -90,9 +91,7 @@ def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
     known = names()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown benchmark {name!r}: {hint}expected one of {', '.join(known)}")
+        raise ValueError(f"unknown benchmark {name!r}: {expected(name, known)}")
 
 
 def load(

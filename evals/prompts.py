@@ -6,11 +6,11 @@ the rule by which its answers are extracted.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
 from evals.benchmarks import LETTERS, Problem
+from evals.naming import expected
 
 
 @dataclass(frozen=True)
@@ -111,9 +111,7 @@ def get(name: str) -> Prompt:
         ValueError: there is none (the nearest name is given).
     """
     if name not in PROMPTS:
-        near = difflib.get_close_matches(name, PROMPTS, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"prompt: got {name!r}, {hint}expected one of {', '.join(PROMPTS)}")
+        raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
     return PROMPTS[name]
 
 

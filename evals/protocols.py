@@ -6,12 +6,12 @@ paper does not state are `assumed`, with the reason for the choice.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from evals import benchmarks, prompts
+from evals.naming import expected
 from evals.provenance import Origin, Sourced, assumed, code, paper
 
 
@@ -76,9 +76,7 @@ class Protocol:
         known = self.sourced()
         for key in values:
             if key not in known:
-                near = difflib.get_close_matches(key, known, n=1, cutoff=0.5)
-                hint = f"did you mean {near[0]!r}? " if near else ""
-                raise ValueError(f"protocol {self.name}: no field {key!r}; {hint}expected one of {', '.join(known)}")
+                raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, known)}")
         new: dict[str, Any] = {key: known[key].replace(_frozen(value), origin, note) for key, value in values.items()}
         return replace(self, **new)
 
@@ -90,9 +88,7 @@ def get(name: str) -> Protocol:
         ValueError: there is none (the nearest name is given).
     """
     if name not in PROTOCOLS:
-        near = difflib.get_close_matches(name, PROTOCOLS, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"unknown protocol {name!r}: {hint}expected one of {', '.join(PROTOCOLS)}")
+        raise ValueError(f"unknown protocol {name!r}: {expected(name, PROTOCOLS)}")
     return PROTOCOLS[name]
 
 

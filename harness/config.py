@@ -6,9 +6,10 @@ the value given, what was expected and the nearest valid name.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from evals import naming
 
 
 class UsageError(ValueError):
@@ -18,9 +19,9 @@ class UsageError(ValueError):
 def nearest(name: str, valid: Iterable[str]) -> str:
     """A hint naming the closest valid name, or all of them when none is close (at most twelve)."""
     valid = sorted(valid)
-    close = difflib.get_close_matches(name, valid, n=1, cutoff=0.5)
+    close = naming.nearest(name, valid)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {close!r}?"
     return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
 
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from evals.engines.base import Completion, Decoding, Engine, EngineError, Request
+from evals.naming import expected
 
 __all__ = ["NAMES", "OPTIONS", "Completion", "Decoding", "Engine", "EngineError", "Request", "create"]
 
@@ -72,6 +72,4 @@ def _on_ray(model_path: str, *, inner: str = "transformers", **options: Any) -> 
 
 def _check(what: str, given: str, valid: tuple[str, ...]) -> None:
     if given not in valid:
-        near = difflib.get_close_matches(given, valid, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]!r}? " if near else ""
-        raise ValueError(f"{what}: got {given!r}, {hint}expected one of {', '.join(valid)}")
+        raise ValueError(f"{what}: got {given!r}, {expected(given, valid)}")
