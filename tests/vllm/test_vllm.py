@@ -15,7 +15,6 @@ from evals.engines.transformers import TransformersEngine
 from tests.experiments import save_random_model
 
 pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s vllm")
-CONTEXT = 128  # that of the random model
 
 
 @pytest.fixture(scope="module")
@@ -86,8 +85,9 @@ def test_the_model_s_own_end_token_ends(engine: Any) -> None:
 
 
 def test_what_does_not_fit_is_refused(engine: Any) -> None:
-    with pytest.raises(ValueError, match=f"max_tokens={CONTEXT} does not fit: the prompt of problem 'p0'"):
-        list(engine.generate(some_requests(1, 1), Decoding(1.0, 1.0, CONTEXT)))
+    context = engine.llm.model_config.max_model_len
+    with pytest.raises(ValueError, match=f"max_tokens={context} does not fit: the prompt of problem 'p0'"):
+        list(engine.generate(some_requests(1, 1), Decoding(1.0, 1.0, context)))
 
 
 def test_an_abandoned_draw_leaves_nothing_behind(engine: Any) -> None:
