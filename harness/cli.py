@@ -73,6 +73,9 @@ def build_parser() -> argparse.ArgumentParser:
     options(comparing)
     options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", _TABLES, as_json=True))
+    making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", _NEW)
+    making.add_argument("name", metavar="NAME")
+    options(making)
     options(command("ui", do_ui, "Open MLflow's web interface on the runs.", _UI))
     return parser
 
@@ -102,6 +105,10 @@ or with --answers: gold, prediction. Other columns are kept; finish_reason and e
 _TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/"""
+_NEW = """NAME is the paper's key and its method's name: a Python identifier in lower case. What is written works and is
+there to be changed: CONTRIBUTING.md, "Add a paper".
+options:
+  root=FOLDER            the checkout to write into (default: the one that this command is of)"""
 _UI = """options:
   port=5000  host=127.0.0.1"""
 
@@ -304,6 +311,22 @@ def do_tables(arguments: Any) -> int:
         print(json.dumps([result.as_dict() for result in reports.values()], indent=2, default=list))
     else:
         print("\n".join(result.markdown() for result in reports.values()))
+    return 0
+
+
+def do_new(arguments: Any) -> int:
+    from harness.new import new
+
+    values = parse_overrides(arguments.options)
+    root = Path(take(values, "root", str, str(Path(__file__).resolve().parents[1])))
+    no_more(values, ("root",))
+    for path in new(arguments.name, root):
+        print(path)
+    print(
+        f"it runs as it is: rlvr run paper={arguments.name}\n"
+        'CONTRIBUTING.md, "Add a paper", says what to change, in which order',
+        file=sys.stderr,
+    )
     return 0
 
 

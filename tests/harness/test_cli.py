@@ -72,6 +72,7 @@ def test_a_wrong_command_exits_2_and_says_why(
         "run paper=egsw egsw.alpha=x",
         "eval protocol=x",
         "compare nowhere b",
+        "new stage",
     ],
 )
 def test_nothing_heavy_is_imported_for_an_answer(arguments: str) -> None:
