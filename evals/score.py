@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -167,7 +168,7 @@ def compare(
         return Comparison(metric, k, None, 0, excluded, why, tau)
     of_a, of_b = _matrix(values_a, a.seeds, common), _matrix(values_b, b.seeds, common)
     result = paired(of_a, of_b, seed, bounds=_bounds(metric))
-    return Comparison(metric, k, result, len(common), excluded, None, tau, float(of_a.mean()), float(of_b.mean()))
+    return Comparison(metric, k, result, len(common), excluded, None, tau, _mean(of_a), _mean(of_b))
 
 
 def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -> Score:
@@ -178,7 +179,7 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
         return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau)
     matrix = _matrix(values, table.seeds, kept)
     interval = over_problems_and_seeds(matrix, bounds=_bounds(metric))
-    return Score(metric, k, float(matrix.mean()), interval, *counts, None, tau)
+    return Score(metric, k, _mean(matrix), interval, *counts, None, tau)
 
 
 def _complete(values: Values, seeds: Sequence[Any]) -> set[str]:
@@ -189,6 +190,11 @@ def _complete(values: Values, seeds: Sequence[Any]) -> set[str]:
 def _matrix(values: Values, seeds: Sequence[Any], problems: Sequence[str]) -> NDArray[np.float64]:
     """[S, P]"""
     return np.array([[values[s, p] for p in problems] for s in seeds])
+
+
+def _mean(matrix: NDArray[np.float64]) -> float:
+    """Rounded once, so that the order of the problems does not show in the last bit."""
+    return fmean(matrix.ravel())
 
 
 def _bounds(metric: str) -> tuple[float, float] | None:

@@ -90,8 +90,7 @@ def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
         raise RuntimeError(f"not the same work: {rows} samples")
     return Row(
         "evaluator", "samples/s", rows["ours"] / found["ours"], rows["theirs"] / found["theirs"], "lm_eval --model hf",
-        rounds, f"{rows['ours']} samples drawn by each; ours grades and stores all of them, lm-eval grades the first "
-        "of each problem; imports not counted",
+        rounds, f"{rows['ours']} samples drawn and graded by each, with the same grader; imports not counted",
     )  # fmt: skip
 
 
@@ -101,7 +100,7 @@ def _task(data: Path) -> Any:
 
     from evals import benchmarks
 
-    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False, metadata={"data_dir": str(data)})
+    metadata: dict[str, Any] = {"data_dir": str(data), "repeats": SAMPLES, "ks": [1]}
+    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False, metadata=metadata)
     task: Any = manager.load(["tiny_short"])["tasks"]["tiny_short"]
-    task.config.repeats = SAMPLES
     return task

@@ -315,9 +315,12 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
     assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
 
     assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
-    right = task.process_results(docs[0], [f"so\nAnswer: {docs[0]['answer']}"])
-    wrong = task.process_results(docs[0], [f"so\nAnswer: {'B' if docs[0]['answer'] == 'A' else 'A'}"])
-    assert (right, wrong) == ({"correct": 1.0, "unscored": 0.0}, {"correct": 0.0, "unscored": 0.0})
+    right = task.process_results(docs[0], [[f"so\nAnswer: {docs[0]['answer']}"]])
+    wrong = task.process_results(docs[0], [[f"so\nAnswer: {'B' if docs[0]['answer'] == 'A' else 'A'}"]])
+    names = ("avg@1", "pass@1", "maj@1")
+    assert (right, wrong) == (
+        dict.fromkeys(names, 1.0) | {"unscored": 0.0}, dict.fromkeys(names, 0.0) | {"unscored": 0.0}
+    )  # fmt: skip
 
 
 def test_the_written_answer_prompt_is_ours() -> None:

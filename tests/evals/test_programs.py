@@ -241,10 +241,10 @@ def test_lm_eval_s_rows_and_marks(data: Path) -> None:
     split = lm_eval_task.dataset(**{**metadata, "data_dir": str(data), "allow_changed_data": True})["test"]
     assert split["policy"] == ["program"] * 3
     marks = [
-        lm_eval_task.process_results(doc, [block(ROWS[i], ROWS[i]["canonical_solution"])])
+        lm_eval_task.process_results(doc, [[block(ROWS[i], ROWS[i]["canonical_solution"])]])
         for i, doc in enumerate(split)
     ]
-    assert marks == [{"correct": 1.0, "unscored": 0.0}] * 3
+    assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
 
 
 def test_the_policy_has_one_name() -> None:
