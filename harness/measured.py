@@ -101,7 +101,8 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
 def _command(command: str) -> str:
     """The command without the folder that its program was in."""
     program, _, rest = command.partition(" ")
-    return f"{Path(program).name} {rest}".strip()
+    name = Path(program).name
+    return f"{'rlvr' if name == 'cli.py' else name} {rest}".strip()  # nox starts the module
 
 
 def _sub(folder: Path, name: str) -> Path:

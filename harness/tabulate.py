@@ -21,6 +21,9 @@ from harness.scales import SCALES
 from harness.track import Tracker
 
 
+LEVEL = 0.05  # of the corrected p-values
+
+
 def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     """Each table of the paper: published columns, measured columns (paper scale only), and what the measuring was."""
     cells = catalogue.published(paper)
@@ -155,7 +158,8 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
             continue
         p = next(adjusted)
         low, high = result.interval.low, result.interval.high
-        verdict = "not resolved" if low <= 0 <= high else ("higher" if low > 0 else "lower")
+        resolved = p <= LEVEL and not low <= 0 <= high
+        verdict = ("higher" if low > 0 else "lower") if resolved else "not resolved"
         rows.append(
             (
                 f"{a.label(a.arm)} − {b.label(b.arm)}",
@@ -172,9 +176,11 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
         f"{paper}: paired differences of mean accuracy",
         ("difference", "scale", "benchmark", "points [95 % interval]", "p (Holm)", "verdict"),
         tuple(rows),
-        ("Paired by problem. A difference whose interval holds zero is not resolved. P-values are corrected for the "
-         "number of rows (Holm).",),
-    )  # fmt: skip
+        (
+            "Paired by problem. P-values are corrected for the number of rows (Holm). A difference whose interval holds "
+            f"zero, or whose p-value is above {LEVEL}, is not resolved.",
+        ),
+    )
 
 
 def _shared(m: Measured) -> str:
