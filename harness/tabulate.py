@@ -20,7 +20,6 @@ from harness.measured import Measured, gather
 from harness.scales import SCALES
 from harness.track import Tracker
 
-
 LEVEL = 0.05  # of the corrected p-values
 
 
@@ -177,8 +176,8 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
         ("difference", "scale", "benchmark", "points [95 % interval]", "p (Holm)", "verdict"),
         tuple(rows),
         (
-            "Paired by problem. P-values are corrected for the number of rows (Holm). A difference whose interval holds "
-            f"zero, or whose p-value is above {LEVEL}, is not resolved.",
+            "Paired by problem. P-values are corrected for the number of rows (Holm). A difference whose interval "
+            f"holds zero, or whose p-value is above {LEVEL}, is not resolved.",
         ),
     )
 
