@@ -1,0 +1,1 @@
+"""The figures: each function returns a `Drawing` (evals/analysis/drawing.py)."""
