@@ -30,8 +30,8 @@ _DECIDE = ("prompt", "decoding", "data")  # of the manifest's identity: with ano
 class MeasuredRun:
     """The verdicts of one method, one or several training seeds (column `train_seed`).
 
-    `conditions`, by benchmark, is what decides the measurement: protocol name, prompt, decoding, data; and `engine`,
-    which may change a sample but not what is measured. None where no manifest lies beside the verdicts.
+    `conditions`, by benchmark, is what decides the measurement: protocol name, prompt, decoding, data; and `engine` and
+    `model`, which may change a sample but not what is measured. None where no manifest lies beside the verdicts.
     """
 
     name: str
@@ -39,12 +39,13 @@ class MeasuredRun:
     conditions: Mapping[str, Conditions | None]
 
 
-def read_run(sources: Sequence[Path], name: str | None = None) -> MeasuredRun:
+def read_run(sources: Sequence[Path], name: str | None = None, *, responses: bool = False) -> MeasuredRun:
     """The run in a verdict file, in a folder with one, or in a folder with one for each benchmark.
 
     Args:
         sources: one of these for each training seed, in order.
         name: for people; by default the sources as they are written.
+        responses: read all columns, the responses' text included.
     Raises:
         ValueError: nothing there, a table without benchmark, several training seeds in a part of several, or parts that
             were measured on other benchmarks or in another way.
@@ -52,7 +53,7 @@ def read_run(sources: Sequence[Path], name: str | None = None) -> MeasuredRun:
     import pandas as pd
 
     name = name or ",".join(map(str, sources))
-    parts = [_tables(source) for source in sources]
+    parts = [_tables(source, responses) for source in sources]
     if others := [s for s, part in zip(sources, parts, strict=True) if part.keys() != parts[0].keys()]:
         raise ValueError(f"{others[0]} was not measured on the benchmarks of {sources[0]}: {', '.join(parts[0])}")
     tables, conditions = {}, {}
@@ -79,7 +80,7 @@ def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tup
     return [found for key in ("protocol", *_DECIDE) for found in differing_fields(a.get(key), b.get(key), key)]
 
 
-def _tables(source: Path) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
+def _tables(source: Path, responses: bool) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
     if source.is_file():
         files = [source]
     elif (source / "verdicts.parquet").is_file():
@@ -90,7 +91,7 @@ def _tables(source: Path) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
         raise ValueError(f"{source}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones")
     found: dict[str, tuple[pd.DataFrame, Conditions | None]] = {}
     for path in files:
-        frame = _read(path)
+        frame = _read(path, responses)
         names = frame["benchmark"].unique()
         if len(names) != 1:
             raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
@@ -98,7 +99,7 @@ def _tables(source: Path) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
     return found
 
 
-def _read(path: Path) -> pd.DataFrame:
+def _read(path: Path, responses: bool) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -106,9 +107,11 @@ def _read(path: Path) -> pd.DataFrame:
         there = pq.read_schema(path).names
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path}: expected a Parquet file of verdicts ({error})") from error
-    if missing := [c for c in ("benchmark", "problem_id", "sample", "gold", "verdict") if c not in there]:
+    needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(("response",) if responses else ()))
+    if missing := [c for c in needed if c not in there]:
         raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
-    frame: pd.DataFrame = pq.read_table(path, columns=[c for c in _READ if c in there]).to_pandas()
+    columns = None if responses else [c for c in _READ if c in there]
+    frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
     return frame
 
 
@@ -117,4 +120,4 @@ def _conditions(manifest: Path) -> Conditions | None:
         return None
     document = json.loads(manifest.read_text(encoding="utf-8"))
     identity, protocol = document["identity"], document["record"].get("protocol") or {}
-    return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in (*_DECIDE, "engine")}}
+    return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in (*_DECIDE, "engine", "model")}}

@@ -1,0 +1,158 @@
+"""A model under analysis: its graded responses, and what is needed to read them again with a model.
+
+subject = read_subject("GRPO", [Path("runs/.../eval")], model_path="runs/.../train/final", data_dir="data")
+responses(subject, "tiny_short")[0].text
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals import benchmarks, prompts
+from evals.benchmarks import Problem
+from evals.fingerprint import model_fingerprint, text_fingerprint
+from evals.measured_run import Conditions, read_run
+from evals.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What an analysis is about: one model (or several training seeds of one method) and what it answered.
+
+    Args:
+        name: what legends call it.
+        tables: benchmark -> verdict table, the columns of `evals.verdicts.schema()` (and `train_seed` where it holds
+            several training seeds).
+        model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
+            interventions.
+        prompts: benchmark -> problem_id -> the prompt as the model saw it.
+    """
+
+    name: str
+    tables: Mapping[str, pd.DataFrame]
+    model_path: str | None = None
+    prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Response:
+    """One graded response. `prompt` is None where the subject does not hold it."""
+
+    problem_id: str
+    sample: int
+    prompt: str | None
+    text: str
+    verdict: Verdict
+
+
+def responses(subject: Subject, benchmark: str) -> list[Response]:
+    """Every response of a subject to a benchmark, in the table's order (of several training seeds, one after another).
+
+    Raises:
+        ValueError: the subject was not measured on it, or its table was read without the responses.
+    """
+    if benchmark not in subject.tables:
+        known = ", ".join(subject.tables) or "none"
+        raise ValueError(f"{subject.name} was not measured on {benchmark!r}; expected one of: {known}")
+    table = subject.tables[benchmark]
+    if "response" not in table:
+        raise ValueError(f"{subject.name}, {benchmark}: the verdict table lacks the column response")
+    known_prompts = subject.prompts.get(benchmark, {})
+    columns = (table[name] for name in ("problem_id", "sample", "response", "verdict"))
+    return [
+        Response(str(problem), int(sample), known_prompts.get(str(problem)), str(text), Verdict(verdict))
+        for problem, sample, text, verdict in zip(*columns, strict=True)
+    ]
+
+
+def read_subject(
+    name: str,
+    sources: Sequence[Path],
+    *,
+    model_path: str | None = None,
+    data_dir: str | Path | None = None,
+) -> Subject:
+    """A subject from verdict tables on disk; with `model_path`, with its prompts rendered again.
+
+    Args:
+        sources: for each training seed a verdict file, a folder with one, or a folder with one for each benchmark
+            (`evals.measured_run.read_run`).
+        model_path: the model that gave the responses. Only one source may then be given: each seed is its own model.
+        data_dir: where the benchmarks are (`evals.benchmarks.load`).
+    Raises:
+        ValueError: as `read_run`; or, with `model_path`: several sources, no manifest beside a table, another model
+            than the one that drew the samples, other problems, or prompts that are not those of the samples.
+    """
+    if model_path is not None and len(sources) != 1:
+        raise ValueError(
+            f"{name}: expected one source with model_path (a training seed is a model of its own), got {len(sources)}"
+        )
+    run = read_run(sources, name, responses=True)
+    if model_path is None:
+        return Subject(name, run.tables)
+    from evals.engines.encode import load_tokenizer
+
+    _check_model(name, run.conditions, model_path)
+    tokenizer = load_tokenizer(model_path)
+    seen = {
+        benchmark: _prompts(f"{name}, {benchmark}", benchmark, found, table, tokenizer, data_dir)
+        for (benchmark, table), found in zip(run.tables.items(), run.conditions.values(), strict=True)
+        if found is not None
+    }
+    return Subject(name, run.tables, model_path, seen)
+
+
+def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
+    """The model is the one that drew the samples, where the manifest holds its hash (a server's does not)."""
+    for benchmark, found in conditions.items():
+        if found is None:
+            raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
+    drew = {str(found["model"]["sha256"]) for found in conditions.values() if found and not _served(found)}
+    if drew and drew != {here := model_fingerprint(model_path)}:
+        raise ValueError(
+            f"{name}: model_path={model_path!r} is not the model that drew the samples "
+            f"(expected sha256 {', '.join(sorted(drew))}, got {here})"
+        )
+
+
+def _prompts(
+    where: str, benchmark: str, found: Conditions, table: pd.DataFrame, tokenizer: Any, data_dir: str | Path | None
+) -> dict[str, str]:
+    """problem_id -> prompt, for every problem of the table."""
+    data = found["data"]
+    dataset = benchmarks.load(
+        benchmark, data_dir=data_dir, allow_changed_data=data["changed"], choice_seed=data["choice_seed"] or 0
+    )
+    if dataset.sha256 != data["sha256"]:
+        raise ValueError(f"{where}: the problems hash to {dataset.sha256}, expected {data['sha256']}")
+    prompt = prompts.get(found["prompt"]["name"])
+    first = dataset.problems[0]
+    first_text = _as_served(prompt, first) if _served(found) else prompts.render(prompt, first, tokenizer)
+    if (now := text_fingerprint(first_text)) != (then := found["prompt"]["first_sha256"]):
+        raise ValueError(
+            f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
+            "wording or the chat template has changed since the samples were drawn"
+        )
+    asked = set(table["problem_id"])
+    if strange := asked - {problem.id for problem in dataset.problems}:
+        raise ValueError(f"{where}: problem {min(strange)!r} is not in the benchmark")
+    return {p.id: prompts.render(prompt, p, tokenizer) for p in dataset.problems if p.id in asked}
+
+
+def _served(found: Conditions) -> bool:
+    """The samples came from a server, which has the model and its chat template."""
+    return "served_as" in found["model"]
+
+
+def _as_served(prompt: prompts.Prompt, problem: Problem) -> str:
+    """What stands for a prompt that a server rendered (`evals.evaluate`): the conversation, or the plain text."""
+    if not prompt.chat:
+        return prompts.render(prompt, problem, None)
+    return json.dumps(prompts.messages(prompt, problem), ensure_ascii=False)

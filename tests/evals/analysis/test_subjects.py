@@ -1,0 +1,94 @@
+"""Subjects: what an evaluation wrote is read back with the prompts that it used, or refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evals.analysis.subjects import Response, Subject, read_subject, responses
+from evals.evaluate import evaluate
+from evals.fingerprint import text_fingerprint
+from evals.verdicts import Verdict
+from tests.evals.conftest import make_model
+from tests.evals.test_evaluate import PROBLEMS, Scripted, protocol, set_up
+from tests.evals.test_evaluate import table as rows_of
+
+
+@pytest.fixture
+def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -> dict[str, Any]:
+    """An evaluation with a real tokenizer and two samples of each of five problems: arguments of `read_subject`."""
+    place = set_up(tmp_path, model_dir, monkeypatch)
+    engine = Scripted()
+    from evals.engines.encode import load_tokenizer
+
+    engine.tokenizer = load_tokenizer(str(model_dir))  # type: ignore[assignment]
+    evaluate(**place, protocol=protocol(2), engine=engine)
+    return {"sources": [tmp_path / "out"], "model_path": str(model_dir), "data_dir": tmp_path}
+
+
+def edit(measured: dict[str, Any], change: Callable[[dict[str, Any]], object]) -> None:
+    path = measured["sources"][0] / "toy" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    change(manifest["identity"])
+    path.write_text(json.dumps(manifest))
+
+
+def test_it_is_what_was_measured(measured: dict[str, Any]) -> None:
+    subject = read_subject("mine", **measured)
+    rows = rows_of(measured["sources"][0] / "toy" / "verdicts.parquet")
+    # the chat template of tests/evals/conftest.py, written out
+    prompt_of = {p.id: f"<|user|>{p.problem}<|end|><|assistant|>" for p in PROBLEMS}
+    assert responses(subject, "toy") == [
+        Response(r["problem_id"], r["sample"], prompt_of[r["problem_id"]], r["response"], Verdict(r["verdict"]))
+        for r in rows
+    ]
+    assert subject.model_path == measured["model_path"] and list(subject.tables) == ["toy"]
+
+
+def test_without_a_model_there_are_no_prompts(measured: dict[str, Any]) -> None:
+    source = measured["sources"][0]
+    subject = read_subject("mine", [source, source / "toy"])
+    assert subject.prompts == {} and subject.model_path is None
+    assert list(subject.tables["toy"]["train_seed"].unique()) == [0, 1]
+    found = responses(subject, "toy")
+    assert len(found) == 20 and {response.prompt for response in found} == {None}
+
+
+def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -> None:
+    sent = json.dumps([{"role": "user", "content": PROBLEMS[0].problem}])
+
+    def serve(identity: dict[str, Any]) -> None:
+        identity.update(model={"served_as": "m"}, prompt={"name": "plain", "first_sha256": text_fingerprint(sent)})
+
+    edit(measured, serve)
+    assert responses(read_subject("mine", **measured), "toy")[0].prompt == "<|user|>What is 0?<|end|><|assistant|>"
+
+
+def test_what_differs_is_refused(measured: dict[str, Any], tmp_path: Path) -> None:
+    edit(measured, lambda identity: identity["prompt"].update(first_sha256="aa"))
+    with pytest.raises(ValueError, match=r"the prompt 'plain' of problem 'p0' hashes to .* expected aa"):
+        read_subject("mine", **measured)
+    edit(measured, lambda identity: identity["data"].update(sha256="dd"))
+    with pytest.raises(ValueError, match=r"the problems hash to .* expected dd"):
+        read_subject("mine", **measured)
+    other = make_model(tmp_path / "other", seed=1)
+    with pytest.raises(ValueError, match=r"is not the model that drew the samples"):
+        read_subject("mine", **{**measured, "model_path": str(other)})
+    with pytest.raises(ValueError, match=r"expected one source with model_path .* got 2"):
+        read_subject("mine", **{**measured, "sources": [*measured["sources"]] * 2})
+    (measured["sources"][0] / "toy" / "manifest.json").unlink()
+    with pytest.raises(ValueError, match=r"mine, toy: no manifest\.json"):
+        read_subject("mine", **measured)
+
+
+def test_what_is_missing_is_named() -> None:
+    subject = Subject("mine", {"toy": pd.DataFrame({"problem_id": ["a"], "sample": [0], "verdict": ["correct"]})})
+    with pytest.raises(ValueError, match="mine was not measured on 'other'; expected one of: toy"):
+        responses(subject, "other")
+    with pytest.raises(ValueError, match="mine, toy: the verdict table lacks the column response"):
+        responses(subject, "toy")
