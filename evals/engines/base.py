@@ -45,20 +45,24 @@ class Request:
 
     `prompt_text` is what the model continues, special tokens included. `messages` is the conversation that it was
     rendered from, None for a plain prompt; an engine whose server has the chat template sends these instead.
+
+    `forced` is the beginning of the response, in token ids: the model goes on from there. The completion is then the
+    whole response: its text and its tokens begin with these, and `max_tokens` counts them.
     """
 
     key: Key
     prompt_text: str
     seed: int
     messages: Messages | None = None
+    forced: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
 class Completion:
     """One drawn sample.
 
-    `tokens` counts what was generated, the end token included. `finish_reason` is "stop" (the model ended) or "length"
-    (cut off at max_tokens).
+    `tokens` counts what was generated, the end token included, and what was forced. `finish_reason` is "stop" (the
+    model ended) or "length" (cut off at max_tokens).
     """
 
     key: Key

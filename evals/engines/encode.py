@@ -21,10 +21,12 @@ def load_tokenizer(model_path: str) -> Any:
 def encode(
     tokenizer: Any, requests: Sequence[Request], decoding: Decoding, context: int | None
 ) -> list[tuple[int, ...]]:
-    """Token ids of each prompt. A beginning-of-text token is added where the model wants one and none is there.
+    """What the model goes on from: token ids of each prompt and of the forced beginning of its response. A
+    beginning-of-text token is added where the model wants one and none is there.
 
     Raises:
-        ValueError: a prompt and its response do not fit a context of that many tokens.
+        ValueError: a prompt and its response do not fit a context of that many tokens; or what is forced leaves no room
+            for another.
     """
     encoded: dict[str, tuple[int, ...]] = {}
     for request in requests:
@@ -38,7 +40,12 @@ def encode(
                     f"{len(encoded[text])} tokens and the model's context is {context}; "
                     f"expected max_tokens <= {context - len(encoded[text])}"
                 )
-    return [encoded[request.prompt_text] for request in requests]
+        if len(request.forced) >= decoding.max_tokens:
+            raise ValueError(
+                f"max_tokens={decoding.max_tokens}: {len(request.forced)} tokens of the response to problem "
+                f"{request.key[0]!r} are forced; expected fewer"
+            )
+    return [encoded[request.prompt_text] + request.forced for request in requests]
 
 
 def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any) -> list[int]:

@@ -87,8 +87,11 @@ class OpenAIEngine:
         """One completion for each request, in groups, as they come.
 
         Raises:
+            ValueError: the beginning of a response is forced: a server takes text, not tokens.
             EngineError: a request failed for good; it names the problem and the sample. What had come is yielded first.
         """
+        if any(request.forced for request in requests):
+            raise ValueError("engine openai cannot go on with a response that was begun; expected a local engine")
         left = iter(requests)
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="openai") as threads:
             under_way: set[Future[Completion]] = set()

@@ -11,7 +11,7 @@ batch's shape; the same batches give the same samples exactly.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -22,9 +22,13 @@ if TYPE_CHECKING:
     import numpy as np
     from torch import Tensor
 
+Pick = Callable[["Tensor", "Tensor", Decoding], "Tensor"]
+"""Chooses the token of each row: (logits [R, V], uniform numbers [R], decoding) -> token ids [R]."""
+
 BLOCK = 128  # uniform numbers drawn for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # what the key-value cache of a batch may take on a CPU
 GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
+READ_TOKENS = 2**17  # that a batch reads at once where responses are forced: few of its rows then share what is read
 
 
 class TransformersEngine:
@@ -97,8 +101,10 @@ class TransformersEngine:
             self.tokenizer, requests, decoding, getattr(self.model.config, "max_position_embeddings", None)
         )
         order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
-        longest = len(prompts[order[-1]]) + decoding.max_tokens
+        longest = max(len(p) - len(r.forced) for p, r in zip(prompts, requests, strict=True)) + decoding.max_tokens
         rows = min(self.batch_rows, max(1, self._cache_bytes() // self._bytes_per_row(longest)))
+        if any(request.forced for request in requests):
+            rows = min(rows, max(1, READ_TOKENS // len(prompts[order[-1]])))
         for start in range(0, len(order), rows):
             batch = order[start : start + rows]
             yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding)
@@ -121,14 +127,26 @@ class TransformersEngine:
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[Completion]:
         ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
-        tokens, lengths, stopped = decode(
-            self.model, prompts, [r.seed for r in requests], decoding, ends, self.tokenizer.pad_token_id
+        tokens, _, stopped = decode(
+            self.model,
+            prompts,
+            [r.seed for r in requests],
+            decoding,
+            ends,
+            self.tokenizer.pad_token_id,
+            rooms=[decoding.max_tokens - len(r.forced) for r in requests],
+            pick=self.pick,
         )
-        texts = response_text(self.tokenizer, tokens, stopped)
+        whole = [[*request.forced, *row] for request, row in zip(requests, tokens, strict=True)]
+        texts = response_text(self.tokenizer, whole, stopped)
         return [
-            Completion(request.key, text, length, "stop" if stop else "length")
-            for request, text, length, stop in zip(requests, texts, lengths, stopped, strict=True)
+            Completion(request.key, text, len(row), "stop" if stop else "length")
+            for request, text, row, stop in zip(requests, texts, whole, stopped, strict=True)
         ]
+
+    def pick(self, logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
+        """How a token is chosen; an engine that chooses otherwise overrides it."""
+        return choose(logits, uniform, decoding)
 
 
 @contextmanager
@@ -152,11 +170,17 @@ def decode(
     decoding: Decoding,
     stop_tokens: Sequence[int],
     pad_token: int,
+    *,
+    rooms: Sequence[int] | None = None,
+    pick: Pick | None = None,
 ) -> tuple[list[list[int]], list[int], list[bool]]:
     """Sample one response for each prompt, all rows in step.
 
     Rows that have ended leave the batch once they are an eighth of it.
 
+    Args:
+        rooms: the most tokens of each row, 1 to decoding.max_tokens; None is that for all.
+        pick: chooses a token of each row (see `choose`, which is the default).
     Returns:
         tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
         ended by itself.
@@ -164,30 +188,33 @@ def decode(
     import numpy as np
     import torch
 
+    pick = pick or choose
     device = model.device
     stop = torch.tensor(stop_tokens, device=device)
     streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
     rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
-    out = torch.full((len(prompts), decoding.max_tokens), pad_token, device=device)
-    lengths = torch.full((len(prompts),), decoding.max_tokens, device=device)
+    room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
+    steps = int(room.max())
+    out = torch.full((len(prompts), steps), pad_token, device=device)
+    lengths = room.clone()
     stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
 
     with torch.inference_mode():
-        logits, cache, mask = _read_prompts(model, prompts, decoding.max_tokens, pad_token)
+        logits, cache, mask = _read_prompts(model, prompts, steps, pad_token)
         position = mask.sum(1)
-        width = mask.shape[1] - decoding.max_tokens
+        width = mask.shape[1] - steps
         mask[:, width:] = 1
-        for step in range(decoding.max_tokens):
+        for step in range(steps):
             if step % BLOCK == 0:
                 uniform = _draw(streams, rows.tolist()).to(device)
-            chosen = choose(logits, uniform[:, step % BLOCK], decoding)
+            chosen = pick(logits, uniform[:, step % BLOCK], decoding)
             out[rows, step] = chosen
-            ends = torch.isin(chosen, stop) & ~stopped[rows]
+            ends = torch.isin(chosen, stop) & (step < lengths[rows])
             lengths[rows[ends]] = step + 1
             stopped[rows[ends]] = True
-            running = ~stopped[rows]
+            running = step + 1 < lengths[rows]
             left = int(running.sum())
-            if left == 0 or step + 1 == decoding.max_tokens:
+            if left == 0:
                 break
             if left <= len(rows) * 7 // 8:
                 keep = running.nonzero().squeeze(1)

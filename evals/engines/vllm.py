@@ -136,7 +136,7 @@ class VllmEngine:
         waiting: dict[str, Request] = {}
         for request, prompt in zip(requests, prompts, strict=True):
             name, self._asked = str(self._asked), self._asked + 1
-            core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request.seed, decoding))
+            core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request, decoding))
             waiting[name] = request
         try:
             yield from self._finished(core, waiting)
@@ -160,7 +160,7 @@ class VllmEngine:
                 raise EngineError(
                     f"vLLM ended problem {request.key[0]!r}, sample {request.key[1]} with {output.finish_reason!r}"
                 )
-        tokens = [list(output.token_ids) for _, output in ready]
+        tokens = [[*request.forced, *output.token_ids] for request, output in ready]
         stopped = [output.finish_reason == "stop" for _, output in ready]
         texts = response_text(self.tokenizer, tokens, stopped)
         return [
@@ -168,7 +168,7 @@ class VllmEngine:
             for (request, _), text, row, stop in zip(ready, texts, tokens, stopped, strict=True)
         ]
 
-    def _sampling(self, seed: int, decoding: Decoding) -> Any:
+    def _sampling(self, request: Request, decoding: Decoding) -> Any:
         from vllm import SamplingParams
         from vllm.sampling_params import RequestOutputKind
 
@@ -180,9 +180,9 @@ class VllmEngine:
             repetition_penalty=1.0,
             presence_penalty=0.0,
             frequency_penalty=0.0,
-            max_tokens=decoding.max_tokens,
+            max_tokens=decoding.max_tokens - len(request.forced),
             stop_token_ids=self._ends(),
-            seed=seed,
+            seed=request.seed,
             detokenize=False,
             output_kind=RequestOutputKind.FINAL_ONLY,
         )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -226,3 +227,27 @@ def test_nothing_asked_nothing_loaded() -> None:
     nowhere = TransformersEngine("/no/such/model")
     got: Iterator[list[Completion]] = nowhere.generate([], Decoding(1.0, 1.0, 1))
     assert list(got) == []
+
+
+# ------------------------------------------------------------------------------------------- responses begun already
+
+
+@pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 20), Decoding(0.6, 0.95, 20)])
+def test_a_forced_beginning_is_gone_on_from(engine: TransformersEngine, decoding: Decoding) -> None:
+    """As a prompt that ends in it, with less room; the rows of a batch may have different rooms."""
+    plain = some_requests(4, 2)
+    forced = [tuple(range(20, 20 + n)) for n in (0, 3, 7, 19, 1, 12, 0, 2)]
+    requests = [replace(request, forced=ids) for request, ids in zip(plain, forced, strict=True)]
+    got = draw(engine, requests, decoding)
+    for request in requests:
+        n = len(request.forced)
+        longer = request.prompt_text + engine.tokenizer.decode(list(request.forced))
+        alone = slow_decode(engine, replace(request, prompt_text=longer), replace(decoding, max_tokens=20 - n))
+        text = engine.tokenizer.decode(list(request.forced), skip_special_tokens=True) + alone.text
+        assert got[request.key] == Completion(request.key, text, n + alone.tokens, alone.finish_reason)
+
+
+def test_a_forced_beginning_leaves_room(engine: TransformersEngine) -> None:
+    request = replace(some_requests(1, 1)[0], forced=(20, 21, 22))
+    with pytest.raises(ValueError, match=r"max_tokens=3: 3 tokens of the response to problem 'p0' are forced"):
+        list(engine.generate([request], Decoding(1.0, 1.0, 3)))
