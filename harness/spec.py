@@ -10,7 +10,7 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, get_type_hints
 
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from harness.declared import Declared, check_value
@@ -19,6 +19,7 @@ from harness.loss import Aggregation, aggregation_coefficients
 __all__ = [
     "PPO",
     "Arm",
+    "Claim",
     "EntropySearch",
     "Experiment",
     "Finetune",
@@ -370,6 +371,36 @@ class Arm:
 
 
 @dataclass(frozen=True)
+class Claim:
+    """Something that the paper says, in our own words, and the comparison that decides it (see `harness.claims`).
+
+    A claim that no comparison of verdicts decides names no arms; `undecided` then says why.
+    """
+
+    text: str
+    where: str  # in the paper
+    arm: str = ""  # a key of the paper's arms ...
+    than: str = ""  # ... and the arm that it is compared with, on the same base model
+    direction: Literal["higher", "lower", "not lower"] = "higher"
+    metric: Literal["avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate", "unsolvable"] = "avg"
+    models: tuple[str, ...] = ()  # keys of Reproduction.models; (): all that have both arms
+    benchmarks: tuple[str, ...] = ()  # (): all that were measured; at other scales always that scale's own
+    undecided: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("direction", "metric"):
+            check_value(f"claim.{key}", getattr(self, key), _CLAIM_KINDS[key])
+        if bool(self.arm) != bool(self.than) or bool(self.arm) == bool(self.undecided):
+            raise ValueError(
+                f"claim {self.text!r}: expected two arms, or none and `undecided`, got arm={self.arm!r}, "
+                f"than={self.than!r}, undecided={self.undecided!r}"
+            )
+
+
+_CLAIM_KINDS = get_type_hints(Claim)
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """A paper as data. `scales` maps a scale's name to the values that it replaces in every arm that has them."""
 
@@ -382,6 +413,7 @@ class Reproduction:
     seeds: Sourced[int]
     departures: tuple[str, ...]  # what we know we do differently
     doubts: tuple[str, ...] = ()  # what in the paper looks mistaken; printed as footnotes
+    claims: tuple[Claim, ...] = ()  # what the paper says of its method, in the order of its importance
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -391,3 +423,18 @@ class Reproduction:
         for arm in self.arms:
             if arm.model not in self.models:
                 raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
+        for claim in self.claims:
+            for model in claim.models:
+                if model not in self.models:
+                    raise ValueError(f"{self.key}: a claim names the model {model!r}, not in {[*self.models]}")
+            if claim.arm and not self.claimed_models(claim):
+                raise ValueError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
+
+    def claimed_models(self, claim: Claim) -> tuple[str, ...]:
+        """The base models that a claim is about, in the paper's order: of those it names, all that have both arms."""
+        arms = {(a.model, a.key) for a in self.arms}
+        return tuple(
+            model
+            for model in self.models
+            if (not claim.models or model in claim.models) and {(model, claim.arm), (model, claim.than)} <= arms
+        )

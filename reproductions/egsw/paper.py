@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from baselines.grpo import grpo
-from harness.spec import Arm, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 from reproductions.egsw.doubts import doubts
 from reproductions.egsw.method import egsw
 
@@ -141,6 +141,44 @@ REPRODUCTION = Reproduction(
         "Algorithm 1 resets the reference policy at each training iteration; one epoch is taken as one iteration, so "
         "the reference stays the base model.",
         "The format reward asks for a complete box, as the evaluation does; open-r1's asks for think and answer tags.",
+    ),
+    claims=(
+        Claim(
+            "On Qwen2.5-Math-7B, EGSW scores higher than GRPO on all four benchmarks.",
+            "section 5, table 1",
+            arm="egsw",
+            than="grpo",
+            models=("math-7b",),
+        ),
+        Claim(
+            "On Qwen2.5-Math-7B-Instruct, EGSW scores higher than GRPO on the three mathematics benchmarks.",
+            "section 5, table 2 (GPQA Diamond goes the other way)",
+            arm="egsw",
+            than="grpo",
+            models=("math-7b-instruct",),
+            benchmarks=("math500", "aime24", "aime25"),
+        ),
+        Claim(
+            "Where GRPO alone does not improve Qwen2.5-Math-7B-Instruct, EGSW does.",
+            "section 5, table 2",
+            arm="egsw",
+            than="base",
+            models=("math-7b-instruct",),
+            benchmarks=("math500", "aime24", "aime25"),
+        ),
+        Claim(
+            "EGSW answers with fewer tokens than GRPO.",
+            "section 5, figures 2 and 4 (in training; compared here on the benchmarks)",
+            arm="egsw",
+            than="grpo",
+            direction="lower",
+            metric="mean_tokens",
+        ),
+        Claim(
+            "During training, EGSW's reward is above GRPO's.",
+            "section 5, figures 1 and 3",
+            undecided="a claim on training curves: the figures show them, with one curve a run and no test",
+        ),
     ),
     doubts=doubts(),
 )

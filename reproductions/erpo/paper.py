@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Literal
 
 from baselines.grpo import grpo
-from harness.spec import Arm, Experiment, Finetune, Method, Reproduction, Sourced, assumed, paper, use
+from harness.spec import Arm, Claim, Experiment, Finetune, Method, Reproduction, Sourced, assumed, paper, use
 from reproductions.erpo.method import erpo
 
 NOT_STATED = "not stated; "
@@ -160,6 +160,52 @@ REPRODUCTION = Reproduction(
         "The best of the checkpoints saved every 25 steps (table 3) may have been measured, as figure 5(a) does; the "
         "paper does not say. Here it is the last one.",
         "The gate takes mean and deviation of the entropies of a group, as Algorithm 1 does; Eq. 8 calls them moving.",
+    ),
+    claims=(
+        Claim(
+            "At each model size, ERPO is more accurate than GRPO.",
+            "abstract; section 5.3, table 1",
+            arm="erpo",
+            than="grpo",
+        ),
+        Claim(
+            "More of ERPO's responses hold a boxed answer than GRPO's.",
+            "section 5.3, table 1 (Fmt)",
+            arm="erpo",
+            than="grpo",
+            metric="fmt",
+        ),
+        Claim(
+            "ERPO's pass@k is above GRPO's in most settings.",
+            "section 5.4, table 2",
+            arm="erpo",
+            than="grpo",
+            metric="pass",
+        ),
+        Claim(
+            "ERPO is more accurate than supervised fine-tuning on the same problems.",
+            "section 6; table 1",
+            arm="erpo",
+            than="sft",
+        ),
+        Claim(
+            "ERPO's responses end up shorter than GRPO's.",
+            "section 5.7, figure 5",
+            arm="erpo",
+            than="grpo",
+            direction="lower",
+            metric="mean_tokens",
+        ),
+        Claim(
+            "GRPO's entropy collapses late in training, ERPO's does not.",
+            "section 5.6, figure 4(b)",
+            undecided="a claim on training curves: the figures show them, with one curve a run and no test",
+        ),
+        Claim(
+            "ERPO at 7B is above DeepSeek-R1-0528 and Qwen3-235B-Instruct on AMC 23.",
+            "section 5.3, table 1",
+            undecided="the models compared are measured in other ways than they are meant for: see the doubts",
+        ),
     ),
     doubts=(
         "Appendix A.3: MATH's train split has at most 5,588 problems of levels 3 to 5, fewer than 8,441, so problems "
