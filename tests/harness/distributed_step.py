@@ -1,7 +1,7 @@
 """Run by test_trl_distributed: one optimiser step on a fixed rollout that is split over the processes.
 
 `python -m torch.distributed.run --nproc_per_node N tests/harness/distributed_step.py MODEL METHOD OUT` saves the loss
-and the gradient, averaged over processes as DDP does.
+and the gradient, averaged over processes as DDP does, and the step's metrics as the first process logs them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from tests.harness.cases import CASES
-from tests.harness.test_trl_trainer import GROUP, PROMPTS, declared_with, make_trainer, rollout
+from tests.harness.test_trl_trainer import GROUP, PROMPTS, declared_with, make_trainer, rollout, step_log
 
 
 def main(model_dir: str, method: str, out: str) -> None:
@@ -41,7 +41,8 @@ def main(model_dir: str, method: str, out: str) -> None:
     for tensor in (total, *gradient):
         dist.all_reduce(tensor)
     if rank == 0:
-        torch.save({"loss": total.item(), "gradient": [g / world for g in gradient]}, out)
+        made = {"loss": total.item(), "gradient": [g / world for g in gradient], "metrics": step_log(trainer)}
+        torch.save(made, out)
     dist.barrier()
 
 

@@ -1,4 +1,4 @@
-"""Two processes give the loss and gradient of one: statistics cover the whole step, and lengths differ by process."""
+"""Two processes give loss, gradient and metrics of one: statistics cover the whole step; lengths differ by process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import torch
 
 from tests.experiments import save_random_model
 from tests.harness.cases import CASES
-from tests.harness.test_trl_trainer import assert_close, declared_with, rollout, slow
+from tests.harness.test_trl_trainer import assert_close, declared_with, measured_by_hand, rollout, slow
 
 STEP = Path(__file__).with_name("distributed_step.py")
 
@@ -41,3 +41,4 @@ def test_two_processes_equal_the_slow_computation(name: str, tmp_path: Path) -> 
     loss, gradient = slow(declared, CASES[name], model_dir, fixed)
     assert got["loss"] == pytest.approx(loss, rel=1e-5)
     assert_close(got["gradient"], gradient)
+    assert got["metrics"] == measured_by_hand(model_dir, fixed)

@@ -47,6 +47,7 @@ def rollout(vocab: int) -> dict[str, torch.Tensor]:
         "completion_ids": completions.masked_fill(mask == 0, 0),
         "completion_mask": mask,
         "rewards": torch.tensor(REWARDS),
+        "right": torch.tensor(REWARDS),
         "groups": torch.arange(rows) // GROUP,
         "ref_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3,
         "old_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3 - 3,
@@ -98,22 +99,14 @@ def slow(
     declared: Experiment, case: Case, model_dir: Path, fixed: dict[str, torch.Tensor]
 ) -> tuple[float, list[torch.Tensor]]:
     """The same step: plain forward, loops for the method, and the clipped objective token by token."""
-    from transformers import AutoModelForCausalLM
-
     e = {key: value.value for key, value in declared.settings().items()}
-    model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
-    ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
-    attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
-    logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
-    log_probs = torch.log_softmax(logits, dim=-1)
-    logp = log_probs.gather(-1, fixed["completion_ids"].unsqueeze(-1)).squeeze(-1)
-    entropies = -(log_probs.exp() * log_probs).sum(-1)
+    logp, entropies, model = plain_forward(model_dir, fixed)
     mask = fixed["completion_mask"].bool()
     batch = TokenBatch(
         rewards=fixed["rewards"].double(),
         groups=fixed["groups"],
         mask=mask,
-        vocab_size=logits.shape[-1],
+        vocab_size=model.config.vocab_size,
         max_tokens=TOKENS,
         micro_batches=fixed["groups"] * 0,
         entropies=entropies.detach().double(),
@@ -150,6 +143,19 @@ def slow(
     return loss.item(), [p.grad for p in model.parameters()]
 
 
+def plain_forward(model_dir: Path, fixed: dict[str, torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor, Any]:
+    """(log-probabilities, entropies) of the completion tokens, [B, T] each, by a full log-softmax; and the model."""
+    from transformers import AutoModelForCausalLM
+
+    model = AutoModelForCausalLM.from_pretrained(model_dir, dtype=torch.float32)
+    ids = torch.cat([fixed["prompt_ids"], fixed["completion_ids"]], 1)
+    attention = torch.cat([fixed["prompt_mask"], fixed["completion_mask"]], 1)
+    logits = model(input_ids=ids, attention_mask=attention).logits[:, -TOKENS - 1 : -1]
+    log_probs = torch.log_softmax(logits, dim=-1)
+    logp = log_probs.gather(-1, fixed["completion_ids"].unsqueeze(-1)).squeeze(-1)
+    return logp, -(log_probs.exp() * log_probs).sum(-1), model
+
+
 def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
     """What each token of a sequence counts, sequence by sequence."""
     lengths = [max(int(row.sum()), 1) for row in counted]
@@ -174,6 +180,41 @@ def test_loss_and_gradient_equal_the_slow_computation(
     want, want_gradient = slow(declared, CASES[name], model_dir, fixed)
     assert loss == pytest.approx(want, rel=1e-5)
     assert_close(gradient, want_gradient)
+
+
+# without and with a need of entropies before the loss
+@pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
+@pytest.mark.parametrize("name", ["grpo", "entropy_advantage"])
+def test_a_step_is_measured_whole(name: str, micro_batch: int | None, model_dir: Path, tmp_path: Path) -> None:
+    trainer = make_trainer(declared_with(CASES[name]), model_dir, tmp_path, micro_batch)
+    fixed = rollout(trainer.model.config.vocab_size)
+    fast(trainer, fixed)
+    assert step_log(trainer) == measured_by_hand(model_dir, fixed)
+    assert ("train/shaping_ratio" in trainer._metrics["train"]) == (name == "entropy_advantage")
+
+
+def step_log(trainer: Any) -> dict[str, float]:
+    """What was logged of the one step that was made, but for what its method adds."""
+    logged = {key: values for key, values in trainer._metrics["train"].items() if key.startswith("train/")}
+    assert all(len(values) == 1 for values in logged.values())
+    return {key: values[0] for key, values in logged.items() if key != "train/shaping_ratio"}
+
+
+def measured_by_hand(model_dir: Path, fixed: dict[str, torch.Tensor]) -> dict[str, Any]:
+    """The metrics of the fixed rollout: counted in LENGTHS and REWARDS, entropies from the plain forward pass."""
+    rows = [row[:length].tolist() for row, length in zip(plain_forward(model_dir, fixed)[1], LENGTHS, strict=True)]
+    right, wrong = ([h for row, r in zip(rows, REWARDS, strict=True) if r == of for h in row] for of in (1.0, 0.0))
+    assert (len(right), len(wrong)) == (21, 22)
+    return {
+        "train/accuracy": pytest.approx(5 / 12),
+        "train/unscored_fraction": 0,
+        "train/zero_variance_groups": pytest.approx(1 / 3),
+        "train/response_length_positive": pytest.approx(21 / 5),
+        "train/response_length_negative": pytest.approx(22 / 7),
+        "train/entropy": pytest.approx(sum(right + wrong) / 43, rel=1e-5),
+        "train/entropy_positive": pytest.approx(sum(right) / 21, rel=1e-5),
+        "train/entropy_negative": pytest.approx(sum(wrong) / 22, rel=1e-5),
+    }
 
 
 def assert_close(gradient: list[torch.Tensor], want: list[torch.Tensor]) -> None:

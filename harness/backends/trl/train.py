@@ -11,12 +11,12 @@ from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora
 from harness.backends.trl.translate import to_grpo_config
 from harness.hardware import Hardware
 from harness.spec import Experiment
+from harness.step_metrics import STEP_METRICS
 
-# TRL's name of a step metric -> the name both backends log it under
+# TRL's name of a step metric -> the name both backends log it under; those of our own have the same name in both
 METRICS = {
     "reward": "train/reward",
     "reward_std": "train/reward_std",
-    "entropy": "train/entropy",
     "entropy_coefficient": "train/entropy_coefficient",
     "kl": "train/kl",
     "clip_fraction": "train/clip_fraction",
@@ -24,9 +24,8 @@ METRICS = {
     "learning_rate": "train/learning_rate",
     "completions/mean_length": "train/response_length",
     "completions/clipped_ratio": "train/truncated_fraction",
-    "frac_reward_zero_std": "train/zero_variance_groups",
-    "unscored": "train/unscored_fraction",
     "step_time": "train/step_seconds",
+    **{name: name for name in STEP_METRICS},
 }
 
 

@@ -8,6 +8,7 @@ micro-batches, all processes), because a softmax over the batch or a statistic o
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from harness.entropy_search import adapt
 from harness.loss import k3, policy_loss
 from harness.record import write_json
 from harness.spec import Experiment
+from harness.step_metrics import right_responses, step_metrics, unshaped_advantages
 
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 
@@ -34,6 +36,8 @@ class MethodTrainer(GRPOTrainer):
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
+        self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the step that is being made
+        self._entropies: list[Tensor] = []  # of its micro-batches so far
         # the search for an entropy target: what is used in this step, and what the next one starts from
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
         super().__init__(**kwargs)
@@ -55,9 +59,9 @@ class MethodTrainer(GRPOTrainer):
         first = self.accelerator.process_index * len(inputs)
         output["rewards"] = rewards[first : first + len(inputs)]
         output["groups"] = groups[first : first + len(inputs)]
-        self._metrics["train" if self.model.training else "eval"]["unscored"].append(
-            scored.isnan().any(dim=1).float().mean().item()
-        )
+        right = right_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
+        if right is not None:
+            output["right"] = right[first : first + len(inputs)]
         return output
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
@@ -84,6 +88,8 @@ class MethodTrainer(GRPOTrainer):
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
         }
+        if "right" in micro_batches[0]:
+            fields["right"] = torch.cat([m["right"] for m in micro_batches])
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
@@ -97,6 +103,7 @@ class MethodTrainer(GRPOTrainer):
                 fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
+        right = fields.pop("right", None)
         batch = TokenBatch(
             vocab_size=self.model.config.vocab_size,
             max_tokens=self.max_completion_length,
@@ -105,6 +112,10 @@ class MethodTrainer(GRPOTrainer):
         )
         self._search_entropy_coefficient(batch)
         shaped = method.apply(batch)
+        self._seen = {"batch": batch, "right": right, "micro_batches": len(micro_batches)}
+        if method.shaping:
+            self._seen["batch"] = batch.with_advantages(unshaped_advantages(method, batch))
+            self._seen["shaped_advantages"] = shaped.advantages
         start = self.accelerator.process_index * rows
         for micro in micro_batches:
             stop = start + len(micro["rewards"])
@@ -167,7 +178,8 @@ class MethodTrainer(GRPOTrainer):
             clip_high=e.clip_high.value,
             dual_clip=e.dual_clip.value,
         )
-        self._log_signals(logp.detach(), old_logp, entropies.detach(), mask, inputs["advantages"], ref_logp)
+        self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
+        self._log_step(entropies.detach())
         # Processes average their gradients; the token weights sum to the whole step over all of them.
         total: Tensor = loss * self.accelerator.num_processes
         return total
@@ -177,12 +189,11 @@ class MethodTrainer(GRPOTrainer):
         self,
         logp: Tensor,
         old_logp: Tensor,
-        entropies: Tensor,
         mask: Tensor,
         advantages: Tensor,
         ref_logp: Tensor | None,
     ) -> None:
-        """Token means over all processes: entropy (nats), clip fraction, KL to the reference (k3, nats)."""
+        """Token means over all processes: clip fraction, KL to the reference (k3, nats)."""
         e = self.experiment
         ratio = (logp - old_logp).exp()
         low, high = e.clip_low.value, e.clip_high.value
@@ -191,13 +202,29 @@ class MethodTrainer(GRPOTrainer):
             clipped |= (ratio < 1 - low) & (advantages < 0)
         if high is not None:
             clipped |= (ratio > 1 + high) & (advantages > 0)
-        signals = {"entropy": entropies, "clip_fraction": clipped.float()}
+        signals = {"clip_fraction": clipped.float()}
         if ref_logp is not None:
             signals["kl"] = k3(logp, ref_logp)
         for name, values in signals.items():
             total = torch.stack([values.masked_fill(~mask, 0.0).sum(), mask.sum()])
             total = self.accelerator.reduce(total, reduction="sum")
             self._metrics["train"][name].append((total[0] / total[1].clamp(min=1)).item())
+
+    @torch.no_grad()
+    def _log_step(self, entropies: Tensor) -> None:
+        """With the last micro-batch, the metrics of the whole step; entropies [b, T] come from the loss's own pass."""
+        self._entropies.append(entropies)
+        if len(self._entropies) < self._seen["micro_batches"]:
+            return
+        whole = self._gather(torch.cat(self._entropies))
+        self._entropies = []
+        metrics = step_metrics(
+            replace(self._seen["batch"], entropies=whole),
+            right=self._seen["right"],
+            shaped_advantages=self._seen.get("shaped_advantages"),
+        )
+        for name, value in metrics.items():
+            self._metrics["train"][name].append(value)
 
     # -- checkpoints ---------------------------------------------------------------------------------------------
 
