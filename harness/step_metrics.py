@@ -1,8 +1,8 @@
 """What every backend logs of an optimiser step, from its TokenBatch: one definition, one name, whatever trains.
 
 A *positive* sample is a response that is right, a *negative* one a response that is wrong (arXiv 2508.07534, section
-3.2.2); one that the verifier could not score is neither. A metric with nothing behind it (the entropy of right ones in a
-step that has none) is left out: it is never 0 and never NaN.
+3.2.2); one that the verifier could not score is neither. A metric with nothing behind it (the entropy of right ones
+in a step that has none) is left out: it is never 0 and never NaN.
 """
 
 from __future__ import annotations
