@@ -24,7 +24,7 @@ _WORD_START = re.compile(r"(?<![\w\\])(?<!\w[-'’])[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Entry:
-    """A word or phrase. `assumed` says that it is ours, and `source` then why; else `source` is where the paper has it."""
+    """A word or phrase. `source` is where the paper has it, or why we added it (`assumed`)."""
 
     text: str
     category: str
@@ -44,7 +44,7 @@ class Found:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words of one or several categories; see evals/analysis/lexicons/token_categories.yaml for how an entry is read."""
+    """Words of one or several categories. How an entry is read: evals/analysis/lexicons/token_categories.yaml."""
 
     name: str
     entries: tuple[Entry, ...]

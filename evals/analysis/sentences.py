@@ -2,8 +2,8 @@
 
 A formula is never cut, and one on a line of its own belongs to the sentence that leads to it. A sentence ends
 
-- at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals, 5!,
-  "e.g." and "Fig. 2" end none; nor does the dot of a list number; a formula that itself ends in a dot does.
+- at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
+  5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
 - at 。！？, and at a line break, unless the next line starts with a lower-case word or a displayed formula, or the line
   before ends in a colon, a comma or the like. A new list item always ends it.
 
@@ -107,7 +107,7 @@ def _is_abbreviation(text: str, dot: int, begin: int) -> bool:
 
 
 def _can_begin(masked: str, at: int, *, strictly: bool) -> bool:
-    """Whether a sentence can begin there: with no lower-case letter and no sign; after "!" (5! + 3) with a letter only."""
+    """Whether a sentence can begin there: no lower-case letter, no sign; strictly (after "!": 5! + 3) only a letter."""
     if at >= len(masked):
         return True
     first = masked[at]

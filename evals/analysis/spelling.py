@@ -1,8 +1,8 @@
 """From the tokens of a response to its text: which characters each token stands for.
 
-Tokenizers write their pieces in three spellings. "text": as they decode (" therefore"). "byte-level" (GPT-2, Qwen, Llama
-3): one letter a byte, so that a space is Ġ and a line break Ċ. "sentencepiece" (Llama 2, Mistral): a space is ▁, and a
-byte without a piece is <0x0A>.
+Tokenizers write their pieces in three spellings. "text": as they decode (" therefore"). "byte-level" (GPT-2, Qwen,
+Llama 3): one letter a byte, so that a space is Ġ and a line break Ċ. "sentencepiece" (Llama 2, Mistral): a space is ▁,
+and a byte without a piece is <0x0A>.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What each token does: formal reasoning, logical structure, metacognition, semantic support (arXiv 2508.07534, Table 1).
+"""What each token does: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1).
 
 The paper gives examples and no rule. Ours: the tokens of a response are spelt out to its text; every character of the
 text belongs to one category; a token has the category of most of its characters that are no white space (of several,

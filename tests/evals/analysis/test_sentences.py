@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -49,7 +50,7 @@ def test_sentences_cover_the_text_and_cut_no_formula(text: str) -> None:
     assert (spans == []) == (not text.strip())
     if spans:
         assert spans[0][0] == 0 and spans[-1][1] == len(text)
-        assert all(before[1] == after[0] for before, after in zip(spans, spans[1:], strict=False))
+        assert all(before[1] == after[0] for before, after in pairwise(spans))
         assert all(text[start:end].strip() for start, end in spans)
         assert all(not text[start].isspace() for start, _ in spans[1:])  # white space is the sentence's before it
     ends = {end for _, end in spans[:-1]}

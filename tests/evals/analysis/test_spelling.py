@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -37,7 +39,7 @@ def test_by_hand() -> None:
 def test_spellings_agree(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     cuts = sorted({0, len(raw), *data.draw(st.lists(st.integers(0, len(raw)), max_size=6))})
-    pieces = [raw[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
+    pieces = [raw[a:b] for a, b in pairwise(cuts)]
     spelt = spell([byte_level(piece) for piece in pieces], "byte-level")
     assert spelt.text == text
     for piece, (start, end) in zip(pieces, spelt.spans, strict=True):
