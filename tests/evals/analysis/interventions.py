@@ -1,0 +1,58 @@
+"""What the tests of interventions share: a token table by hand, and an engine that answers by a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from evals.analysis.subjects import Subject
+from evals.engines import Completion, Decoding, Request
+from evals.engines.encode import load_tokenizer, response_text
+
+BENCHMARK = "numbers"
+MAX_TOKENS = 24
+
+
+def token_table(responses: dict[tuple[str, int], list[tuple[int, float, int]]]) -> pd.DataFrame:
+    """(problem, sample) -> (token id, entropy, alternative id) of each token, as a token table."""
+    rows = [
+        {
+            "problem_id": problem, "sample": sample, "position": position, "length": len(tokens), "token_id": token,
+            "token": str(token), "logp": -entropy, "entropy": entropy, "nucleus": 1, "alternative_id": alternative,
+            "alternative_logp": -1.0, "verdict": "correct",
+        }
+        for (problem, sample), tokens in responses.items()
+        for position, (token, entropy, alternative) in enumerate(tokens)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+def subject(model_path: Path, problems: Sequence[str], verdict: str = "correct") -> Subject:
+    """One sample a problem; every gold is 7."""
+    columns = {"problem_id": list(problems), "sample": 0, "gold": "7", "verdict": verdict, "benchmark": BENCHMARK}
+    prompts = {problem: f"{problem}+1=" for problem in problems}
+    return Subject("model", {BENCHMARK: pd.DataFrame(columns)}, str(model_path), {BENCHMARK: prompts})
+
+
+class Rule:
+    """Ends every response with the boxed 7, which is right, or with 8, as `right(request)` says."""
+
+    chunk_rows = 5
+
+    def __init__(self, model_path: Path, right: Callable[[Request], bool]) -> None:
+        self.tokenizer = load_tokenizer(str(model_path))
+        self.right = right
+        self.asked: list[Request] = []
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "rule"}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        self.asked += requests
+        for request in requests:
+            begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+            text = begun + ("\\boxed{7}" if self.right(request) else "\\boxed{8}")
+            yield [Completion(request.key, text, len(request.forced) + 3, "stop")]
