@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import random
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
+from evals.analysis.repetition import Kind, redundancy
 from evals.grading.extraction import boxes
 from harness.rejection import Pool, Sample
 
@@ -34,27 +34,9 @@ def cut_after_box(sample: Sample) -> Sample | None:
     return sample if box is None else replace(sample, response=sample.response[: box.end()])
 
 
-def not_redundant(sample: Sample, *, limit: float, measure: Literal["not_distinct", "repeated"]) -> Sample | None:
-    """Redundancy check: the 3-gram redundancy is at most `limit`; see `redundancy`."""
+def not_redundant(sample: Sample, *, limit: float, measure: Kind) -> Sample | None:
+    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.repetition`."""
     return sample if redundancy(sample.response, measure) <= limit else None
-
-
-def redundancy(text: str, measure: Literal["not_distinct", "repeated"]) -> float:
-    """Share of redundant 3-grams of words (split at white space); 0 for fewer than three words.
-
-    The paper does not define it.
-    not_distinct: 1 - distinct 3-grams / all 3-grams.
-    repeated: 3-grams that occur more than once, each occurrence counted, / (all 3-grams + 1), as in an unused function
-        of that name in the released code.
-    """
-    words = text.split()
-    grams = Counter(zip(words, words[1:], words[2:], strict=False))
-    total = grams.total()
-    if total == 0:
-        return 0.0
-    if measure == "not_distinct":
-        return 1 - len(grams) / total
-    return sum(count for count in grams.values() if count > 1) / (total + 1)
 
 
 def select(pool: Pool, *, by: Ranking, noise: float) -> list[Sample]:
