@@ -20,8 +20,9 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 class Spelt:
     """A text, and for each token the characters [start, end) that it stands for, wholly or in part.
 
-    Tokens that share a character (each has some of its bytes) both have it in their span. Bytes that are no UTF-8 stand
-    as lone surrogates, one a byte.
+    Tokens that share a character (each has some of its bytes) both have it in their span; in the spelling "text" the
+    later ones are empty, and an empty token stands for the character before it. Bytes that are no UTF-8 stand as lone
+    surrogates, one a byte.
     """
 
     text: str
@@ -59,8 +60,8 @@ def spell(tokens: Sequence[str], spelling: str) -> Spelt:
         if piece:
             spans.append((holder[at], holder[at + len(piece) - 1] + 1))
         else:
-            here = holder[at] if at < len(holder) else len(text)
-            spans.append((here, here))
+            before = holder[at - 1] if at else 0
+            spans.append((before, before + min(at, 1)))
         at += len(piece)
     return Spelt(text, tuple(spans))
 

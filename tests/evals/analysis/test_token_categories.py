@@ -47,7 +47,7 @@ def test_pieces_go_with_their_word_and_words_with_their_phrase() -> None:
     assert kinds(" well", "-", "known", " so", "-", "called") == ["semantic"] * 6
     assert kinds(" don", "'", "t", " wait", ".", " Wait") == ["semantic"] * 4 + ["other", "metacognitive"]
     # both bytes of π
-    assert kinds("Ï", "Ģ", spelling="byte-level") == ["formal", "formal"]
+    assert kinds("Ï", "Ģ", spelling="byte-level") == kinds(" π", "") == ["formal", "formal"]
 
 
 def test_mathematics_is_formal_and_what_stands_before_an_operand_is_an_operator() -> None:

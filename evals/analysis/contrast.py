@@ -1,0 +1,102 @@
+"""A quantity in one group of tokens (or sentences) against the rest, problem by problem.
+
+The papers average over all tokens at once (`pooled`). Tokens of a problem are alike, so an interval needs one value a
+problem: the mean of the problem's tokens. `mean` is the mean of these, each problem counting once, as everywhere in
+`evals.intervals`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evals.intervals import Bounds, Interval, Paired, over_problems, paired
+
+
+@dataclass(frozen=True)
+class Side:
+    """A group: how many values in how many problems, and their mean. NaN where it is empty.
+
+    `interval` is None where one problem, or problems that are all alike, show no spread.
+    """
+
+    count: int
+    problems: int
+    mean: float
+    interval: Interval | None
+    pooled: float
+
+    @property
+    def low(self) -> float:
+        return math.nan if self.interval is None else self.interval.low
+
+    @property
+    def high(self) -> float:
+        return math.nan if self.interval is None else self.interval.high
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The group, the rest, and the mean of group - rest over the `problems` that have both; None if none has."""
+
+    group: Side
+    rest: Side
+    problems: int
+    difference: Paired | None
+
+
+def measure_side(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = None) -> Side:
+    """The mean of a group of values.
+
+    Args:
+        values: [N], finite. problems: [N], the problem of each.
+        bounds: the least and greatest possible value, see `evals.intervals.over_problems`.
+    Raises:
+        ValueError: another shape, or a value that is not finite.
+    """
+    values, means, _ = _by_problem(values, problems)
+    if not len(values):
+        return Side(0, 0, math.nan, None, math.nan)
+    interval = over_problems(means, bounds=bounds)
+    return Side(len(values), len(means), float(means.mean()), interval, float(values.mean()))
+
+
+def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike, *, seed: int = 0) -> Contrast:
+    """The values of the members against those of the rest.
+
+    Args:
+        values: [N], finite, without known bounds. member: [N] booleans. problems: [N].
+        seed: draws the sign flips of the test (`evals.intervals.sign_flip`).
+    Raises:
+        ValueError: as `measure_side`.
+    """
+    values, member, problems = np.asarray(values, float), np.asarray(member, bool), np.asarray(problems)
+    if not values.shape == member.shape == problems.shape:
+        lengths = f"{len(values)}, {len(member)}, {len(problems)}"
+        raise ValueError(f"values, member, problems: expected one length, got {lengths}")
+    _, inside, have_in = _by_problem(values[member], problems[member])
+    _, outside, have_out = _by_problem(values[~member], problems[~member])
+    both, at_in, at_out = np.intersect1d(have_in, have_out, return_indices=True)
+    return Contrast(
+        measure_side(values[member], problems[member]),
+        measure_side(values[~member], problems[~member]),
+        len(both),
+        paired(inside[at_in], outside[at_out], seed, bounds=None) if len(both) else None,
+    )
+
+
+def _by_problem(
+    values: ArrayLike, problems: ArrayLike
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.object_]]:
+    """(values, the mean of each problem, the problems in the same order)."""
+    held, named = np.asarray(values, float), np.asarray(problems)
+    if held.ndim != 1 or held.shape != named.shape:
+        raise ValueError(f"values, problems: expected one of each for each other, got {held.shape} and {named.shape}")
+    if not np.isfinite(held).all():
+        raise ValueError("values: expected finite numbers; leave out what was not measured")
+    known, which = np.unique(named.astype(str), return_inverse=True)
+    sums = np.bincount(which, held, len(known)) if len(held) else np.zeros(0)
+    return held, sums / np.bincount(which, minlength=len(known)), known.astype(object)
