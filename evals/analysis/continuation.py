@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,7 +19,6 @@ from evals.engines.base import Completion, Decoding, Engine, Request
 from evals.engines.encode import response_text, stop_tokens
 from evals.evaluate import draw
 from evals.prompts import Prompt
-from evals.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -164,8 +162,3 @@ def looked_up(values: Mapping[str, str], what: str, problem: str) -> str:
     if problem not in values:
         raise ValueError(f"problem {problem!r} of the token table: expected its {what}, found none")
     return values[problem]
-
-
-def rightness(verdicts: Sequence[str]) -> list[float]:
-    """1 for correct, NaN for unscored, 0 for every other verdict."""
-    return [math.nan if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
