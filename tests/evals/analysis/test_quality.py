@@ -27,7 +27,7 @@ def test_irrelevant_is_repetitive_or_garbled() -> None:
     assert flags("so \x00 it is").irrelevant
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ue000", "\U0010ffff", "\ufffd", "\ud800", "\u0378"])
+@pytest.mark.parametrize("character", ["\x00", "\x1b", "\ue000", "\U0010ffff", "\ufffd", chr(0xD800), "\u0378"])
 def test_characters_of_no_writing_are_garbled(character: str) -> None:
     assert garbled(f"a{character}b")
 
@@ -46,5 +46,5 @@ def test_letters_of_other_scripts(text: str, found: set[str]) -> None:
 def test_the_language_that_was_asked_for_is_native() -> None:
     assert foreign_letters("所以 so", ("Han",)) == {"s", "o"}
     assert not foreign_letters("所以 so", ("Han", "Latin"))
-    with pytest.raises(ValueError, match="expected names of Unicode scripts, got .'Elvish'"):
+    with pytest.raises(ValueError, match=r"expected names of Unicode scripts, got .*Elvish"):
         foreign_letters("a", ("Elvish",))
