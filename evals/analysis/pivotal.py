@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from evals.analysis.lexicon import Lexicon, load_lexicon
 from evals.analysis.spelling import detect_spelling, spell
-from evals.analysis.token_table import need_columns, whole_responses
+from evals.analysis.token_table import by_response, need_columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,16 +27,10 @@ def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, spell
     Raises:
         ValueError: columns or tokens are missing.
     """
-    import pandas as pd
-
-    lexicon = lexicon or load_lexicon("pivotal_tokens")
+    words = lexicon or load_lexicon("pivotal_tokens")
     need_columns(table, ("token",))
-    spelling = spelling or detect_spelling(set(table["token"]))
-    parts = [
-        pd.Series(_in_words(rows["token"].tolist(), lexicon, spelling), rows.index) for rows in whole_responses(table)
-    ]
-    found = pd.concat(parts) if parts else pd.Series([], dtype=bool)
-    return found.reindex(table.index).astype(bool)
+    pieces = spelling or detect_spelling(set(table["token"]))
+    return by_response(table, lambda rows: _in_words(rows["token"].tolist(), words, pieces)).astype(bool)
 
 
 def reflective_sentences(texts: pd.Series, *, lexicon: Lexicon | None = None) -> pd.Series:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from evals.analysis.lexicon import Lexicon, load_lexicon
 from evals.analysis.mathematics import find_mathematics
 from evals.analysis.spelling import detect_spelling, spell
-from evals.analysis.token_table import need_columns, response_keys, whole_responses
+from evals.analysis.token_table import by_response, need_columns, response_keys
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,14 +90,11 @@ def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, spelling:
     """
     import pandas as pd
 
-    lexicon = lexicon or load_lexicon("token_categories")
+    words = lexicon or load_lexicon("token_categories")
     need_columns(table, ("token",))
-    spelling = spelling or detect_spelling(set(table["token"]))
-    parts = [
-        pd.Series(classify(rows["token"].tolist(), lexicon, spelling), rows.index) for rows in whole_responses(table)
-    ]
-    found = pd.concat(parts) if parts else pd.Series([], dtype=str)
-    return pd.Series(pd.Categorical(found.reindex(table.index), CATEGORIES), table.index, name="category")
+    pieces = spelling or detect_spelling(set(table["token"]))
+    found = by_response(table, lambda rows: classify(rows["token"].tolist(), words, pieces))
+    return pd.Series(pd.Categorical(found, CATEGORIES), table.index, name="category")
 
 
 def counts(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:

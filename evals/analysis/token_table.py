@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -40,3 +40,18 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
             named = ", ".join(f"{name} {value!r}" for name, value in zip(response_keys(table), key, strict=True))
             raise ValueError(f"token table, {named}: expected the positions 0 to {length - 1}, each once")
         yield rows
+
+
+def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[Any]]) -> pd.Series[Any]:
+    """What a function of a whole response says of each of its tokens, under the table's index.
+
+    Raises:
+        ValueError: the index names a row twice, or as `whole_responses`.
+    """
+    import pandas as pd
+
+    if not table.index.is_unique:
+        raise ValueError("token table: expected an index that names each row once; reset_index(drop=True) makes one")
+    parts = [pd.Series(list(measure(rows)), rows.index, dtype=object) for rows in whole_responses(table)]
+    found = pd.concat(parts) if parts else pd.Series([], dtype=object)
+    return found.reindex(table.index)

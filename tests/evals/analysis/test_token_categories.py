@@ -90,6 +90,8 @@ def test_bad_tables_are_named() -> None:
     table = token_table({("p", 0): ["So", " x"]})
     with pytest.raises(ValueError, match="problem_id 'p', sample 0: expected the positions 0 to 1, each once"):
         categorise(table.iloc[1:])
+    with pytest.raises(ValueError, match="expected an index that names each row once"):
+        categorise(table.set_index(pd.Index([0, 0])))
     with pytest.raises(ValueError, match="lacks length"):
         categorise(table.drop(columns="length"))
     with pytest.raises(ValueError, match="at least one token"):
