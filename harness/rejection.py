@@ -22,7 +22,7 @@ class Sample:
     """One graded response. `correct` is None where the verifier could not score it.
 
     `mean_entropy` (nats) and `mean_branching` are means over the response's tokens under the model that sampled it
-    (`evals.analysis.uncertainty`); None until measured.
+    (`evals.analysis.token_pass`); None until measured.
     """
 
     problem_id: str
