@@ -67,7 +67,7 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
         started: list[subprocess.Popen[bytes]] = []
         try:
             try:
-                started += [_start(role, jobs[role], given[role], root, limits) for role in given]
+                started += [start(role, jobs[role], given[role], root, limits) for role in given]
             finally:
                 for descriptor in (calls_out, calls_in, replies_out, replies_in, verdict_in):
                     os.close(descriptor)
@@ -103,9 +103,10 @@ def require() -> None:
         )
 
 
-def _start(
-    role: str, job: Mapping[str, str], descriptors: Mapping[str, int], root: str, limits: Limits
+def start(
+    role: str, job: Mapping[str, Any], descriptors: Mapping[str, int], root: str, limits: Limits
 ) -> subprocess.Popen[bytes]:
+    """Start `execution/<role>.py` in a sandbox of its own, mounted at `root`, with its job and open descriptors."""
     config = {
         **descriptors,
         "keep": list(descriptors.values()),

@@ -99,6 +99,9 @@ _EVAL = """options:
   engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
   engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
                          variable with the key), concurrency, ...; ray: address, replicas, inner (which engine), ...
+  tools=true             run a response's ```python blocks in a sandbox, show it what they print (```output), go on;
+                         max_tokens then counts the outputs too. Not with openai
+  tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 _GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
@@ -272,7 +275,7 @@ def do_eval(arguments: Any) -> int:
     return 0
 
 
-_EVAL_KEYS = ("model", "protocol", "seed", "engine", "data_dir", "allow_changed_data", "out")
+_EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
 
 
 def do_grade(arguments: Any) -> int:

@@ -1,0 +1,38 @@
+"""Inside the sandbox: a program on its own, of which what it prints is wanted.
+
+Runs after jail.py and wire.py; `job` holds `program` and `cpu_s`, `config` the descriptors `out` and `printed`. Two
+messages go to `out`: that it starts, and how it ended. The program could write the second one itself: nobody relies on
+it but the one who reads the program's output.
+"""
+
+# ruff: noqa: F821, SIM115
+
+import os
+import resource
+import signal
+import sys
+
+
+def too_long(*_):
+    raise TimeoutError(f"more than {job['cpu_s']} s of processor time")
+
+
+def run():
+    signal.signal(signal.SIGXCPU, too_long)
+    resource.setrlimit(resource.RLIMIT_CPU, (job["cpu_s"], config["cpu_s"]))  # then the kernel ends it
+    os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1"))
+    os.dup2(config["printed"], 1)
+    sys.stdout = sys.__stdout__ = open(1, "w", encoding="utf-8", errors="replace", buffering=1, closefd=False)
+    try:
+        exec(compile(job["program"], "program", "exec"), {"__name__": "__main__"})
+    except SystemExit:
+        return None
+    except BaseException as error:  # whatever the program does, its reader is told
+        return f"{type(error).__name__}: {error}".removesuffix(": ")
+    finally:
+        sys.stdout.flush()
+    return None
+
+
+send(config["out"], {"ready": True})
+send(config["out"], {"error": run()})
