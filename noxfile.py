@@ -1,7 +1,7 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
-All sessions but one share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock
-changes. `vllm` has its own, `.nox/vllm`: vLLM wants other versions of some packages.
+All sessions but two share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock
+changes. `vllm` has its own, `.nox/vllm`: vLLM wants other versions of some packages. `browser` has its own too.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ LOCK = ROOT / "requirements" / "cpu.lock"
 PYTHON = ENVIRONMENT / "bin" / "python"
 VLLM = ROOT / ".nox" / "vllm"
 VLLM_LOCK = ROOT / "requirements" / "vllm.lock"
+VERL = ROOT / ".nox" / "verl"
+VERL_LOCK = ROOT / "requirements" / "verl.lock"
 PAPERS = sorted(path.parent.name for path in ROOT.glob("reproductions/*/paper.py"))
 DECLARED = [*PAPERS, "baselines"]
 
@@ -41,8 +43,18 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
 
 
 def rlvr(session: nox.Session, *arguments: str) -> None:
-    environment(session)
-    session.run(str(PYTHON), "-m", "harness.cli", *arguments, external=True)
+    """The command line, in the environment that has the backend."""
+    session.run(str(python(session, "backend=verl" in arguments)), "-m", "harness.cli", *arguments, external=True)
+
+
+def python(session: nox.Session, verl: bool) -> Path:
+    """The interpreter of an environment, which is built first."""
+    if not verl:
+        environment(session)
+        return PYTHON
+    # every package is in the lock; what is not (torchvision, torchaudio, torchcodec) text has no use for
+    environment(session, VERL, VERL_LOCK, "--no-deps")
+    return VERL / "bin" / "python"
 
 
 @nox.session(venv_backend="none")
@@ -75,6 +87,25 @@ def vllm(session: nox.Session) -> None:
     # every package is in the lock; what is not (torchvision, torchaudio, torchcodec) text has no use for
     environment(session, VLLM, VLLM_LOCK, "--no-deps")
     session.run(str(VLLM / "bin" / "python"), "-m", "pytest", "tests/vllm", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="venv")
+def browser(session: nox.Session) -> None:
+    """The report's tests in this machine's Chromium, in an environment of their own; arguments go to pytest."""
+    session.install("-r", str(ROOT / "requirements" / "browser.txt"))
+    session.run("python", "-m", "pytest", "tests/browser", *session.posargs)
+
+
+@nox.session(venv_backend="none")
+def verl(session: nox.Session) -> None:
+    """veRL on this CPU: GRPO and PPO learn, two processes agree, killed runs go on; arguments go to pytest."""
+    session.run(str(python(session, True)), "-m", "pytest", "tests/verl", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
+def parity(session: nox.Session) -> None:
+    """One step of each method through TRL and through veRL: the same advantages, loss and gradient."""
+    session.run(str(python(session, True)), "-m", "pytest", "tests/parity", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")

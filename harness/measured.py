@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class Measured:
     n: dict[str, int]  # samples a problem, by benchmark
     verdicts: dict[str, Any]  # benchmark -> DataFrame of all seeds, with a column train_seed
     scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
+    run_ids: dict[int, str] = field(default_factory=dict)  # seed -> MLflow run
+    records: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> its record.json
 
     def label(self, name: str) -> str:
         """`name`, and what tells this arm from others of that name: backend and overridden values."""
@@ -95,6 +97,8 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
         n={b: int(_by_benchmark(record["settings"]["protocol.n"]["value"], b)) for b in verdicts},
         verdicts=verdicts,
         scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
+        run_ids={seed: run.info.run_id for seed, run in runs.items()},
+        records=records,
     )
 
 

@@ -1,0 +1,318 @@
+"""What the report shows, gathered from MLflow and from the declaration."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.analysis.drawing import Drawing, save
+from harness import catalogue
+from harness.analysed import Analysed, read_runs
+from harness.claims import Checked, Evidence, check_claims
+from harness.config import UsageError, nearest
+from harness.grid import Grid
+from harness.measured import Measured, gather
+from harness.report.page import ClaimRow, Document, Figure, Link
+from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
+from harness.scales import SCALES
+from harness.spec import Reproduction
+from harness.tabulate import difference_grid, published_grids, scale_grids
+from harness.token_cache import token_table
+from harness.track import Tracker, tracking_uri
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST = 7  # series that a figure can tell apart
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The arms that a report is about, and what it says of those that it leaves out."""
+
+    scale: str
+    measured: tuple[Measured, ...]
+    everything: tuple[Measured, ...]  # of the paper, at all scales
+    notes: tuple[str, ...]
+
+
+def choose_arms(
+    paper: Reproduction, tracker: Tracker, *, scale: str | None, model: str | None, arms: Sequence[str] | None
+) -> Chosen:
+    """The measured arms to show: of one scale and one base model, each as declared where it was run so.
+
+    Args:
+        scale: None takes the paper's own where it was measured.
+        model: None takes the first that was measured.
+        arms: in that order; None takes those of the paper's claims and the base model, at most 7.
+    Raises:
+        UsageError: nothing measured, or an arm or model that was not.
+    """
+    everything = gather(paper.key, tracker)
+    scales = list(dict.fromkeys(m.scale for m in everything))
+    if scale is None:
+        scale = "paper" if "paper" in scales or not scales else scales[0]
+    here = [m for m in everything if m.scale == scale]
+    models = list(dict.fromkeys(m.model for m in here))
+    if model is not None and model not in models:
+        raise UsageError(
+            f"model={model}: not measured at {scale} scale; {nearest(model, models) if models else 'nothing was'}"
+        )
+    model = model or next(iter(models), None)
+    of_model = [m for m in here if m.model == model]
+    best: dict[str, Measured] = {}
+    for m in of_model:
+        if m.arm not in best or len(m.overrides.split()) < len(best[m.arm].overrides.split()):
+            best[m.arm] = m
+    if arms is not None:
+        for arm in arms:
+            if arm not in best:
+                raise UsageError(
+                    f"arm={arm}: not measured at {scale} scale; {nearest(arm, best) if best else 'nothing was'}"
+                )
+        wanted = list(arms)
+    else:
+        claimed = {"base", *(name for c in paper.claims for name in (c.arm, c.than))}
+        wanted = [arm for arm in best if arm in claimed or not paper.claims][:MOST]
+    chosen = tuple(best[arm] for arm in wanted)
+    return Chosen(scale, chosen, tuple(everything), tuple(_left_out(chosen, here)))
+
+
+def _left_out(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:
+    shown = {id(m) for m in chosen}
+    names = [f"{m.model}/{m.label(m.arm)}" for m in here if id(m) not in shown]
+    return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
+
+
+def read_models(chosen: Chosen, *, data_dir: str | None, cache: Path) -> list[Analysed]:
+    """The chosen arms with their responses and models; the base model comes first, as figures want it."""
+    order = sorted(chosen.measured, key=lambda m: m.arm != "base")
+    texts = [",".join(m.run_ids[seed] for seed in m.seeds) for m in order]
+    return read_runs(texts, [m.arm for m in order], data_dir=data_dir, cache=cache)
+
+
+def document(
+    paper: Reproduction,
+    chosen: Chosen,
+    models: Sequence[Analysed],
+    drawn: Mapping[str, Sequence[Drawing]],
+    notes: Sequence[str],
+    *,
+    tokens: Path | None,
+    budget: int = BUDGET,
+) -> Document:
+    """The report's content.
+
+    Args:
+        drawn: title of a family -> its figures.
+        notes: what could not be drawn, and why.
+        tokens: the cache of token tables; None shows the responses without entropies.
+        budget: how many tokens of responses the page may hold.
+    """
+    scale = chosen.scale
+    measured = [m for m in chosen.everything if m.scale == scale]
+    difference = difference_grid(paper.key, measured)
+    tables = [*published_grids(paper.key, measured), *scale_grids(paper.key, measured)]
+    viewer, unread = _viewer(models, tokens, budget)
+    left_out = [note for table in tables for note in table.notes if note.startswith("Left out ")]
+    return Document(
+        paper=paper.key,
+        title=paper.title,
+        arxiv=paper.arxiv,
+        scale=scale,
+        scale_label=SCALES[scale].label,
+        made_by=_made_by(measured),
+        claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
+        tables=(*tables, *([difference] if difference else [])),
+        figures=tuple((title, tuple(map(draw, found))) for title, found in drawn.items() if found),
+        values=values_grid(chosen.measured, every=True),
+        assumed=values_grid(chosen.measured, every=False),
+        departures=paper.departures,
+        doubts=paper.doubts,
+        environment=environment_grid(chosen.measured),
+        links=tuple(_links(paper.key, chosen.measured, Tracker.open())),
+        link_note=_link_note(),
+        notes=(*chosen.notes, *notes, *unread, *left_out),
+        viewer=viewer,
+    )
+
+
+def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
+    if not measured:
+        return ("Nothing was measured at this scale in this store.",)
+    commands = sorted({c for m in measured for c in m.commands if c})
+    commits = sorted({c for m in measured for c in m.commits})
+    return (f"Measured by {'; '.join(commands) or 'an unknown command'}, with code at {', '.join(commits)}.",)
+
+
+def claim_row(c: Checked) -> ClaimRow:
+    """A checked claim in words."""
+    if not c.evidence:
+        return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing)
+    grid = Grid(
+        f"{c.claim.arm} − {c.claim.than}, claimed to be {c.claim.direction}",
+        (
+            "benchmark",
+            "model",
+            "metric",
+            c.claim.arm,
+            c.claim.than,
+            "difference",
+            "95 % interval",
+            "p (Holm)",
+            "verdict",
+        ),
+        tuple(map(_evidence, c.evidence)),
+        tuple(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
+    )
+    return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
+
+
+def _evidence(e: Evidence) -> tuple[str, ...]:
+    line = e.line
+
+    def number(value: float | None, form: str = ".1f") -> str:
+        return "–" if value is None else format(line.factor * value, form)
+
+    interval = "–" if line.low is None else f"[{number(line.low, '+.1f')}, {number(line.high, '+.1f')}]"
+    p = "–" if line.p_holm is None else f"{line.p_holm:.3f}" if line.p_holm >= 0.001 else f"{line.p_holm:.0e}"
+    model = f"{e.model} [{e.overrides}]" if e.overrides else e.model
+    metric = f"{line.name} ({line.unit})"
+    values = (number(line.a), number(line.b), number(line.difference, "+.1f"))
+    return (line.benchmark, model, metric, *values, interval, p, line.verdict)
+
+
+def draw(drawing: Drawing) -> Figure:
+    """A drawing as the page wants it."""
+    with tempfile.TemporaryDirectory() as folder:
+        paths = save(drawing, Path(folder))
+        svg, numbers = paths["svg"].read_text(), paths["csv"].read_text()
+    return Figure(drawing.name, drawing.title, drawing.caption, drawing.source, svg, numbers)
+
+
+def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
+    """The values that decided the runs, with their sources: all of them, or those that the paper does not state."""
+    arms: dict[tuple[str, ...], list[str]] = {}
+    for m in measured:
+        settings = next(iter(m.records.values()), {}).get("settings", {})
+        for key, sourced in settings.items():
+            if every or sourced["origin"] in ("assumed", "scale", "user"):
+                was = sourced.get("was")
+                note = sourced.get("note") or ""
+                if was:
+                    note += f" (was {_plain(was['value'])}, {was['origin']}: {was['note']})"
+                arms.setdefault((key, _plain(sourced["value"]), sourced["origin"], note), []).append(m.arm)
+    rows = [(*row, "all" if len(found) == len(measured) else ", ".join(found)) for row, found in sorted(arms.items())]
+    caption = "All values and their sources" if every else "Values that the paper does not state, or that were replaced"
+    return Grid(caption, ("value", "is", "origin", "source, or why", "arms"), tuple(rows))
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def environment_grid(measured: Sequence[Measured]) -> Grid:
+    """Code, versions and machine; one column for each environment that a run had."""
+    found: dict[str, list[str]] = {}
+    for m in measured:
+        for seed, record in m.records.items():
+            environment = {k: v for k, v in record["environment"].items() if k not in ("command", "packages")}
+            environment |= record["environment"].get("packages", {})
+            environment["gpus"] = ", ".join(record.get("hardware", {}).get("gpus", [])) or "none"
+            found.setdefault(json.dumps(environment), []).append(f"{m.arm} (seed {seed})")
+    columns = [json.loads(text) for text in found]
+    keys = list(dict.fromkeys(key for column in columns for key in column))
+    rows = [(key, *(_plain(column.get(key, "–")) for column in columns)) for key in keys]
+    runs = ["all runs"] if len(found) == 1 else [", ".join(names) for names in found.values()]
+    return Grid("Environment", ("", *runs), tuple(rows))
+
+
+def _links(paper: str, measured: Sequence[Measured], tracker: Tracker) -> list[Link]:
+    experiment = tracker.client.get_experiment_by_name(paper)
+    if experiment is None:
+        return []
+    at = f"{_server()}/#/experiments/{experiment.experiment_id}/runs"
+    return [
+        Link(f"{m.label(m.arm)}, seed {seed}", run_id, f"{at}/{run_id}")
+        for m in measured
+        for seed, run_id in m.run_ids.items()
+    ]
+
+
+def _server() -> str:
+    uri = tracking_uri()
+    return uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
+
+
+def _link_note() -> str:
+    if tracking_uri().startswith("http"):
+        return f"The links lead to {_server()}."
+    return (
+        "The links lead to MLflow's interface on the machine that holds the runs, once `rlvr ui` has opened it there."
+    )
+
+
+def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tuple[dict[str, Any] | None, list[str]]:
+    """(the responses, packed; what could not be read)."""
+    responses: list[Shown] = []
+    forks: dict[str, float] = {}
+    notes: list[str] = []
+    for model in models:
+        read = model.readable if cache is not None else None
+        if read is None:
+            notes.append(f"{model.name}: responses without entropies ({model.unread or 'not asked for'}).")
+        tables = {} if read is None or cache is None else {b: token_table(read, b, cache) for b in read.tables}
+        threshold = fork_threshold(h for table in tables.values() for h in table["entropy"])
+        if threshold is not None:
+            forks[model.name] = threshold
+        subject = read or model.subject
+        for benchmark, verdicts in subject.tables.items():
+            prompts = subject.prompts.get(benchmark, {})
+            responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark))
+        if read is not None and len(model.sources) > 1:
+            notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
+    kept = keep(responses, budget)
+    return (pack(kept, forks, of=len(responses)) if kept else None), notes
+
+
+def _shown(
+    name: str, benchmark: str, verdicts: pd.DataFrame, prompts: Mapping[str, str], tokens: pd.DataFrame | None
+) -> list[Shown]:
+    by_sample = {} if tokens is None else dict(iter(tokens.groupby(["problem_id", "sample"], sort=False)))
+    seeded = "train_seed" in verdicts
+    shown = []
+    for row in verdicts.to_dict("records"):
+        of = by_sample.get((row["problem_id"], row["sample"]))
+        read = tokens is not None  # a response without a token has no row
+        shown.append(
+            Shown(
+                run=name,
+                benchmark=benchmark,
+                problem=str(row["problem_id"]),
+                sample=int(row["sample"]),
+                seed=int(row["train_seed"]) if seeded else None,
+                verdict=str(row["verdict"]),
+                answer=_known(row.get("answer")),
+                gold=str(row["gold"]),
+                prompt=prompts.get(str(row["problem_id"])),
+                text=str(row["response"]),
+                tokens=(tuple(of["token"]) if of is not None else ()) if read else None,
+                entropies=(tuple(map(float, of["entropy"])) if of is not None else ()) if read else None,
+                length=None if _known(row.get("tokens")) is None else int(row["tokens"]),
+            )
+        )
+    return shown
+
+
+def _known(value: Any) -> str | None:
+    """A cell as text; None where it is null (pandas makes NaN of some nulls)."""
+    return None if value is None or value != value else str(value)
+
+
+def declared(key: str) -> Reproduction:
+    """The paper's declaration."""
+    return catalogue.load(key)

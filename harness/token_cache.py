@@ -1,0 +1,55 @@
+"""Token tables kept on disk by what decides them: the second time, no model is loaded."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evals.analysis.subjects import Response, Subject, responses
+from evals.fingerprint import model_fingerprint
+from evals.store import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+VERSION = 1  # of what a token table holds; another one is measured again
+
+
+def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str | None = None) -> pd.DataFrame:
+    """`evals.analysis.token_pass.token_table` of a subject's responses, from the cache where it is there.
+
+    Args:
+        folder: of the cache.
+        reader: the model that reads them; None: the one that gave them.
+    Raises:
+        ValueError: the subject has no model or no prompts, or as the pass.
+    """
+    import pandas as pd
+
+    model = reader or subject.model_path
+    if model is None:
+        raise ValueError(f"{subject.name}: has no model to read its responses with")
+    answers = responses(subject, benchmark)
+    path = folder / f"{digest(model_fingerprint(model), answers)}.parquet"
+    if path.is_file():
+        return pd.read_parquet(path)
+    from evals.analysis import token_pass
+
+    print(f"    {subject.name}, {benchmark}: reading {len(answers)} responses", file=sys.stderr, flush=True)
+    table = token_pass.token_table(answers, model)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(path, lambda part: table.to_parquet(part, index=False))
+    return table
+
+
+def digest(model: str, answers: Sequence[Response]) -> str:
+    """Of the model's fingerprint and of every prompt, response and verdict."""
+    found = hashlib.sha256(f"{VERSION} {model}\n".encode())
+    for a in answers:
+        line = json.dumps([a.problem_id, a.sample, a.prompt, a.text, str(a.verdict)])
+        found.update(line.encode() + b"\n")
+    return found.hexdigest()[:32]

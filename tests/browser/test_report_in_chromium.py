@@ -1,0 +1,213 @@
+"""The report in a real browser: `nox -s browser`. Needs Chromium (Debian: apt-get install chromium) and Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.report.page import render
+from tests.harness.report.pages import HOSTILE, document
+
+pytest.importorskip("playwright", reason="Playwright is not installed here: nox -s browser")
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("chromium-browser")
+if CHROMIUM is None:
+    pytest.skip("there is no Chromium on this machine (or set CHROMIUM to one)", allow_module_level=True)
+
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    path.write_text(render(document()), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def page(browser: Any, file: Path) -> Iterator[Any]:
+    """The report, opened offline; every message of the console, error and request is kept in `page.said`."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
+    opened = context.new_page()
+    opened.said = []
+    opened.on("console", lambda message: opened.said.append(f"{message.type}: {message.text}"))
+    opened.on("pageerror", lambda error: opened.said.append(f"error: {error}"))
+    opened.on("request", lambda r: r.url.startswith(("file:", "data:")) or opened.said.append(f"request: {r.url}"))
+    opened.on("requestfailed", lambda r: opened.said.append(f"failed: {r.failure}"))
+    opened.on("dialog", lambda dialog: (opened.said.append(f"dialog: {dialog.message}"), dialog.dismiss()))
+    opened.goto(file.as_uri())
+    opened.wait_for_selector("#viewer:not([hidden]) article")
+    yield opened
+    context.close()
+
+
+def shown(page: Any) -> list[str]:
+    """Run and verdict of every response on the page."""
+    return [" ".join(head.inner_text().split()) for head in page.query_selector_all("article h4")]
+
+
+def count(page: Any) -> str:
+    return str(page.inner_text("#v-count"))
+
+
+def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
+    assert page.said == []
+    assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is drawn
+
+
+def test_the_filters_choose(page: Any) -> None:
+    # 2 runs x 4 samples of p1; the page opens on the first problem and shows six of them, the runs side by side
+    assert count(page).startswith("8 responses match (16 of 20 kept")
+    assert shown(page) == ["base correct", "grpo correct"] * 3
+    page.click("#v-next")
+    assert shown(page) == ["base wrong", "grpo wrong"] and page.is_disabled("#v-next")
+    page.select_option("#f-run", label="grpo")
+    assert shown(page) == ["grpo correct"] * 3 + ["grpo wrong"]  # and back on the first page
+    page.select_option("#f-verdict", label="wrong")
+    assert shown(page) == ["grpo wrong"]
+    page.select_option("#f-problem", label="p2")
+    assert shown(page) == [] and count(page).startswith("0 responses match")
+    page.select_option("#f-verdict", label="truncated")
+    assert shown(page) == ["grpo truncated"] * 3
+    for name in ("problem", "run", "verdict"):
+        page.select_option(f"#f-{name}", value="")
+    assert count(page).startswith("16 responses match")
+
+
+def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
+    tokens = page.query_selector_all("article:first-of-type .text span")
+    assert [t.inner_text() for t in tokens] == ["first", " so", " 2+2", " 4"]
+    # entropies 0.1, 1.5, 0, 0.4; a fork from 1.0 on
+    assert ["fork" in t.get_attribute("class") for t in tokens] == [False, True, False, False]
+    tints = [int(t.get_attribute("class").split()[1][1:]) for t in tokens]
+    assert tints[1] == 8 and tints[2] == 0 and 0 < tints[0] < tints[3] < 8
+    colours = [t.evaluate("e => getComputedStyle(e).backgroundColor") for t in tokens]
+    assert len(set(colours)) == 4
+
+
+def test_text_from_a_model_cannot_run(page: Any) -> None:
+    for problem in ("p1", "p2"):
+        page.select_option("#f-problem", label=problem)
+        for number in range(2):
+            if number:
+                page.click("#v-next")
+            assert page.evaluate("window.hit") is None
+    texts = [e.evaluate("e => e.textContent") for e in page.query_selector_all("article .text")]
+    assert HOSTILE in texts  # shown, as text
+    assert page.query_selector_all("main img:not(figure img), main script, article b") == []
+    assert page.evaluate("document.title").startswith("made_up")
+    assert page.said == []
+
+
+def test_a_script_that_gets_in_all_the_same_is_refused(page: Any) -> None:
+    page.evaluate("""() => {
+      const script = document.createElement("script");
+      script.textContent = "window.hit = 3";
+      document.body.append(script);
+      const image = "<img src='https://example.org/x.png' onerror='window.hit = 4'>";
+      document.querySelector("main").insertAdjacentHTML("beforeend", image);
+    }""")
+    page.wait_for_timeout(300)
+    assert page.evaluate("window.hit") is None
+    assert any("Content Security Policy" in line for line in page.said)
+    assert "failed: csp" in page.said  # the picture from elsewhere, before the network was asked
+
+
+def test_the_keyboard_reaches_everything(page: Any) -> None:
+    wanted = page.evaluate("""() => [...document.querySelectorAll(
+      "a[href], button:not(:disabled), select, summary, [tabindex='0']")].filter((e) => e.checkVisibility()).length""")
+    reached = set()
+    for _ in range(wanted):
+        page.keyboard.press("Tab")
+        reached.add(
+            page.evaluate("""() => {
+          const e = document.activeElement;
+          const all = [...document.querySelectorAll("*")];
+          const ring = getComputedStyle(e).outlineStyle !== "none";
+          return `${all.indexOf(e)} ${ring}`;
+        }""")
+        )
+    assert len(reached) == wanted
+    assert all(line.endswith("true") for line in reached)  # and each shows where the focus is
+    page.focus("summary")
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.querySelector('details').open")
+
+
+def test_a_response_can_be_walked_by_keyboard(page: Any) -> None:
+    page.focus("article .text")
+    said = []
+    for key in ("ArrowRight", "f", "End", "b", "Home", "ArrowLeft"):
+        page.keyboard.press(key)
+        said.append(page.inner_text("#v-token"))
+    places = [line.split(" · ")[1] for line in said]
+    assert places == [f"token {i} of 4" for i in (1, 2, 4, 2, 1, 1)]
+    assert "entropy about 1.50 nats · fork" in said[1]
+    page.select_option("#f-verdict", label="wrong")
+    page.focus("#f-problem")
+    page.keyboard.press("ArrowDown")  # a select needs no mouse
+    assert page.input_value("#f-problem") == "1"
+
+
+def test_the_skip_link_is_the_first_stop(page: Any) -> None:
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.getAttribute('href')") == "#main"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_phone_scrolls_down_only(browser: Any, file: Path, scheme: str) -> None:
+    context = browser.new_context(viewport=PHONE, color_scheme=scheme)
+    phone = context.new_page()
+    phone.goto(file.as_uri())
+    phone.wait_for_selector("article")
+    phone.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+    assert phone.evaluate("document.documentElement.scrollWidth") == 390
+    # the wide table scrolls in a box of its own
+    assert phone.evaluate("[...document.querySelectorAll('.scroll')].some((e) => e.scrollWidth > e.clientWidth)")
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_its_ground(browser: Any, file: Path, scheme: str) -> None:
+    """WCAG's contrast of all text but the tinted tokens, whose ground is a mixture: at least 4.5."""
+    context = browser.new_context(color_scheme=scheme)
+    page = context.new_page()
+    page.goto(file.as_uri())
+    page.wait_for_selector("article")
+    weakest = page.evaluate("""() => {
+      const light = (c) => {
+        const [r, g, b] = c.match(/[\\d.]+/g).slice(0, 3).map((v) => v / 255)
+          .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+      };
+      const ground = (e) => {
+        for (let at = e; at; at = at.parentElement) {
+          const c = getComputedStyle(at).backgroundColor;
+          if (c !== "rgba(0, 0, 0, 0)") return c;
+        }
+        return getComputedStyle(document.documentElement).backgroundColor;
+      };
+      const own = (e) => [...e.childNodes].some((n) => n.nodeType === 3 && n.data.trim());
+      return Math.min(...[...document.body.querySelectorAll("*")]
+        .filter((e) => own(e) && e.checkVisibility() && !e.matches(".t, :disabled, script"))
+        .map((e) => {
+          const [a, b] = [light(getComputedStyle(e).color), light(ground(e))].sort((x, y) => y - x);
+          return (a + 0.05) / (b + 0.05);
+        }));
+    }""")
+    assert weakest >= 4.5
+    context.close()

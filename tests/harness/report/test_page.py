@@ -1,0 +1,117 @@
+"""The report's text: escaped everywhere, allowed nothing but its own style and script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.grid import Grid
+from harness.report.page import asset, inert, render, smaller, table
+from tests.harness.report.pages import HOSTILE, SVG, document
+
+TEXT = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("<>&/!-\"'\u2028\u2029\ud800\udfff")))
+
+
+class Elements(HTMLParser):
+    """Start tags with their attributes, and the text of script elements."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.scripts: list[str] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag == "script":
+            self.scripts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if self.cdata_elem == "script":
+            self.scripts[-1] += data
+
+
+@given(st.recursive(TEXT | st.none() | st.integers(), lambda v: st.lists(v) | st.dictionaries(TEXT, v), max_leaves=20))
+def test_inert_json_holds_no_markup_and_parses_to_the_same_value(value: Any) -> None:
+    text = inert(value)
+    assert not set(text) & set("<>&\u2028\u2029")
+    assert json.loads(text) == value
+    text.encode("utf-8")  # lone surrogates are escaped
+
+
+def test_inert_escapes_exactly_what_html_or_javascript_would_read() -> None:
+    # < 0x3c, / stays, > 0x3e, & 0x26, the two line separators of JavaScript by their numbers
+    assert inert("</script>&\u2028\u2029é") == '"\\u003c/script\\u003e\\u0026\\u2028\\u2029é"'
+    with pytest.raises(ValueError):
+        inert(float("nan"))
+
+
+def test_hostile_text_adds_no_element_and_no_attribute() -> None:
+    page = render(document())
+    found = Elements(page)
+    plain = Elements(page.replace(HOSTILE, "x"))
+    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
+    assert len(found.scripts) == 2  # the data and the viewer
+    assert not [tag for tag, a in found.tags if any(name.startswith("on") for name in a)]
+    assert not [tag for tag, a in found.tags if "style" in a]  # the policy would refuse it
+    data = json.loads(found.scripts[0])
+    assert HOSTILE in data["strings"] and HOSTILE in data["responses"]["text"]
+
+
+@given(st.text())
+def test_any_text_in_a_cell_reads_back_as_itself(text: str) -> None:
+    texts: list[str] = []
+
+    class Cells(HTMLParser):
+        def handle_data(self, data: str) -> None:
+            texts.append(data)
+
+    page = table(Grid("t", ("a", "b"), (("row", text),)))
+    start = page.index("<th scope='row'>row</th><td>") + len("<th scope='row'>row</th><td>")
+    Cells().feed(page[start : page.index("</td>", start)] + "</td>")
+    # a parser makes one line break of each kind of it
+    assert "".join(texts).replace("\r", "") == text.replace("\r", "")
+
+
+def test_the_policy_allows_the_pages_own_style_and_script_alone() -> None:
+    page = render(document())
+    policy = next(a["content"] for tag, a in Elements(page).tags if a.get("http-equiv") == "Content-Security-Policy")
+    assert policy is not None
+    rules = dict(part.strip().split(" ", 1) for part in policy.split(";"))
+    assert rules["default-src"] == "'none'" and rules["img-src"] == "data:"
+    for rule, tag in (("style-src", "style"), ("script-src", "script")):
+        text = re.search(rf"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        assert text is not None
+        digest = base64.b64encode(hashlib.sha256(text[1].encode()).digest()).decode()
+        assert rules[rule] == f"'sha256-{digest}'"
+
+
+def test_the_page_asks_for_nothing_from_elsewhere() -> None:
+    found = Elements(render(document()))
+    assert not [tag for tag, a in found.tags if tag in ("link", "iframe", "object", "base", "form")]
+    assert all((a.get("src") or "data:").startswith("data:") for _, a in found.tags)
+    style = asset("style.css")
+    assert "url(" not in style and "@import" not in style
+
+
+def test_every_section_is_there_and_named_and_what_is_empty_is_left_out() -> None:
+    page = render(document())
+    for key in ("claims", "tables", "figures", "responses", "values", "differences", "provenance"):
+        assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
+    assert "tiny scale" in page and "stand in for the paper" in page
+    bare = render(document(claims=(), figures=(), viewer=None))
+    assert 'id="claims"' not in bare and 'id="figures"' not in bare and 'id="viewer"' not in bare
+    assert "stand in" not in render(document(scale="paper"))
+
+
+def test_an_svg_loses_what_is_no_picture() -> None:
+    body = SVG.replace("><path", "><metadata>a<b/></metadata>\n <!-- c -->\n <path")
+    assert smaller(f'<?xml version="1.0"?>\n<!DOCTYPE svg>\n{body}\n') == SVG
