@@ -86,6 +86,21 @@ class SentenceBert:
         return found
 
 
+class Remembered:
+    """Another embedder, asked once for each sentence."""
+
+    def __init__(self, embedder: SentenceEmbedder) -> None:
+        self.name = embedder.name
+        self._embedder = embedder
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known]
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._known[sentence] for sentence in sentences]) if sentences else self._embedder.embed([])
+
+
 def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
     """An embedder by name: "sbert", "ngrams", or the folder of a sentence-transformers model.
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.analysis.embedders import SentenceEmbedder
+from evals.analysis.embedders import Remembered, SentenceEmbedder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,11 +93,8 @@ def find_rare(
     """
     if "text" not in sentences or sentences.empty:
         raise ValueError("sentences: expected a column text and at least one row")
-    known = list(dict.fromkeys([*sentences["text"], *base_texts]))  # models repeat themselves: embed each text once
-    place = {text: i for i, text in enumerate(known)}
-    vectors = embedder.embed(known)
-    own = vectors[[place[text] for text in sentences["text"]]]
-    base = vectors[[place[text] for text in base_texts]]
+    remembered = Remembered(embedder)  # models repeat themselves
+    own, base = remembered.embed(sentences["text"].tolist()), remembered.embed(list(base_texts))
     distance = nearest_distances(own, base, neighbours=neighbours)
     held = sentences.assign(distance=distance, rare=most_distant(distance, share=share))
     return Rarity(held, own, base, embedder.name, neighbours, share)

@@ -1,0 +1,78 @@
+"""Figures of the words: which there are, what they say, and that each is drawn, whatever is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.drawing import Drawing, save
+from evals.analysis.embedders import CharacterNgrams
+from evals.analysis.figures.words import draw_words
+from evals.analysis.subjects import Subject
+from tests.evals.analysis.tokens import token_table
+
+TOKENS = ["So", " x", " =", " 3", ".", "\n", "Let", "'s", " check", ":", " the", " sum", " is", " 7", ".", " Wait", "!"]
+
+
+def table(seed: int, problems: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    return token_table({
+        (f"p{i}", s): [(token, float(generator.gamma(1))) for token in generator.permutation(TOKENS)]
+        for i in range(problems) for s in range(2)
+    })  # fmt: skip
+
+
+def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Drawing]:
+    tables = {name: table(i, problems) for i, name in enumerate(names)}
+    drawings = draw_words([Subject(name, {}) for name in names], tables, benchmark="aime24", **options)  # type: ignore[arg-type]
+    return {drawing.name: drawing for drawing in drawings}
+
+
+def save_all(drawings: dict[str, Drawing], folder: Path) -> None:
+    for drawing in drawings.values():
+        paths = save(drawing, folder)
+        assert len(pd.read_csv(paths["csv"])) == len(drawing.numbers) > 0
+
+
+def test_every_figure_with_its_paper(tmp_path: Path) -> None:
+    moved = table(5, 4)
+    change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
+    found = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
+    assert {name: drawing.source for name, drawing in found.items()} == {
+        "token_categories": "arXiv 2508.07534, Table 5",
+        "category_entropy": "",
+        "exploratory_entropy": "arXiv 2506.14758, Fig. 2 (right)",
+        "exploratory_counts": "arXiv 2506.14758, Fig. 8",
+        "category_changes": "arXiv 2508.07534, section 3.2.2",
+        "rare_sentences": "arXiv 2506.14758, Fig. 3",
+    }
+    for name in ("exploratory_entropy", "rare_sentences"):
+        assert "not SBERT" in found[name].caption
+    for name, drawing in found.items():
+        if name != "category_changes":
+            assert drawing.caption.startswith("aime24: 4 problems, 8 responses of each run.")
+        if name != "rare_sentences":
+            assert " assumed" in drawing.caption
+    assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
+    save_all(found, tmp_path)
+
+
+def test_one_run_and_one_problem(tmp_path: Path) -> None:
+    found = draw(["base"], 1, embedder=CharacterNgrams())
+    assert sorted(found) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
+    assert "Rare sentences: not measured" in found["exploratory_entropy"].caption
+    assert found["exploratory_entropy"].numbers["difference_low"].isna().all()
+    save_all(found, tmp_path)
+
+
+def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn(tmp_path: Path) -> None:
+    plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
+    subjects = [Subject(name, {}) for name in ("base", "lost", "GRPO")]
+    drawings = draw_words(subjects, {"base": plain, "GRPO": plain})
+    assert all("Not measured: lost." in drawing.caption for drawing in drawings)
+    save_all({drawing.name: drawing for drawing in drawings}, tmp_path)
+    with pytest.raises(ValueError, match="expected one at least"):
+        draw_words(subjects, {})
