@@ -22,7 +22,7 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Drawing:
     generator = np.random.default_rng(seed)
     parts = []
     for held, rarity in measured:
-        centre, axes, explained = _two_components(np.concatenate([rarity.base_embeddings, rarity.embeddings]))
+        centre, axes, explained = two_components(np.concatenate([rarity.base_embeddings, rarity.embeddings]))
         kinds = np.where(rarity.sentences["rare"], "rare", "other")
         for kind, vectors, frame in (
             ("base", rarity.base_embeddings, None),
@@ -80,12 +80,17 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Drawing:
     )
 
 
-def _two_components(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+def two_components(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
     """(mean, the two principal axes [2, D], their share of the variance). The largest entry of an axis is positive."""
     centre = vectors.mean(axis=0)
-    spread = (vectors - centre).T.astype(np.float64) @ (vectors - centre)
-    values, axes = np.linalg.eigh(spread)
-    two = axes[:, ::-1][:, :2].T
-    two = two * np.sign(two[np.arange(2), abs(two).argmax(axis=1)])[:, None]
-    total = values.sum()
-    return centre, two, float(values[-2:].sum() / total) if total > 0 else float("nan")
+    spread = vectors - centre
+    if len(spread) < spread.shape[1]:  # the smaller of the two matrices has the same values
+        values, axes = np.linalg.eigh(spread @ spread.T)
+        two = axes[:, ::-1][:, :2].T @ spread
+        two = two / np.maximum(np.linalg.norm(two, axis=1, keepdims=True), 1e-12)
+    else:
+        values, axes = np.linalg.eigh(spread.T @ spread)
+        two = axes[:, ::-1][:, :2].T
+    two = two * np.where(two[np.arange(2), abs(two).argmax(axis=1)] < 0, -1, 1)[:, None]
+    total = float(values.sum())
+    return centre, two, float(values[-2:].sum()) / total if total > 0 else float("nan")

@@ -66,8 +66,9 @@ def tidy_rows(axis: Any) -> None:
 def right_end(means: pd.Series, highs: pd.Series) -> float:
     """Where an axis from 0 ends: beyond every mean, but not beyond half again the largest for an interval's sake."""
     largest = float(means.max())
-    wanted = float(np.nanmax([largest, *highs]))
-    return 1.05 * min(wanted, 1.5 * largest) if largest > 0 else 1.0
+    if not largest > 0:  # nothing there (NaN), or nothing but zeros
+        return 1.0
+    return 1.05 * min(float(np.nanmax([largest, *highs])), 1.5 * largest)
 
 
 def height(rows: int, models: int) -> tuple[float, float]:

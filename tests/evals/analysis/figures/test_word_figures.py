@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.drawing import Drawing, save
+from evals.analysis.drawing import Drawing
 from evals.analysis.embedders import CharacterNgrams
+from evals.analysis.figures.word_map import two_components
 from evals.analysis.figures.words import draw_words
 from evals.analysis.subjects import Subject
 from tests.evals.analysis.tokens import token_table
@@ -31,13 +30,20 @@ def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Dr
     return {drawing.name: drawing for drawing in drawings}
 
 
-def save_all(drawings: dict[str, Drawing], folder: Path) -> None:
+def draw_all(drawings: dict[str, Drawing]) -> None:
+    """As `save` does, without writing files."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     for drawing in drawings.values():
-        paths = save(drawing, folder)
-        assert len(pd.read_csv(paths["csv"])) == len(drawing.numbers) > 0
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        drawing.draw(figure)
+        figure.draw_without_rendering()
+        assert len(drawing.numbers) > 0 and any(axis.get_xlabel() for axis in figure.axes)
 
 
-def test_every_figure_with_its_paper(tmp_path: Path) -> None:
+def test_every_figure_with_its_paper() -> None:
     moved = table(5, 4)
     change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
     found = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
@@ -57,22 +63,32 @@ def test_every_figure_with_its_paper(tmp_path: Path) -> None:
         if name != "rare_sentences":
             assert " assumed" in drawing.caption
     assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
-    save_all(found, tmp_path)
+    draw_all(found)
 
 
-def test_one_run_and_one_problem(tmp_path: Path) -> None:
+def test_one_run_and_one_problem() -> None:
     found = draw(["base"], 1, embedder=CharacterNgrams())
     assert sorted(found) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
     assert "Rare sentences: not measured" in found["exploratory_entropy"].caption
     assert found["exploratory_entropy"].numbers["difference_low"].isna().all()
-    save_all(found, tmp_path)
+    draw_all(found)
 
 
-def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn(tmp_path: Path) -> None:
+def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn() -> None:
     plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
     subjects = [Subject(name, {}) for name in ("base", "lost", "GRPO")]
     drawings = draw_words(subjects, {"base": plain, "GRPO": plain})
     assert all("Not measured: lost." in drawing.caption for drawing in drawings)
-    save_all({drawing.name: drawing for drawing in drawings}, tmp_path)
+    draw_all({drawing.name: drawing for drawing in drawings})
     with pytest.raises(ValueError, match="expected one at least"):
         draw_words(subjects, {})
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
+def test_principal_components(shape: tuple[int, int]) -> None:
+    vectors = np.random.default_rng(2).normal(size=shape) * np.linspace(1, 4, shape[1])
+    centre, axes, explained = two_components(vectors)
+    _, values, rows = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+    assert abs(axes @ rows[:2].T) == pytest.approx(np.eye(2), abs=1e-6)  # but for their signs
+    assert explained == pytest.approx((values[:2] ** 2).sum() / (values**2).sum())
+    assert centre == pytest.approx(vectors.mean(axis=0)) and (axes.max(axis=1) >= -axes.min(axis=1)).all()
