@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 Vector = NDArray[np.float64]
 
-SMOOTHING = 0.12  # weight of the newest value in ERPO's curves (arXiv 2603.28204, Fig. 4)
+SMOOTHING = 0.12  # ERPO's weight (arXiv 2603.28204, Fig. 4)
 
 
 def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
@@ -33,14 +33,25 @@ def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
 
 
 def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
-    """Exponential moving average s_t = weight x_t + (1 - weight) s_(t-1), s_0 = x_0. [N] -> [N].
+    """Two-sided exponential moving average: the mean over u of x_u, weighted by (1 - weight)^|t - u|. [N] -> [N].
+
+    The one-sided average that papers draw lags behind the curve; a finished curve needs no lag.
 
     Raises:
         ValueError: weight outside (0, 1].
     """
     if not 0 < weight <= 1:
         raise ValueError(f"weight: expected a number in (0, 1], got {weight}")
-    made = np.array(values, dtype=float)
-    for t in range(1, len(made)):
-        made[t] = weight * made[t] + (1 - weight) * made[t - 1]
+    x = np.asarray(values, dtype=float)
+    both = np.stack([x, np.ones(len(x))])  # the weighted sum, and the sum of the weights
+    total = _decayed(both, 1 - weight) + _decayed(both[:, ::-1], 1 - weight)[:, ::-1] - both
+    found: Vector = total[0] / total[1]
+    return found
+
+
+def _decayed(rows: Vector, factor: float) -> Vector:
+    """s_t = x_t + factor s_(t-1) along each row."""
+    made = rows.copy()
+    for t in range(1, rows.shape[1]):
+        made[:, t] += factor * made[:, t - 1]
     return made

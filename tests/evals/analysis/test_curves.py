@@ -23,8 +23,10 @@ def test_a_frame_without_steps_is_refused() -> None:
 
 
 def test_moving_average_by_hand() -> None:
-    # 1; 0.5 * 3 + 0.5 * 1 = 2; 0.5 * 0 + 0.5 * 2 = 1
-    assert smoothed([1.0, 3.0, 0.0], 0.5).tolist() == [1, 2, 1]
+    # weights 1, 1/2, 1/4 by distance: (1 + 3/2 + 0) / (7/4), (1/2 + 3 + 0) / 2, (1/4 + 3/2 + 0) / (7/4)
+    assert smoothed([1.0, 3.0, 0.0], 0.5).tolist() == pytest.approx([10 / 7, 7 / 4, 1])
+    assert smoothed([5.0] * 9).tolist() == pytest.approx([5] * 9)
+    assert smoothed([3.0, 1.0, 2.0])[::-1].tolist() == pytest.approx(smoothed([2.0, 1.0, 3.0]).tolist())  # no lag
     assert smoothed([4.0, 2.0], 1.0).tolist() == [4, 2] and smoothed([]).tolist() == []
     with pytest.raises(ValueError, match="weight"):
         smoothed([1.0], 0.0)
