@@ -99,12 +99,14 @@ def browser(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def verl(session: nox.Session) -> None:
     """veRL on this CPU: GRPO and PPO learn, two processes agree, killed runs go on; arguments go to pytest."""
+    session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/verl", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")
 def parity(session: nox.Session) -> None:
     """One step of each method through TRL and through veRL: the same advantages, loss and gradient."""
+    session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/parity", *session.posargs, external=True)
 
 

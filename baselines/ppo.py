@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from harness.batch import reads
-from harness.equation import stage
+from harness.equation import stage, trains_critic
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -13,8 +13,17 @@ if TYPE_CHECKING:
     from harness.batch import TokenBatch
 
 
+def returns(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
+    """What the critic learns: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
+
+    [B, T], 0 on masked positions. A response that could not be scored (NaN reward) has its own values for target.
+    """
+    return gae(batch, gamma=gamma, lam=lam, whiten=False) + batch.need("values")
+
+
 @stage("advantage")
 @reads("values")
+@trains_critic(returns)
 def gae(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
     """A_t = sum_l (gamma lambda)^l d_{t+l}, d_t = r_t + gamma V_{t+1} - V_t  (arXiv 1506.02438, section 3).
 

@@ -41,6 +41,16 @@ def requires(check: Callable[[Experiment, Mapping[str, Any]], str | None]) -> Ca
     return mark
 
 
+def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
+    """Say what a critic learns from the same batch and values as an advantage: `target(batch, **values)` -> [B, T]."""
+
+    def mark(equation: Equation) -> Equation:
+        equation.critic_target = target  # type: ignore[attr-defined]
+        return equation
+
+    return mark
+
+
 def outcome_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
     """For equations that count right and wrong responses: a reward must say that and nothing else."""
     names = experiment.rewards.value

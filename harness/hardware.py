@@ -18,10 +18,18 @@ class Hardware:
         micro_batch: sequences per process in one forward pass; null takes a whole update at once. Gradients are
             accumulated over the micro-batches of an update, and statistics always cover the whole update.
         gradient_checkpointing: recompute activations in the backward pass to save memory.
+        nodes: machines with `processes` each (veRL). ray_address: of a running Ray cluster, HOST:PORT or "auto"; null
+            starts Ray on this machine (veRL).
         rollouts: who samples: "transformers", "vllm_colocate" (in the training processes) or "vllm_server".
         vllm_gpu_memory: share of a GPU's memory for a colocated vLLM. vllm_server_url: of a running `trl vllm-serve`.
         vllm_tensor_parallel: GPUs per colocated vLLM engine.
         deepspeed: path of a DeepSpeed JSON configuration.
+        packing: sequences without padding, by flash attention; tokens_per_gpu: forward passes cut by length to at most
+            that many tokens, instead of `micro_batch`; sequence_parallel: GPUs that share a sequence (Ulysses);
+            offload: weights and optimiser wait in the machine's memory; fused_kernels: veRL's head and entropy in one
+            kernel (all veRL, on GPUs).
+        resampling_rounds: batches of prompts that dynamic sampling may draw for one step before it gives up (veRL).
+        stall_minutes: without a step for so long a training is taken for hung, and ended (veRL).
         save_every: rollouts between two checkpoints.
         grader_workers: processes that check answers; grader_limit_s: seconds one answer may take.
     """
@@ -35,6 +43,15 @@ class Hardware:
     vllm_server_url: str | None = None
     vllm_tensor_parallel: int = 1
     deepspeed: str | None = None
+    nodes: int = 1
+    ray_address: str | None = None
+    packing: bool = True
+    tokens_per_gpu: int | None = None
+    sequence_parallel: int = 1
+    offload: bool = False
+    fused_kernels: bool = False
+    resampling_rounds: int = 20
+    stall_minutes: float = 60.0
     save_every: int = 50
     grader_workers: int = 2
     grader_limit_s: float = 10.0
@@ -43,7 +60,7 @@ class Hardware:
         kinds = get_type_hints(type(self))
         for f in fields(self):
             check_value(f"hardware.{f.name}", getattr(self, f.name), kinds[f.name])
-        for key in ("processes", "micro_batch", "save_every", "grader_workers", "vllm_tensor_parallel"):
+        for key in _COUNTS:
             value = getattr(self, key)
             if value is not None and value < 1:
                 raise ValueError(f"hardware.{key}: expected at least 1, got {value!r}")
@@ -61,4 +78,8 @@ class Hardware:
         return replace(self, device="gpu" if torch.cuda.is_available() else "cpu")
 
 
+_COUNTS = (
+    *("processes", "micro_batch", "save_every", "grader_workers", "vllm_tensor_parallel", "nodes", "tokens_per_gpu"),
+    *("sequence_parallel", "resampling_rounds"),
+)
 HARDWARE_KEYS = tuple(f.name for f in fields(Hardware))

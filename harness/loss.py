@@ -47,6 +47,22 @@ def clipped_objective(
     return surrogate.where(advantages >= 0, surrogate.maximum(dual_clip * advantages))
 
 
+def clipped_tokens(
+    logp: Tensor, old_logp: Tensor, advantages: Tensor, *, clip_low: float | None, clip_high: float | None
+) -> Tensor:
+    """Which tokens the clipped objective gives no gradient: bool [B, T] (a bound of None clips none).
+
+    Below 1 - clip_low where A < 0, above 1 + clip_high where A > 0.
+    """
+    ratio = (logp - old_logp).exp()
+    clipped = advantages != advantages  # none, in the right shape
+    if clip_low is not None:
+        clipped = clipped | (ratio < 1 - clip_low) & (advantages < 0)
+    if clip_high is not None:
+        clipped = clipped | (ratio > 1 + clip_high) & (advantages > 0)
+    return clipped
+
+
 def k3(logp: Tensor, ref_logp: Tensor) -> Tensor:
     """KL(policy || reference), estimated per token: exp(d) - d - 1, d = ref_logp - logp  (arXiv 2402.03300, Eq. 4).
 

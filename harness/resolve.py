@@ -15,7 +15,7 @@ from harness.config import UsageError, choose, nearest
 from harness.scales import SCALES, Scale
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training
 
-BACKENDS = ("trl",)
+BACKENDS = ("trl", "verl")
 
 
 @dataclass(frozen=True)

@@ -141,9 +141,9 @@ def _train(
         return base, None
     done: dict[str, Any] | None = read_json(folder / "trained.json")
     if done is None:
-        from harness.backends.trl.launch import launch
+        from harness.backends import launcher
 
-        done = launch(job, base, folder / "train", tracker, run_id, hardware)
+        done = launcher(job.backend)(job, base, folder / "train", tracker, run_id, hardware)
         write_json(folder / "trained.json", done)
     return str(folder / "train" / "final"), done
 

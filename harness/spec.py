@@ -157,6 +157,22 @@ class Method:
         """The signals of the batch (`harness.batch.SIGNALS`) that some equation reads."""
         return frozenset().union(*(u.reads for u in self.uses()))
 
+    @property
+    def looks_at_micro_batches(self) -> bool:
+        """Whether a statistic of the method is taken over each forward pass, so that how an update is cut matters."""
+        return any(sourced.value == "micro_batch" for u in self.uses() for sourced in u.values.values())
+
+    def critic_target(self, batch: Any) -> Any:
+        """[B, T]: what a critic learns from a batch whose rewards are the method's (`harness.equation.trains_critic`).
+
+        Raises:
+            ValueError: the advantage trains no critic.
+        """
+        target = getattr(self.advantage.function, "critic_target", None)
+        if target is None:
+            raise ValueError(f"{self.advantage.name} says nothing of what a critic should learn")
+        return replace(self.advantage, function=target)(batch)
+
     def map(self, change: Callable[[Use], Use]) -> Method:
         """The same stack with every equation changed."""
         return replace(
@@ -204,7 +220,7 @@ class PPO(Declared):
     """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
 
     critic_learning_rate: Sourced[float]
-    critic_warmup_steps: Sourced[int]  # optimiser steps of the critic alone, before the policy's first
+    critic_warmup_steps: Sourced[int]  # rollouts that train the critic alone, before the policy's first
     value_clip: Sourced[float]  # the largest change of a value that its loss rewards
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from harness.backends.common import metrics_reporter
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
@@ -113,7 +111,7 @@ def _train(
         "seed": job.seed,
         "out_dir": out_dir,
         "hardware": hardware,
-        "on_metrics": reporter(
+        "on_metrics": metrics_reporter(
             tracker, run_id, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
         ),
     }
@@ -128,44 +126,6 @@ def check(training: Training, hardware: Hardware) -> None:
         to_sft_config(training, hardware, seed=0, out_dir=Path())
     else:
         to_grpo_config(training, hardware, seed=0, out_dir=Path())
-
-
-def reporter(
-    tracker: Tracker, run_id: str, kept: Path, *, steps_before: int = 0
-) -> Callable[[int, int, dict[str, float]], None]:
-    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere.
-
-    `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
-    """
-    started = time.monotonic()
-    first: list[int] = []
-    bar: list[Any] = []
-
-    def report(step: int, total: int, metrics: dict[str, float]) -> None:
-        tracker.metrics(run_id, steps_before + step, metrics)
-        with kept.open("a") as file:
-            file.write(json.dumps({"step": steps_before + step, "metrics": metrics}) + "\n")
-        if not first:
-            first.append(step - 1)
-        text = "  ".join(
-            f"{label} {metrics[key]:.3f}"
-            for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
-            if key in metrics
-        )
-        if sys.stderr.isatty():
-            if not bar:
-                from tqdm import tqdm
-
-                bar.append(tqdm(total=total, initial=step - 1, desc="    training", leave=True))
-            bar[0].set_postfix_str(text)
-            bar[0].update(step - bar[0].n)
-            if step == total:
-                bar[0].close()
-        elif step == total or step % max(1, total // 10) == 0:
-            rate = (time.monotonic() - started) / (step - first[0])
-            print(f"    step {step}/{total}  {text}  {rate:.2f} s/step", file=sys.stderr, flush=True)
-
-    return report
 
 
 def main(order_file: str) -> None:

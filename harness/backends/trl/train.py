@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate import to_grpo_config
 from harness.hardware import Hardware
@@ -56,10 +57,8 @@ def train(
     from trl import GRPOConfig
 
     from evals import prompts
-    from evals.benchmarks import Problem
     from evals.grading import Grader
     from harness.backends.trl.trainer import MethodTrainer
-    from harness.data import content_hash, load_problems
     from harness.rewards import score_responses
 
     started = time.monotonic()
@@ -67,18 +66,8 @@ def train(
         transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
-    problems = load_problems(experiment.dataset.value, seed=seed)
     prompt = prompts.get(experiment.prompt.value)
-    rows = [
-        {"prompt": prompts.render(prompt, Problem(str(i), p["problem"], p["answer"]), tokenizer), "answer": p["answer"]}
-        for i, p in enumerate(problems)
-    ]
-    kept = [r for r in rows if len(tokenizer(r["prompt"])["input_ids"]) <= experiment.max_prompt_tokens.value]
-    if len(kept) < experiment.prompts_per_rollout.value:
-        raise ValueError(
-            f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {experiment.max_prompt_tokens.value} "
-            f"tokens; expected at least prompts_per_rollout={experiment.prompts_per_rollout.value}"
-        )
+    kept, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
     names = experiment.rewards.value
     with Grader(workers=hardware.grader_workers, limit_s=hardware.grader_limit_s) as grader:
         cache: dict[str, Any] = {}
@@ -110,7 +99,7 @@ def train(
         "steps": trainer.state.global_step,
         "resumed_from": last,
         "train_rows": len(kept),
-        "train_rows_dropped_for_length": len(rows) - len(kept),
-        "train_data_sha256": content_hash(problems),
+        "train_rows_dropped_for_length": dropped,
+        "train_data_sha256": digest,
         "train_seconds": round(time.monotonic() - started, 1),
     }

@@ -18,7 +18,7 @@ from trl import GRPOTrainer
 
 from harness.batch import TokenBatch
 from harness.entropy_search import adapt
-from harness.loss import k3, policy_loss
+from harness.loss import clipped_tokens, k3, policy_loss
 from harness.record import write_json
 from harness.spec import Experiment
 from harness.step_metrics import right_responses, step_metrics, unshaped_advantages
@@ -195,13 +195,8 @@ class MethodTrainer(GRPOTrainer):
     ) -> None:
         """Token means over all processes: clip fraction, KL to the reference (k3, nats)."""
         e = self.experiment
-        ratio = (logp - old_logp).exp()
-        low, high = e.clip_low.value, e.clip_high.value
-        clipped = torch.zeros_like(mask)
-        if low is not None:
-            clipped |= (ratio < 1 - low) & (advantages < 0)
-        if high is not None:
-            clipped |= (ratio > 1 + high) & (advantages > 0)
+        bounds = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value}
+        clipped = clipped_tokens(logp, old_logp, advantages, **bounds)
         signals = {"clip_fraction": clipped.float()}
         if ref_logp is not None:
             signals["kl"] = k3(logp, ref_logp)

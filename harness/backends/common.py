@@ -1,0 +1,77 @@
+"""What every backend does alike: the prompts it trains on, and where the metrics of a step go."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.spec import Experiment
+from harness.track import Tracker
+
+
+def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
+    """(rows with prompt, as the model sees it, and answer; how many were left out for their length; hash of the data).
+
+    Raises:
+        ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
+    """
+    from evals import prompts
+    from evals.benchmarks import Problem
+    from harness.data import content_hash, load_problems
+
+    problems = load_problems(experiment.dataset.value, seed=seed)
+    prompt = prompts.get(experiment.prompt.value)
+    rows = [
+        {"prompt": prompts.render(prompt, Problem(str(i), p["problem"], p["answer"]), tokenizer), "answer": p["answer"]}
+        for i, p in enumerate(problems)
+    ]
+    limit = experiment.max_prompt_tokens.value
+    kept = [row for row in rows if len(tokenizer(row["prompt"])["input_ids"]) <= limit]
+    if len(kept) < experiment.prompts_per_rollout.value:
+        raise ValueError(
+            f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {limit} tokens; expected at least "
+            f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
+        )
+    return kept, len(rows) - len(kept), content_hash(problems)
+
+
+def metrics_reporter(
+    tracker: Tracker, run_id: str, kept: Path, *, steps_before: int = 0
+) -> Callable[[int, int, dict[str, float]], None]:
+    """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere.
+
+    `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
+    """
+    started = time.monotonic()
+    first: list[int] = []
+    bar: list[Any] = []
+
+    def report(step: int, total: int, metrics: dict[str, float]) -> None:
+        tracker.metrics(run_id, steps_before + step, metrics)
+        with kept.open("a") as file:
+            file.write(json.dumps({"step": steps_before + step, "metrics": metrics}) + "\n")
+        if not first:
+            first.append(step - 1)
+        text = "  ".join(
+            f"{label} {metrics[key]:.3f}"
+            for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
+            if key in metrics
+        )
+        if sys.stderr.isatty():
+            if not bar:
+                from tqdm import tqdm
+
+                bar.append(tqdm(total=total, initial=step - 1, desc="    training", leave=True))
+            bar[0].set_postfix_str(text)
+            bar[0].update(step - bar[0].n)
+            if step == total:
+                bar[0].close()
+        elif step == total or step % max(1, total // 10) == 0:
+            rate = (time.monotonic() - started) / (step - first[0])
+            print(f"    step {step}/{total}  {text}  {rate:.2f} s/step", file=sys.stderr, flush=True)
+
+    return report

@@ -1,0 +1,44 @@
+"""veRL's checkpoints as ours: which are whole, what of ours they hold, and the model in the last one.
+
+<out_dir>/checkpoints/global_step_<rollouts>/actor/huggingface    the policy, as transformers load it
+<out_dir>/checkpoints/global_step_<rollouts>/whole                written when everything else is there
+"""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+from harness.record import write_json
+
+WHOLE = "whole"
+STATE = "rlvr_state.json"  # what of ours a resumed training goes on with
+KEPT = 2  # the one before stays until the newest is known to be whole
+
+
+class MarkWhole:
+    """veRL's checkpoint callback: runs on the driver when all processes have written."""
+
+    def __init__(self, config: Any = None) -> None:
+        self.config = config
+
+    def on_save(self, trainer: Any, checkpoint_dir: str, **_: Any) -> None:
+        folder = Path(checkpoint_dir)
+        write_json(folder / STATE, {"entropy_coefficient": trainer.entropy_coefficient})
+        (folder / WHOLE).touch()
+        for old in whole_checkpoints(folder.parent)[:-KEPT]:
+            shutil.rmtree(old)
+
+
+def whole_checkpoints(folder: Path) -> list[Path]:
+    """The checkpoints that were written to their end, oldest first."""
+    marked = [path.parent for path in folder.glob(f"global_step_*/{WHOLE}")]
+    return sorted(marked, key=lambda path: int(path.name.rpartition("_")[2]))
+
+
+def remove_pieces(folder: Path) -> None:
+    """Remove checkpoints that a kill left unfinished: veRL would write the next ones over them."""
+    for path in folder.glob("global_step_*"):
+        if not (path / WHOLE).exists():
+            shutil.rmtree(path)

@@ -1,0 +1,116 @@
+"""The process that brings Ray up and trains: `python -m harness.backends.verl.driver ORDER.json`, by `launch`.
+
+What it prints goes to a log; the steps go to a file, one line each (`trainer.MethodTrainer`).
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.backends.verl.processes import VARIABLE
+from harness.hardware import Hardware
+from harness.record import read_json
+from harness.resolve import resolve
+from harness.spec import Experiment
+
+
+def main(order_file: str) -> None:
+    """Train what the order says, to the end."""
+    import ray
+
+    from harness.backends.verl.schema import compose, validate
+    from harness.backends.verl.translate import to_verl_config
+
+    order = read_json(Path(order_file))
+    experiment = _experiment(order)
+    hardware = Hardware(**order["hardware"])
+    out_dir = Path(order["out_dir"])
+    resume = order["resume_from"]
+    values = to_verl_config(
+        experiment,
+        hardware,
+        base_model=order["base_model"],
+        rows=order["rows"],
+        policy=order["policy"],
+        seed=order["seed"],
+        out_dir=out_dir,
+        resume_from=None if resume is None else Path(resume),
+    )
+    config = compose(values)
+    validate(config)
+    start_ray(config, hardware, Path(order["scratch"]))
+    try:
+        runner = _runner().remote()
+        ray.get(runner.train.remote(config, experiment, out_dir, order["vocab_size"], tuple(order["end_tokens"])))
+    finally:
+        ray.shutdown()
+
+
+def start_ray(config: Any, hardware: Hardware, scratch: Path) -> None:
+    """Connect to a cluster, or start Ray here. On a CPU a process of ours is a logical GPU of Ray's."""
+    import ray
+    from omegaconf import OmegaConf
+    from verl.trainer.constants_ppo import get_ppo_ray_runtime_env
+
+    environment = OmegaConf.to_container(OmegaConf.create(get_ppo_ray_runtime_env(config)))
+    assert isinstance(environment, dict)
+    own = {name: os.environ[name] for name in sorted(os.environ) if name in INHERITED}
+    environment["env_vars"] = {**environment["env_vars"], "TRANSFER_QUEUE_ENABLE": "1", **own}
+    if hardware.ray_address is not None:
+        ray.init(address=hardware.ray_address, runtime_env=environment)
+        return
+    arguments: dict[str, Any] = {"_temp_dir": str(scratch), "include_dashboard": False}
+    if hardware.device == "cpu":
+        # veRL asks for 3 CPUs a process and more for its services; on two cores these are names, not cores
+        arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}
+        arguments |= {"object_store_memory": 500_000_000}
+    ray.init(runtime_env=environment, **arguments)
+
+
+INHERITED = {
+    *(VARIABLE, "VERL_USE_EXTERNAL_MODULES", "VERL_PLATFORM", "VERL_ENGINE_DEVICE", "PYTHONPATH"),
+    *("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "VLLM_CPU_KVCACHE_SPACE", "VLLM_CPU_OMP_THREADS_BIND"),
+    *("VLLM_TARGET_DEVICE", "GLOO_SOCKET_IFNAME", "HF_HUB_OFFLINE", "TMPDIR", "TOKENIZERS_PARALLELISM"),
+    *("VLLM_NO_USAGE_STATS", "DO_NOT_TRACK", "RLVR_HOME", "RLVR_CACHE"),
+}
+"""Environment variables that processes on other machines must have too."""
+
+
+def _runner() -> Any:
+    """The Ray actor that holds veRL's trainer: veRL's own, with our job put in its registry first."""
+    import ray
+    from verl.trainer.main_ppo import TaskRunnerV1
+
+    class Runner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[name-defined, misc]
+        def train(
+            self, config: Any, experiment: Experiment, out_dir: Path, vocab_size: int, end_tokens: tuple[int, ...]
+        ) -> None:
+            from harness.backends.verl.trainer import Job, register
+
+            register(Job(experiment, out_dir, vocab_size, end_tokens))
+            self.run(config)
+
+    return ray.remote(Runner)
+
+
+def _experiment(order: dict[str, Any]) -> Experiment:
+    (job,) = resolve(
+        order["paper"],
+        models=[order["model"]],
+        arms=[order["arm"]],
+        scale=order["scale"],
+        backend=order["backend"],
+        seeds=[order["seed"]],
+        overrides=order["overrides"],
+    )
+    if job.digest != order["digest"]:
+        raise RuntimeError(f"the declaration changed between two processes ({order['digest']} is now {job.digest})")
+    assert isinstance(job.experiment, Experiment)
+    return job.experiment
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

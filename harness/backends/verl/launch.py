@@ -1,0 +1,216 @@
+"""Start a training with veRL and watch it: steps to MLflow, a clear error when it dies, nothing left behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from harness.backends.common import metrics_reporter, prompt_rows
+from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
+from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
+from harness.backends.verl.export import export
+from harness.backends.verl.processes import Session
+from harness.hardware import Hardware
+from harness.record import write_json
+from harness.resolve import Job
+from harness.spec import Experiment
+from harness.track import Tracker
+
+LOG = "verl.log"
+CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
+_IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
+_POLL_S = 0.5
+_LAST_LINES = 40
+
+OnStep = Callable[[int, int, dict[str, float]], None]
+
+
+def launch(
+    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
+) -> dict[str, Any]:
+    """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
+
+    Raises:
+        ValueError: this machine or the address of the cluster cannot be used (before anything starts).
+        RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
+    """
+    import transformers
+    from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+
+    from evals import prompts
+    from harness.backends.verl.rows import write_rows
+
+    assert isinstance(job.experiment, Experiment)
+    ready(hardware)
+    started = time.monotonic()
+    if not sys.stderr.isatty():
+        transformers.utils.logging.disable_progress_bar()
+    tokenizer = AutoTokenizer.from_pretrained(base_model)
+    rows, dropped, digest = prompt_rows(job.experiment, tokenizer, seed=job.seed)
+    write_rows(rows, out_dir / ROWS)
+    remove_pieces(out_dir / CHECKPOINTS)
+    known = whole_checkpoints(out_dir / CHECKPOINTS)
+    order = {
+        **{
+            key: getattr(job, key)
+            for key in ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
+        },
+        "base_model": base_model,
+        "out_dir": str(out_dir),
+        "hardware": asdict(hardware),
+        "rows": len(rows),
+        "policy": prompts.get(job.experiment.prompt.value).policy,
+        "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
+        "end_tokens": _end_tokens(base_model, tokenizer, GenerationConfig),
+        "resume_from": str(known[-1]) if known else None,
+    }
+    run_driver(order, out_dir, hardware, metrics_reporter(tracker, run_id, out_dir / "metrics.jsonl"))
+    last = whole_checkpoints(out_dir / CHECKPOINTS)[-1]
+    export(last, out_dir / "final")
+    return {
+        "steps": int(last.name.rpartition("_")[2]) * job.experiment.updates_per_rollout.value,
+        "resumed_from": order["resume_from"],
+        "train_rows": len(rows),
+        "train_rows_dropped_for_length": dropped,
+        "train_data_sha256": digest,
+        "train_seconds": round(time.monotonic() - started, 1),
+    }
+
+
+def installed(hardware: Hardware) -> None:
+    """Raise ValueError where veRL is missing; tell it, before it is imported, what machine it is on."""
+    from importlib.util import find_spec
+
+    if find_spec("verl") is None:
+        raise ValueError(
+            "backend=verl: veRL is not in this environment; `nox -s KEY -- backend=verl` uses one that has it "
+            "(requirements/verl.lock)"
+        )
+    os.environ.update({key: value for key, value in environment(hardware).items() if key.startswith("VERL_")})
+
+
+def ready(hardware: Hardware) -> None:
+    """Raise ValueError where veRL cannot start: not installed, no answer from the cluster, too little memory."""
+    installed(hardware)
+    if hardware.ray_address not in (None, "auto"):
+        assert hardware.ray_address is not None
+        host, _, port = hardware.ray_address.rpartition(":")
+        try:
+            socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=10).close()
+        except (OSError, ValueError) as error:
+            raise ValueError(
+                f"hardware.ray_address: expected HOST:PORT of a running Ray cluster, got {hardware.ray_address!r} "
+                f"({error})"
+            ) from error
+    if hardware.device == "cpu":
+        import psutil
+
+        free = psutil.virtual_memory().available / 2**30
+        if free < CPU_MEMORY_GIB:
+            raise ValueError(
+                f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
+            )
+
+
+def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step: OnStep) -> None:
+    """Run the driver process to its end, handing on each step as it comes.
+
+    Raises:
+        RuntimeError: as `launch`.
+    """
+    scratch = Path(tempfile.mkdtemp(prefix="rlvr"))  # short: Ray's sockets are in it
+    steps, log = out_dir / STEPS, out_dir / LOG
+    steps.write_text("")
+    write_json(out_dir / "order.json", {**order, "scratch": str(scratch)})
+    with Session(uuid4().hex, scratch) as session, log.open("a") as output:
+        command = [sys.executable, "-m", "harness.backends.verl.driver", str(out_dir / "order.json")]
+        driver = subprocess.Popen(
+            command, stdout=output, stderr=output, env={**environment(hardware), **session.environment()}
+        )
+        lines = _follow(steps)
+        moved = time.monotonic()
+        code = None
+        while code is None:
+            code = driver.poll()
+            for line in lines():
+                moved = time.monotonic()
+                on_step(line["step"], line["total"], line["metrics"])
+            if time.monotonic() - moved > 60 * hardware.stall_minutes:
+                raise RuntimeError(
+                    f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "
+                    + _last_lines(log)
+                )
+            time.sleep(_POLL_S)
+    if code != 0:
+        raise RuntimeError(f"training with veRL ended with exit code {code}. " + _last_lines(log))
+
+
+def environment(hardware: Hardware) -> dict[str, str]:
+    """The environment of the driver and of all processes under it."""
+    own = {
+        "VERL_USE_EXTERNAL_MODULES": "harness.backends.verl.extension",
+        "TOKENIZERS_PARALLELISM": "false",
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_worker_niceness": "0",  # Ray gives its workers, which do all the work here, the lowest priority
+        "VLLM_NO_USAGE_STATS": "1",
+        "DO_NOT_TRACK": "1",
+        "HYDRA_FULL_ERROR": "1",
+    }
+    if hardware.device == "cpu":
+        own |= {
+            "VERL_PLATFORM": "cpu",
+            "VERL_ENGINE_DEVICE": "cuda",  # the FSDP engine is registered under this name; nothing of CUDA is touched
+            "VLLM_TARGET_DEVICE": "cpu",
+            "VLLM_CPU_KVCACHE_SPACE": "1",
+            "VLLM_CPU_OMP_THREADS_BIND": "nobind",
+            "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS", "2"),
+            "OMP_WAIT_POLICY": "PASSIVE",  # many processes share the cores: waiting threads must not spin
+            "GLOO_SOCKET_IFNAME": "lo",
+        }
+    root = str(Path(__file__).resolve().parents[3])
+    path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
+    return {**os.environ, "PYTHONPATH": path, **own}
+
+
+def _end_tokens(base_model: str, tokenizer: Any, generation_config: Any) -> list[int]:
+    from evals.engines.encode import stop_tokens
+
+    try:
+        stated = generation_config.from_pretrained(base_model).eos_token_id
+    except OSError:  # the model has no such file; its tokenizer says how a text ends
+        stated = None
+    return stop_tokens(stated, tokenizer)
+
+
+def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
+    """A function that gives the whole lines which were added since it was last called."""
+    position = 0
+
+    def added() -> Iterator[dict[str, Any]]:
+        nonlocal position
+        with path.open("rb") as file:
+            file.seek(position)
+            for line in file:
+                if not line.endswith(b"\n"):
+                    return
+                position += len(line)
+                yield json.loads(line)
+
+    return added
+
+
+def _last_lines(log: Path) -> str:
+    with log.open(errors="replace") as file:
+        lines = deque(file, maxlen=_LAST_LINES)
+    return f"The end of {log}:\n{''.join(lines)}"

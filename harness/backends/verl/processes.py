@@ -1,0 +1,110 @@
+"""Ends everything that a training started, whoever dies first.
+
+A veRL training is some twenty processes: Ray's, the workers, vLLM's engines. All inherit an environment variable with
+the name of the session. A reaper outside the session waits for the end of its input, which comes when the process
+that holds the other end closes it or dies, and then ends every process of the session and removes what it left behind.
+
+    python -m harness.backends.verl.processes SESSION FOLDER
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+VARIABLE = "RLVR_VERL_SESSION"
+_SHARED = Path("/dev/shm")
+_LOOK_S = 2.0
+
+
+class Session:
+    """A name for the processes of one training, and the reaper that ends them. A context manager.
+
+    Args:
+        name: unique. folder: a scratch folder of the session (Ray's sockets and logs), removed at the end.
+    """
+
+    def __init__(self, name: str, folder: Path) -> None:
+        self.name, self.folder = name, folder
+
+    def __enter__(self) -> Session:
+        self._reaper = subprocess.Popen(
+            [sys.executable, "-m", "harness.backends.verl.processes", self.name, str(self.folder)],
+            stdin=subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C at the terminal must not reach it
+        )
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        assert self._reaper.stdin is not None
+        self._reaper.stdin.close()
+        self._reaper.wait()
+
+    def environment(self) -> dict[str, str]:
+        """What the session's processes must inherit."""
+        return {VARIABLE: self.name}
+
+
+def members(session: str) -> list[int]:
+    """Process ids of a session on this machine, zombies left out."""
+    wanted = f"{VARIABLE}={session}".encode()
+    found = []
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit() and int(folder.name) != os.getpid():
+            try:
+                environment = (folder / "environ").read_bytes().split(b"\0")
+                state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+            except (OSError, IndexError):  # gone meanwhile, or another user's
+                continue
+            if wanted in environment and state != "Z":
+                found.append(int(folder.name))
+    return found
+
+
+def end(session: str) -> None:
+    """End all processes of a session at once; those that are started meanwhile too."""
+    while pids := members(session):
+        for pid in pids:
+            try:
+                os.kill(pid, 9)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.1)
+
+
+def shared_memory(session: str) -> set[Path]:
+    """The files in /dev/shm that the session's processes hold: veRL leaves those that carried weights behind."""
+    held = set()
+    for pid in members(session):
+        try:
+            lines = Path(f"/proc/{pid}/maps").read_text().splitlines()
+        except OSError:
+            continue
+        held |= {Path(line.split(maxsplit=5)[5]) for line in lines if f" {_SHARED}/" in line}
+    return {path for path in held if path.parent == _SHARED and not path.name.endswith("(deleted)")}
+
+
+def reap(session: str, folder: Path) -> None:
+    """Wait for the end of the input, then end the session and remove its files."""
+    import selectors
+
+    left: set[Path] = set()
+    with selectors.DefaultSelector() as selector:
+        selector.register(sys.stdin, selectors.EVENT_READ)
+        while not selector.select(_LOOK_S):
+            left |= shared_memory(session)
+    end(session)
+    for path in left:
+        path.unlink(missing_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    reap(sys.argv[1], Path(sys.argv[2]))

@@ -1,0 +1,70 @@
+"""Our verifier as veRL's custom reward: the grader that scores evaluations, in processes that can be killed.
+
+A response that could not be scored has the reward NaN, never 0, and is counted (`train/unscored_fraction`). An error in
+here fails the prompt's group, and with it the training (`rollout.GroupBuffer`): nothing is swallowed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evals.grading import Grader
+
+RIGHT = "right"
+
+
+@cache
+def _grader(workers: int, limit_s: float) -> Grader:
+    from evals.grading import Grader
+
+    return Grader(workers=workers, limit_s=limit_s)
+
+
+async def compute_score(
+    data_source: str,
+    solution_str: str,
+    ground_truth: str,
+    extra_info: Any = None,
+    *,
+    names: Sequence[str],
+    weights: Sequence[float],
+    policy: str,
+    workers: int,
+    limit_s: float,
+) -> dict[str, float]:
+    """The weighted sum of the rewards `names`, and whether the response is right (1, 0, or NaN where not scored).
+
+    Grading happens in the grader's own processes, whose time limit holds in any thread.
+    """
+    return await asyncio.to_thread(
+        score, solution_str, ground_truth, names=names, weights=weights, policy=policy, workers=workers, limit_s=limit_s
+    )
+
+
+def score(
+    response: str,
+    gold: str,
+    *,
+    names: Sequence[str],
+    weights: Sequence[float],
+    policy: str,
+    workers: int,
+    limit_s: float,
+) -> dict[str, float]:
+    """As `compute_score`, now."""
+    import torch
+
+    from harness.rewards import score_responses
+    from harness.step_metrics import right_responses
+
+    scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy)
+    given = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
+    right = right_responses({name: torch.tensor([value]) for name, value in given.items()})
+    return {
+        "score": sum(weight * given[name] for name, weight in zip(names, weights, strict=True)),
+        RIGHT: float("nan") if right is None else right.item(),
+    }

@@ -1,0 +1,117 @@
+"""How veRL samples for us: our prompts as they are, a seed for each sample, and whole groups or nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import transfer_queue as tq
+from transfer_queue import KVBatchMeta
+from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetrics, AgentLoopOutput
+from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
+from verl.utils.profiler import simple_timer
+
+from evals.engines.base import sample_seed
+from harness.backends.verl import TRAINER
+
+_POLL_S = 0.05
+
+
+def group_key(step: int, number: int) -> str:
+    """The name of the number-th prompt drawn in a step: names sort in the order in which prompts were drawn."""
+    return f"{step:08d}-{number:06d}"
+
+
+class SampleLoop(AgentLoopBase):  # type: ignore[misc]
+    """One response to one prompt, which is continued as it is: it was rendered when the rows were written.
+
+    The sample's seed is a hash of the run's seed, the prompt's name in the run and the sample's number: neither the
+    order in which samples are drawn nor a resumed run changes it.
+    """
+
+    async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
+        prompt: str = fields["raw_prompt"]
+        has_bos = self.tokenizer.bos_token is not None and prompt.startswith(self.tokenizer.bos_token)
+        ids = self.tokenizer.encode(prompt, add_special_tokens=not has_bos)
+        seed = sample_seed(self.rollout_config.seed, TRAINER, (fields["uid"], int(fields["session_id"])))
+        metrics: dict[str, Any] = {}
+        with simple_timer("generate_sequences", metrics):
+            output = await self.server_manager.generate(
+                request_id=f"{fields['uid']}-{fields['session_id']}",
+                prompt_ids=ids,
+                sampling_params={**sampling_params, "seed": seed},
+            )
+        if not output.token_ids:
+            raise RuntimeError(f"sample {fields['session_id']} of prompt {fields['uid']} came back empty")
+        return AgentLoopOutput(
+            prompt_ids=ids,
+            response_ids=list(output.token_ids),
+            response_mask=[1] * len(output.token_ids),
+            response_logprobs=output.log_probs or None,
+            num_turns=2,
+            metrics=AgentLoopMetrics(**metrics),
+            extra_fields=output.extra_fields,
+        )
+
+
+class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
+    """Hands over whole prompt groups, in the order in which their prompts were drawn.
+
+    With dynamic sampling (arXiv 2503.14476, section 3.2) groups whose scored rewards are all equal are left out, and
+    whole batches of prompts are drawn until enough groups are left; the first of these are taken. `sampler_kwargs`:
+    dynamic (bool), rounds (int, batches that may be drawn for one step).
+
+    Raises:
+        RuntimeError: a sample failed, or `rounds` batches did not give enough groups.
+    """
+
+    def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[KVBatchMeta, dict[str, Any]]:
+        dynamic, limit = bool(self.sampler_kwargs["dynamic"]), int(self.sampler_kwargs["rounds"])
+        rounds = 1
+        while True:
+            self._settle(partition_id)
+            drawn = sorted(self.finished_keys[partition_id])
+            kept = self._varied(partition_id, drawn) if dynamic else drawn
+            if len(kept) >= batch_size:
+                break
+            if rounds == limit or not dynamic:
+                raise RuntimeError(
+                    f"step {global_steps}: {len(kept)} of {len(drawn)} prompt groups drawn in {rounds} batches have "
+                    f"rewards that differ; expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
+                )
+            self.refill_fn(batch_size)
+            rounds += 1
+        chosen = kept[:batch_size]
+        batch = self._materialize_batch(partition_id, chosen, dict(self.partitions[partition_id]))
+        self._clear_groups(partition_id, set(drawn) - set(chosen))
+        if not dynamic:
+            return batch, {}
+        return batch, {
+            "train/resampling_rounds": float(rounds),
+            "train/zero_variance_groups_drawn": 1 - len(kept) / len(drawn),
+        }
+
+    def _settle(self, partition_id: str) -> None:
+        """Wait until no sample of a prompt is under way."""
+        while True:
+            self._sync_metadata_from_transfer_queue()
+            if failed := sorted(self.failure_keys[partition_id]):
+                raise RuntimeError(
+                    f"sampling or scoring failed for {len(failed)} prompts ({failed[0]}, ...): see the log"
+                )
+            if not self.pending_keys[partition_id] and not self.running_keys[partition_id]:
+                return
+            time.sleep(_POLL_S)
+
+    def _varied(self, partition_id: str, uids: Sequence[str]) -> list[str]:
+        """Those of the groups whose scored rewards are not all equal, in order."""
+        wanted = set(uids)
+        keys = [key for key in self.partitions[partition_id] if key.split("_")[0] in wanted]
+        scores = tq.kv_batch_get(keys=keys, partition_id=partition_id, select_fields=["rm_scores"])["rm_scores"]
+        rewards: dict[str, set[float]] = {uid: set() for uid in uids}
+        for key, tokens in zip(keys, scores, strict=True):
+            reward = float(tokens[-1])  # it falls on the last token
+            if reward == reward:
+                rewards[key.split("_")[0]].add(reward)
+        return [uid for uid in uids if len(rewards[uid]) > 1]

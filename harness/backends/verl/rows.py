@@ -1,0 +1,43 @@
+"""Training rows for veRL: prompts rendered as for every trainer, in a file that each of its processes can read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from torch.utils.data import Dataset
+
+
+def write_rows(rows: Sequence[dict[str, str]], path: Path) -> None:
+    """`rows` hold prompt (as the model sees it) and answer."""
+    from evals.store import write_whole
+
+    text = "".join(json.dumps({"prompt": row["prompt"], "answer": row["answer"]}) + "\n" for row in rows)
+
+    def write(part: Path) -> None:
+        part.write_text(text, encoding="utf-8")
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, write)
+
+
+class PromptRows(Dataset):  # type: ignore[type-arg]
+    """veRL's view of these rows. The fields that it demands: raw_prompt, index, data_source, reward_model."""
+
+    def __init__(self, data_files: Any, **_: Any) -> None:
+        (path,) = [data_files] if isinstance(data_files, str) else data_files
+        self._rows = [json.loads(line) for line in Path(path).read_text(encoding="utf-8").splitlines()]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, index: int) -> dict[str, Any]:
+        row = self._rows[index]
+        return {
+            "raw_prompt": row["prompt"],
+            "index": index,
+            "data_source": "rlvr",
+            "reward_model": {"ground_truth": row["answer"]},
+        }

@@ -1,0 +1,55 @@
+"""veRL's own schema: our values inside its whole configuration, checked by veRL itself. Needs veRL installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+# keys that veRL reads but does not list: dictionaries that are empty or absent by default
+OPEN = (
+    "actor_rollout_ref.model.override_config.",
+    "actor_rollout_ref.actor.fsdp_config.mixed_precision",
+    "actor_rollout_ref.ref.fsdp_config.mixed_precision",
+    "critic.fsdp.mixed_precision",
+    "reward.custom_reward_function.reward_kwargs",
+    "trainer.v1.sampler.sampler_kwargs",
+    "actor_rollout_ref.rollout.enable_sleep_mode",
+)
+
+
+def compose(values: Mapping[str, Any]) -> DictConfig:
+    """veRL's default configuration with `values` (dotted keys) in it.
+
+    Raises:
+        ValueError: a key that veRL does not have (it is named).
+    """
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_module
+    from omegaconf import OmegaConf
+    from omegaconf.errors import ConfigAttributeError, ConfigKeyError
+
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config: DictConfig = hydra_compose("ppo_trainer")
+    OmegaConf.set_struct(config, True)
+    for key, value in values.items():
+        try:
+            OmegaConf.update(config, key, value, merge=False, force_add=key.startswith(OPEN))
+        except (ConfigAttributeError, ConfigKeyError) as error:
+            raise ValueError(f"veRL's configuration has no {key!r} ({error})") from error
+    return config
+
+
+def validate(config: DictConfig) -> None:
+    """Raise what veRL says of a configuration that it would not start with; its dataclasses are built on the way."""
+    from verl.trainer.ppo.utils import need_critic, need_reference_policy
+    from verl.utils.config import omega_conf_to_dataclass, validate_config
+
+    validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
+    for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
+        node = config
+        for part in section.split("."):
+            node = node[part]
+        omega_conf_to_dataclass(node)

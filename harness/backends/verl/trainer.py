@@ -1,0 +1,325 @@
+"""Our methods inside veRL's synchronous PPO trainer.
+
+veRL samples, scores, and computes log-probabilities, entropies and values on its workers; the advantage, the shaping,
+the weights and the loss are ours, from the same functions that every backend uses. A method sees the sequences of one
+whole optimiser step, which is one call of veRL's update: with several updates a rollout, each is preceded by a pass
+without gradients, so that entropies and log-probabilities are the current policy's.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transfer_queue as tq
+from omegaconf import open_dict
+from tensordict import TensorDict
+from torch import Tensor
+from transfer_queue import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_base import register_trainer
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.utils import tensordict_utils as tu
+from verl.workers.utils.padding import response_from_nested, response_to_nested
+
+from harness.backends.verl import STEPS, TRAINER
+from harness.backends.verl.checkpoints import STATE
+from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
+from harness.backends.verl.rewards import RIGHT
+from harness.backends.verl.rollout import group_key
+from harness.batch import TokenBatch
+from harness.entropy_search import adapt
+from harness.spec import Experiment, Shaped
+from harness.step_metrics import step_metrics, unshaped_advantages
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the trainer needs besides veRL's configuration.
+
+    Args:
+        out_dir: where the step metrics go.
+        vocab_size: of the model's output.
+        end_tokens: ids that end a response; one whose last token is another was cut off.
+    """
+
+    experiment: Experiment
+    out_dir: Path
+    vocab_size: int
+    end_tokens: tuple[int, ...]
+
+
+def register(job: Job) -> None:
+    """Make veRL's `trainer.v1.trainer_mode=rlvr` train this job in this process."""
+    register_trainer(TRAINER)(type("JobTrainer", (MethodTrainer,), {"job": job}))
+
+
+class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
+    """PPOTrainerSync that trains `job.experiment.method`."""
+
+    job: Job
+    trainer_mode = property(lambda self: "sync", lambda self, value: None)  # what the base class asks itself
+
+    # -- set up --------------------------------------------------------------------------------------------------
+
+    def _init_dataloader(self) -> None:
+        super()._init_dataloader()
+        # veRL's learning rate moves with each call of its update; one call is one optimiser step here
+        steps = self.total_training_steps * self.job.experiment.updates_per_rollout.value
+        with open_dict(self.config):
+            self.config.actor_rollout_ref.actor.optim.total_training_steps = steps
+
+    def on_init_end(self) -> None:
+        self.entropy_coefficient = self.job.experiment.entropy_coefficient.value
+        restore = self.config.trainer.resume_from_path
+        if restore and (found := Path(restore) / STATE).is_file():
+            self.entropy_coefficient = json.loads(found.read_text())["entropy_coefficient"]
+        self.actor_rollout_wg.set_loss_fn(partial(method_loss, settings=LossSettings.of(self.job.experiment)))
+        super().on_init_end()
+
+    def _fetch_one_gen_batch(self) -> TensorDict:
+        """Prompts with names that tell their order, the same in every run."""
+        if getattr(self, "_drawn_in", None) != self.global_steps:
+            self._drawn_in, self._drawn = self.global_steps, 0
+            self._started = time.monotonic()
+        batch = super()._fetch_one_gen_batch()
+        names = [group_key(self.global_steps, self._drawn + i) for i in range(len(batch))]
+        self._drawn += len(batch)
+        tu.assign_non_tensor_stack(batch, "uid", names)
+        return batch
+
+    # -- a rollout -----------------------------------------------------------------------------------------------
+
+    def _balance_batch(self, batch: KVBatchMeta, metrics: Any, *_: Any, **__: Any) -> KVBatchMeta:
+        """Groups whole and in order, where veRL balances lengths: an update holds whole groups."""
+
+        def place(key: str) -> tuple[str, int]:
+            uid, sample, _ = key.rsplit("_", 2)
+            return uid, int(sample)
+
+        batch.reorder(sorted(range(len(batch)), key=lambda i: place(batch.keys[i])))
+        e = self.job.experiment
+        expected = e.prompts_per_rollout.value * e.group_size.value
+        if len(batch) != expected:
+            raise RuntimeError(f"a rollout came back with {len(batch)} responses, expected {expected}")
+        return batch
+
+    def _compute_advantage(self, batch: KVBatchMeta, metrics: Any) -> KVBatchMeta:
+        """Each update makes its own, before its step."""
+        return batch
+
+    def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+        method = self.job.experiment.method
+        whole = self._token_batch(batch, self._fetch(batch))
+        for step in method.rewards:
+            whole = whole.with_rewards(step(whole))
+        batch = self._put(batch, {"returns": method.critic_target(whole)})
+        return super()._update_critic(batch, metrics)
+
+    def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
+        updates = self.job.experiment.updates_per_rollout.value
+        rollout = self._rollout_metrics(batch, metrics)
+        for number, part in enumerate(_parts(batch, updates)):
+            self._update_policy(number, part, {**rollout, **_critic_metrics(metrics)})
+        return batch
+
+    def _update_policy(self, number: int, part: KVBatchMeta, rollout: dict[str, float]) -> None:
+        """One optimiser step, the number-th of its rollout; `rollout` are metrics that go with it."""
+        if number and self._reads_policy():
+            part = self._compute_current_policy(part)
+        part, own = self._apply_method(part, fresh=number == 0)
+        report: dict[str, Any] = {}
+        super()._update_actor(part, report)
+        self._report(number, {**rollout, **own, **_update_metrics(report)})
+
+    def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
+        """Ours are written by `_report`; a step on which only the critic was trained is written here."""
+        if self.config.trainer.critic_warmup > self.global_steps:
+            last = self.job.experiment.updates_per_rollout.value - 1
+            self._report(last, {**self._rollout_metrics(batch, metrics), **_critic_metrics(metrics)})
+
+    # -- an optimiser step ---------------------------------------------------------------------------------------
+
+    def _reads_policy(self) -> bool:
+        e = self.job.experiment
+        return bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
+
+    def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
+        """The policy's own log-probabilities and entropies at this update, beside those of the policy that sampled."""
+        part.extra_info.update(
+            calculate_entropy=True, compute_loss=False, temperature=self.config.actor_rollout_ref.rollout.temperature
+        )
+        self.actor_rollout_wg.compute_log_prob(part)
+        names = ["log_probs", "entropy", "response_mask"]
+        data = tq.kv_batch_get(keys=part.keys, partition_id=part.partition_id, select_fields=names)
+        fields = {
+            "logp": response_from_nested(data["log_probs"], data["response_mask"]),
+            "entropies": response_from_nested(data["entropy"], data["response_mask"]),
+        }
+        return tq.kv_batch_put(
+            keys=part.keys, partition_id=part.partition_id, fields=TensorDict(fields, batch_size=len(part))
+        )
+
+    def _fetch(self, batch: KVBatchMeta, *extra: str) -> TensorDict:
+        names = ["rm_scores", "response_mask", "old_log_probs", "entropy", "extra_fields", "responses", *extra]
+        names += ["ref_log_prob"] if self.use_reference_policy else []
+        names += ["values"] if self.use_critic else []
+        return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=names)
+
+    def _token_batch(self, batch: KVBatchMeta, data: TensorDict, *, fresh: bool = True) -> TokenBatch:
+        """`fresh`: no update has followed the rollout, so that the policy is the one that sampled."""
+        lengths = data["response_mask"].offsets().diff()
+        mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
+
+        def padded(name: str) -> Tensor:
+            values: Tensor = data[name].to_padded_tensor(0.0).float()
+            return values
+
+        current = (
+            {"logp": "old_log_probs", "entropies": "entropy"} if fresh else {"logp": "logp", "entropies": "entropies"}
+        )
+        signals = {ours: padded(theirs) for ours, theirs in current.items() if theirs in data}
+        signals["old_logp"] = padded("old_log_probs")
+        if self.use_reference_policy:
+            signals["ref_logp"] = padded("ref_log_prob")
+        if self.use_critic:
+            signals["values"] = padded("values")
+        names = [key.split("_")[0] for key in batch.keys]
+        number = {name: i for i, name in enumerate(dict.fromkeys(names))}
+        e = self.job.experiment
+        return TokenBatch(
+            rewards=torch.stack([tokens[-1] for tokens in data["rm_scores"].unbind()]).float(),
+            groups=torch.tensor([number[name] for name in names]),
+            mask=mask,
+            vocab_size=self.job.vocab_size,
+            max_tokens=e.max_completion_tokens.value,
+            step=(self.global_steps - 1) * e.updates_per_rollout.value,
+            micro_batches=self._micro_batches(len(batch)),
+            **signals,
+        )
+
+    def _micro_batches(self, rows: int) -> Tensor | None:
+        """[B]: the forward pass of each sequence; the same number on every process, as on the other backend."""
+        actor = self.config.actor_rollout_ref.actor
+        if actor.use_dynamic_bsz:
+            return None
+        each = rows // (self.config.trainer.n_gpus_per_node * self.config.trainer.nnodes)
+        numbers: Tensor = (torch.arange(rows) % each) // actor.ppo_micro_batch_size_per_gpu
+        return numbers
+
+    def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
+        """What the method makes of this optimiser step, sent to the workers; and the metrics of the step."""
+        method = self.job.experiment.method
+        data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
+        tokens = self._token_batch(part, data, fresh=fresh)
+        coefficient, found = self._search_entropy_coefficient(tokens)
+        shaped: Shaped = method.apply(tokens)
+        part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
+        part.extra_info[COEFFICIENT] = coefficient
+        measured = {
+            "right": torch.tensor([_extra(fields)[RIGHT] for fields in data["extra_fields"]]),
+        }
+        if bool(measured["right"].isnan().all()):
+            measured = {}  # no reward says which responses are right
+        if method.shaping:
+            tokens = tokens.with_advantages(unshaped_advantages(method, tokens))
+            measured["shaped_advantages"] = shaped.advantages
+        return part, {**found, **step_metrics(tokens, **measured)}
+
+    def _search_entropy_coefficient(self, tokens: TokenBatch) -> tuple[float, dict[str, float]]:
+        """The coefficient for this step, from the entropy of its sequences before the update."""
+        search, target = self.job.experiment.entropy_search, self.job.experiment.entropy_target.value
+        if search is None or target is None:
+            return self.entropy_coefficient, {}
+        entropy = (tokens.need("entropies").sum() / tokens.mask.sum().clamp(min=1)).item()
+        used, self.entropy_coefficient = adapt(
+            self.entropy_coefficient, entropy, target=target, step=search.step.value, maximum=search.maximum.value
+        )
+        return used, {"train/entropy_coefficient": used}
+
+    def _put(self, batch: KVBatchMeta, padded: dict[str, Tensor]) -> KVBatchMeta:
+        """Add [B, T] fields to the sequences of a batch; the meta that comes back is the one that lists them."""
+        mask = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"])
+        fields = {name: response_to_nested(values, mask["response_mask"]) for name, values in padded.items()}
+        extra = dict(batch.extra_info)
+        batch = tq.kv_batch_put(
+            keys=batch.keys, partition_id=batch.partition_id, fields=TensorDict(fields, batch_size=len(batch))
+        )
+        batch.extra_info.update(extra)
+        return batch
+
+    # -- metrics -------------------------------------------------------------------------------------------------
+
+    def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> dict[str, float]:
+        """Of the whole rollout: rewards, lengths, and how far apart sampler and trainer are in log-probability."""
+        data = self._fetch(batch, "rollout_log_probs")
+        tokens = self._token_batch(batch, data)
+        groups = tokens.rewards.view(-1, self.job.experiment.group_size.value)
+        scored = tokens.rewards[~tokens.rewards.isnan()]
+        ends = torch.tensor(self.job.end_tokens)
+        last = torch.stack([ids[-1] for ids in data["responses"].unbind()])
+        gap = (data["rollout_log_probs"].values() - data["old_log_probs"].values()).abs()
+        found = {
+            "train/response_length": tokens.mask.sum(1).double().mean().item(),
+            "train/truncated_fraction": 1 - torch.isin(last, ends).double().mean().item(),
+            "train/rollout_logp_gap": gap.max().item(),
+            **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
+        }
+        if len(scored):
+            found["train/reward"] = scored.mean().item()
+        if groups.shape[1] > 1 and not groups.isnan().any():
+            found["train/reward_std"] = groups.std(dim=1).mean().item()
+        return found
+
+    def _report(self, update: int, values: dict[str, float]) -> None:
+        """One line of the metrics file: an optimiser step and its metrics."""
+        updates = self.job.experiment.updates_per_rollout.value
+        now = time.monotonic()
+        values["train/step_seconds"], self._started = now - self._started, now
+        line = {
+            "step": (self.global_steps - 1) * updates + update + 1,
+            "total": self.total_training_steps * updates,
+            "metrics": {name: float(value) for name, value in values.items()},
+        }
+        with (self.job.out_dir / STEPS).open("a") as file:
+            file.write(json.dumps(line) + "\n")
+
+
+def _parts(batch: KVBatchMeta, count: int) -> Iterator[KVBatchMeta]:
+    """Equal parts of a rollout, in order."""
+    size = len(batch) // count
+    for start in range(0, len(batch), size):
+        yield batch.select_keys(batch.keys[start : start + size])
+
+
+def _extra(fields: Any) -> dict[str, float]:
+    """What the reward said besides."""
+    held = getattr(fields, "data", fields)
+    found: dict[str, float] = held["reward_extra_info"]
+    return found
+
+
+def _update_metrics(report: dict[str, Any]) -> dict[str, float]:
+    """veRL's metrics of an update -> ours. The sums come as means over the processes, so their ratios are right."""
+    tokens = report["actor/sum_tokens"]
+    found = {
+        "train/loss": report["actor/loss"],
+        "train/entropy": report["actor/sum_entropy"] / tokens,
+        "train/clip_fraction": report["actor/sum_clipped"] / tokens,
+        "train/grad_norm": report["actor/grad_norm"],
+        "train/learning_rate": report["actor/lr"],
+    }
+    if "actor/sum_kl" in report:
+        found["train/kl"] = report["actor/sum_kl"] / tokens
+    return {name: float(np.mean(value)) for name, value in found.items()}
+
+
+def _critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
+    names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
+    return {ours: float(metrics[theirs]) for theirs, ours in names.items() if theirs in metrics}

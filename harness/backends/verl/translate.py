@@ -1,0 +1,352 @@
+"""An experiment -> veRL 0.9.1's configuration, as flat dotted keys. Pure; imports neither veRL nor torch.
+
+The loss, the advantages and the sampling of groups are ours, so veRL's own settings for these are not used; they are
+set all the same to what the experiment says, or to off, so that the configuration that veRL prints is not misleading.
+Every veRL default that could still touch the mathematics is set here by name.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+from harness.backends import CannotExpress
+from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
+from harness.hardware import Hardware
+from harness.spec import Experiment, Training
+
+NAME = f"veRL {TESTED}"
+_HERE = Path(__file__).resolve().parent
+_AGGREGATIONS = {
+    "sequence_mean": "seq-mean-token-mean",
+    "token_mean": "token-mean",
+    "fixed_length": "seq-mean-token-sum-norm",
+}
+
+
+def check(training: Training, hardware: Hardware) -> None:
+    """Raises CannotExpress for what veRL cannot train with, ValueError for counts that do not divide."""
+    if not isinstance(training, Experiment):
+        raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only; use backend=trl")
+    for key, why in _inexpressible(training).items():
+        raise CannotExpress(NAME, key, getattr(training, key), why)
+    if hardware.rollouts == "vllm_server":
+        raise ValueError("hardware.rollouts: veRL samples with a colocated vLLM, got 'vllm_server'")
+    if hardware.deepspeed:
+        raise ValueError(f"hardware.deepspeed: expected null, veRL shards with FSDP, got {hardware.deepspeed!r}")
+    if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
+        raise ValueError(
+            "hardware.tokens_per_gpu: expected null with a method whose statistic is a micro-batch's, because "
+            f"micro-batches then depend on lengths, got {hardware.tokens_per_gpu}"
+        )
+    update_rows(training, hardware)
+    if training.max_steps.value is not None:
+        rollouts(training, rows=0)
+
+
+def _inexpressible(e: Experiment) -> dict[str, str]:
+    """Key -> why veRL has no way to train with its value."""
+    found = {}
+    if e.lr_schedule.value == "linear":
+        found["lr_schedule"] = "it has constant and cosine schedules"
+    if e.lora_rank.value is not None and e.lora_dropout.value:
+        found["lora_dropout"] = "it has no dropout for LoRA"
+    if not e.max_grad_norm.value:
+        found["max_grad_norm"] = "it always clips; give a large bound"
+    if e.reference_reset_every.value is not None:
+        found["reference_reset_every"] = "its reference stays the base model"
+    return found
+
+
+def update_rows(experiment: Experiment, hardware: Hardware) -> tuple[int, int]:
+    """(sequences of an optimiser step on one process, sequences of one of its forward passes).
+
+    Raises:
+        ValueError: the counts do not divide (the key, its value and what was expected are named).
+    """
+    e, ranks = experiment, hardware.processes * hardware.nodes // hardware.sequence_parallel
+    update = e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value
+    each, rest = divmod(update, ranks)
+    if rest or not each:
+        raise ValueError(
+            f"hardware.processes: expected processes x nodes / sequence_parallel to divide the {update} sequences of "
+            f"an update, got {ranks}"
+        )
+    micro = hardware.micro_batch or each
+    if each % micro:
+        raise ValueError(
+            f"hardware.micro_batch: expected a divisor of the {each} sequences that a process holds of an update, "
+            f"got {micro}"
+        )
+    return each, micro
+
+
+def rollouts(experiment: Experiment, rows: int) -> int:
+    """How many rollouts a training has: veRL's steps.
+
+    Raises:
+        CannotExpress: max_steps is no whole number of rollouts.
+    """
+    e = experiment
+    if e.max_steps.value is None:
+        return int(rows // e.prompts_per_rollout.value * e.epochs.value)
+    whole, rest = divmod(e.max_steps.value, e.updates_per_rollout.value)
+    if rest:
+        why = f"it ends where a rollout ends, after each {e.updates_per_rollout.value} optimiser steps"
+        raise CannotExpress(NAME, "max_steps", e.max_steps, why)
+    return whole
+
+
+def needs_reference(experiment: Experiment) -> bool:
+    """Whether the reference model's log-probabilities are read, by the KL term or by the method."""
+    return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
+
+
+def to_verl_config(
+    experiment: Experiment,
+    hardware: Hardware,
+    *,
+    base_model: str,
+    rows: int,
+    policy: str,
+    seed: int,
+    out_dir: Path,
+    resume_from: Path | None = None,
+) -> dict[str, Any]:
+    """veRL's configuration where it differs from its defaults, or where a default matters: dotted key -> value.
+
+    Args:
+        base_model: a folder or a hub id. rows: how many training prompts there are. policy: of answer extraction.
+        out_dir: holds the rows (`rows.FILE`) and gets the checkpoints.
+    Raises:
+        CannotExpress, ValueError: as `check`.
+    """
+    check(experiment, hardware)
+    e = {key: sourced.value for key, sourced in experiment.settings().items()}
+    return {
+        **_data(e, out_dir, seed),
+        **_model(e, hardware, base_model),
+        **_actor(e, experiment, hardware),
+        **_reference(hardware, update_rows(experiment, hardware)[1], e["precision"]),
+        **_rollout(e, experiment, hardware, seed),
+        **(_critic(e, experiment, hardware, base_model) if e["critic"] else {"critic.enable": False}),
+        **_rewards(e, hardware, policy),
+        **_trainer(e, experiment, hardware, rows, out_dir, resume_from),
+    }
+
+
+def _data(e: dict[str, Any], out_dir: Path, seed: int) -> dict[str, Any]:
+    return {
+        "data.train_files": str(out_dir / ROWS),
+        "data.val_files": str(out_dir / ROWS),  # never read: evaluation is done by `evals`, on saved models
+        "data.custom_cls.path": "pkg://harness.backends.verl.rows",
+        "data.custom_cls.name": "PromptRows",
+        "data.train_batch_size": e["prompts_per_rollout"],
+        "data.max_prompt_length": e["max_prompt_tokens"],
+        "data.max_response_length": e["max_completion_tokens"],
+        "data.shuffle": True,
+        "data.seed": seed,
+        "data.dataloader_num_workers": 0,
+    }
+
+
+def _model(e: dict[str, Any], hardware: Hardware, base_model: str) -> dict[str, Any]:
+    packed = hardware.device == "gpu" and hardware.packing  # packing needs flash attention, which a CPU lacks
+    attention = "flash_attention_2" if packed else "sdpa"
+    model = {
+        "path": base_model,
+        "override_config.attn_implementation": attention,
+        "use_remove_padding": packed,
+        "use_fused_kernels": hardware.fused_kernels,
+        "enable_gradient_checkpointing": hardware.gradient_checkpointing,
+    }
+    if e["lora_rank"] is not None:
+        model |= {"lora_rank": e["lora_rank"], "lora_alpha": e["lora_alpha"], "target_modules": "all-linear"}
+    return {f"actor_rollout_ref.model.{key}": value for key, value in model.items()}
+
+
+def _engine(prefix: str, precision: str, hardware: Hardware, *, trained: bool) -> dict[str, Any]:
+    """FSDP of one model. veRL's mixed precision is bfloat16 unless told otherwise, for each model by itself."""
+    short = "fp32" if precision == "float32" else "bf16"
+    return {
+        f"{prefix}.model_dtype": "fp32" if trained else short,
+        f"{prefix}.mixed_precision": {"param_dtype": short, "reduce_dtype": "fp32", "buffer_dtype": "fp32"},
+        f"{prefix}.param_offload": hardware.offload,
+        f"{prefix}.optimizer_offload": hardware.offload and trained,
+        f"{prefix}.use_torch_compile": hardware.device == "gpu",
+        f"{prefix}.ulysses_sequence_parallel_size": hardware.sequence_parallel,
+    }
+
+
+def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
+    return {
+        f"{prefix}.optimizer": "AdamW",
+        f"{prefix}.optimizer_impl": "torch.optim",
+        f"{prefix}.lr": e["learning_rate"],
+        f"{prefix}.betas": [0.9, 0.999],
+        f"{prefix}.override_optimizer_config": {"eps": 1e-8},
+        f"{prefix}.weight_decay": e["weight_decay"],
+        f"{prefix}.clip_grad": e["max_grad_norm"],
+        f"{prefix}.lr_scheduler_type": e["lr_schedule"],
+        f"{prefix}.lr_warmup_steps": -1,
+        f"{prefix}.lr_warmup_steps_ratio": e["warmup_ratio"],
+        f"{prefix}.min_lr_ratio": 0.0,
+        f"{prefix}.num_cycles": 0.5,
+    }
+
+
+def _batches(prefix: str, hardware: Hardware, micro: int) -> dict[str, Any]:
+    """By count, or (`tokens_per_gpu`) by length."""
+    return {
+        f"{prefix}.use_dynamic_bsz": hardware.tokens_per_gpu is not None,
+        f"{prefix}.ppo_max_token_len_per_gpu": hardware.tokens_per_gpu or 16384,
+        f"{prefix}.ppo_micro_batch_size_per_gpu": micro,
+    }
+
+
+def _actor(e: dict[str, Any], experiment: Experiment, hardware: Hardware) -> dict[str, Any]:
+    _, micro = update_rows(experiment, hardware)
+    actor = "actor_rollout_ref.actor"
+    return {
+        f"{actor}.strategy": "fsdp2",
+        **_engine(f"{actor}.fsdp_config", e["precision"], hardware, trained=True),
+        **_optimiser(f"{actor}.optim", e),
+        **_batches(actor, hardware, micro),
+        f"{actor}.use_torch_compile": hardware.device == "gpu",
+        f"{actor}.grad_clip": e["max_grad_norm"],
+        f"{actor}.ppo_mini_batch_size": e["prompts_per_rollout"] // e["updates_per_rollout"],
+        f"{actor}.ppo_epochs": 1,
+        f"{actor}.shuffle": False,
+        f"{actor}.calculate_entropy": True,  # the current policy's, which methods and the loss read
+        # of veRL's own loss, which is not used
+        f"{actor}.policy_loss.loss_mode": "vanilla",
+        f"{actor}.clip_ratio": 0.2 if e["clip_low"] is None else e["clip_low"],
+        f"{actor}.clip_ratio_low": math.inf if e["clip_low"] is None else e["clip_low"],
+        f"{actor}.clip_ratio_high": math.inf if e["clip_high"] is None else e["clip_high"],
+        f"{actor}.clip_ratio_c": math.inf if e["dual_clip"] is None else e["dual_clip"],
+        f"{actor}.loss_agg_mode": _AGGREGATIONS[e["aggregation"]],
+        f"{actor}.entropy_coeff": e["entropy_coefficient"],
+        f"{actor}.use_kl_loss": needs_reference(experiment),  # has veRL compute the reference's log-probabilities
+        f"{actor}.kl_loss_coef": e["kl_beta"],
+        f"{actor}.kl_loss_type": "low_var_kl",
+        f"{actor}.checkpoint.save_contents": ["model", "optimizer", "extra", "hf_model"],
+    }
+
+
+def _reference(hardware: Hardware, micro: int, precision: str) -> dict[str, Any]:
+    ref = "actor_rollout_ref.ref"
+    return {
+        f"{ref}.strategy": "fsdp2",
+        **_engine(f"{ref}.fsdp_config", precision, hardware, trained=False),
+        f"{ref}.use_torch_compile": hardware.device == "gpu",
+        f"{ref}.log_prob_micro_batch_size_per_gpu": micro,
+    }
+
+
+def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed: int) -> dict[str, Any]:
+    _, micro = update_rows(experiment, hardware)
+    context = e["max_prompt_tokens"] + e["max_completion_tokens"]
+    # vLLM on a CPU: little cache; and no prompt in pieces, after which a seeded sample takes a step back that no CPU
+    # generator can ("CPU Generator does not use offset")
+    small = {"max_num_seqs": 64, "max_num_batched_tokens": max(4096, context), "enable_chunked_prefill": False}
+    rollout = {
+        "name": "vllm",
+        "mode": "async",
+        "seed": seed,
+        "n": e["group_size"],
+        "temperature": e["rollout_temperature"],
+        "top_p": e["rollout_top_p"],
+        "top_k": -1,
+        "do_sample": True,
+        "ignore_eos": False,
+        "calculate_log_probs": True,  # to see how far the sampler is from the trainer
+        "dtype": e["precision"],
+        "tensor_model_parallel_size": hardware.vllm_tensor_parallel,
+        "gpu_memory_utilization": hardware.vllm_gpu_memory,
+        "max_model_len": context,
+        "enforce_eager": hardware.device == "cpu",
+        "free_cache_engine": hardware.device == "gpu",
+        "log_prob_micro_batch_size_per_gpu": micro,
+        "agent.num_workers": 1 if hardware.device == "cpu" else 8,
+        "agent.default_agent_loop": TRAINER,
+        "agent.agent_loop_config_path": str(_HERE / "rollout.yaml"),
+        "checkpoint_engine.update_weights_bucket_megabytes": 64 if hardware.device == "cpu" else 2048,
+    }
+    if hardware.device == "cpu":
+        rollout |= {**small, "enable_sleep_mode": False}
+    return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
+
+
+def _critic(e: dict[str, Any], experiment: Experiment, hardware: Hardware, base_model: str) -> dict[str, Any]:
+    _, micro = update_rows(experiment, hardware)
+    rate = e["ppo.critic_learning_rate"]
+    return {
+        "critic.enable": True,
+        "critic.strategy": "fsdp2",
+        **_engine("critic.fsdp", e["precision"], hardware, trained=True),
+        **_optimiser("critic.optim", e | {"lr_schedule": "constant", "warmup_ratio": 0.0, "learning_rate": rate}),
+        **_batches("critic", hardware, micro),
+        "critic.grad_clip": e["max_grad_norm"],
+        "critic.ppo_mini_batch_size": e["prompts_per_rollout"] // e["updates_per_rollout"],
+        "critic.ppo_epochs": 1,
+        "critic.shuffle": False,
+        "critic.cliprange_value": e["ppo.value_clip"],
+        "critic.loss_agg_mode": "token-mean",
+        "critic.model.path": base_model,
+        "critic.model.use_remove_padding": hardware.device == "gpu" and hardware.packing,
+        "critic.model.enable_gradient_checkpointing": hardware.gradient_checkpointing,
+    }
+
+
+def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, Any]:
+    reward = "reward.custom_reward_function"
+    return {
+        "reward.num_workers": 1 if hardware.device == "cpu" else 8,
+        f"{reward}.path": "pkg://harness.backends.verl.rewards",
+        f"{reward}.name": "compute_score",
+        f"{reward}.reward_kwargs": {
+            "names": list(e["rewards"]),
+            "weights": list(e["reward_weights"]),
+            "policy": policy,
+            "workers": hardware.grader_workers,
+            "limit_s": hardware.grader_limit_s,
+        },
+        "reward.reward_model.enable": False,
+    }
+
+
+def _trainer(
+    e: dict[str, Any], experiment: Experiment, hardware: Hardware, rows: int, out_dir: Path, resume_from: Path | None
+) -> dict[str, Any]:
+    steps = rollouts(experiment, rows)
+    return {
+        # the advantage is the method's; of veRL's estimators only "gae" comes with a critic
+        "algorithm.adv_estimator": "gae" if e["critic"] else "grpo",
+        "algorithm.use_kl_in_reward": False,
+        "algorithm.filter_groups.enable": False,  # `rollout.GroupBuffer` resamples
+        "algorithm.rollout_correction.rollout_is": None,
+        "algorithm.rollout_correction.rollout_rs": None,
+        "algorithm.rollout_correction.bypass_mode": False,
+        "trainer.use_v1": True,
+        "trainer.v1.trainer_mode": TRAINER,
+        "trainer.v1.sampler.custom_sampler.path": "pkg://harness.backends.verl.rollout",
+        "trainer.v1.sampler.custom_sampler.name": "GroupBuffer",
+        "trainer.v1.sampler.sampler_kwargs": {"dynamic": e["dynamic_sampling"], "rounds": hardware.resampling_rounds},
+        "trainer.critic_warmup": e["ppo.critic_warmup_steps"] + 1 if e["critic"] else 0,  # the first step with a policy
+        "trainer.total_training_steps": steps,
+        "trainer.total_epochs": steps + 1,  # never reached: the number of steps decides
+        "trainer.device": "cpu" if hardware.device == "cpu" else "cuda",
+        "trainer.nnodes": hardware.nodes,
+        "trainer.n_gpus_per_node": hardware.processes,
+        "trainer.logger": [],
+        "trainer.val_before_train": False,
+        "trainer.test_freq": -1,
+        "trainer.save_freq": hardware.save_every,
+        "trainer.default_local_dir": str(out_dir / CHECKPOINTS),
+        "trainer.checkpoint_callback_class": "harness.backends.verl.checkpoints.MarkWhole",
+        "trainer.resume_mode": "resume_path" if resume_from else "disable",
+        "trainer.resume_from_path": None if resume_from is None else str(resume_from),
+        "trainer.balance_batch": False,
+        "transfer_queue.backend.SimpleStorage.num_data_storage_units": 1 if hardware.device == "cpu" else 8,
+    }

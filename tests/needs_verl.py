@@ -1,0 +1,20 @@
+"""For tests of veRL: a missing veRL fails `nox -s verl` and `nox -s parity`; elsewhere they are skipped, aloud."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+
+import pytest
+
+REQUIRED = "RLVR_TESTS_NEED_VERL"  # set by the two sessions
+
+
+def need_verl() -> None:
+    """Call before the test module imports anything of veRL."""
+    if find_spec("verl") is None and not os.environ.get(REQUIRED):
+        pytest.skip("veRL is not in this environment; `nox -s verl` has it", allow_module_level=True)
+    from harness.backends.verl.launch import environment
+    from harness.hardware import Hardware
+
+    os.environ.update({key: value for key, value in environment(Hardware(device="cpu")).items() if key != "PYTHONPATH"})

@@ -1,0 +1,171 @@
+"""veRL without Ray: our trainer's own code around one real veRL worker in this process, on a rollout that is given.
+
+What Ray and the transfer queue do between trainer and worker is done by a dictionary; the worker, its FSDP engine, the
+loss and the optimiser are veRL's.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import torch
+from tensordict import TensorDict
+from transfer_queue import KVBatchMeta
+
+from harness.hardware import Hardware
+from harness.spec import Experiment
+
+
+class Store:
+    """The transfer queue as a dictionary: key -> field -> value."""
+
+    def __init__(self) -> None:
+        self.rows: dict[str, dict[str, Any]] = {}
+
+    def kv_batch_get(self, *, keys: list[str], partition_id: str, select_fields: Iterable[str]) -> TensorDict:
+        names = [name for name in select_fields if name in self.rows[keys[0]]]
+        return nested([{name: self.rows[key][name] for name in names} for key in keys])
+
+    def kv_batch_put(self, *, keys: list[str], partition_id: str, fields: TensorDict) -> KVBatchMeta:
+        for name in list(fields.keys()):
+            for key, value in zip(keys, fields[name].unbind(), strict=True):
+                self.rows.setdefault(key, {})[name] = value
+        return KVBatchMeta(keys=list(keys), tags=[{}] * len(keys), partition_id=partition_id)
+
+
+def nested(rows: list[dict[str, Any]]) -> TensorDict:
+    """Rows of tensors of different lengths, and of anything else, as veRL's workers get them."""
+    from verl.utils import tensordict_utils as tu
+
+    data = TensorDict({}, batch_size=len(rows))
+    for name, value in rows[0].items():
+        if isinstance(value, torch.Tensor):
+            data[name] = torch.nested.as_nested_tensor([row[name] for row in rows], layout=torch.jagged)
+        else:
+            tu.assign_non_tensor_stack(data, name, [row[name] for row in rows])
+    return data
+
+
+class LocalWorkers:
+    """One `TrainingWorker` in the place of a worker group."""
+
+    FIELDS = ("prompts", "responses", "input_ids", "position_ids", "response_mask", "loss_mask")
+
+    def __init__(self, worker: Any, store: Store) -> None:
+        self.worker, self.store = worker, store
+
+    def _data(self, batch: KVBatchMeta, *more: str) -> TensorDict:
+        from verl.utils import tensordict_utils as tu
+
+        data = self.store.kv_batch_get(keys=batch.keys, partition_id="train", select_fields=(*self.FIELDS, *more))
+        tu.assign_non_tensor(data, **batch.extra_info)
+        return data
+
+    def compute_log_prob(self, batch: KVBatchMeta) -> None:
+        found = self.worker.infer_batch(self._data(batch))
+        for name in ("log_probs", "entropy"):
+            for key, value in zip(batch.keys, found[name].unbind(), strict=True):
+                self.store.rows[key][name] = value
+
+    def update_actor(self, batch: KVBatchMeta) -> TensorDict:
+        shaped = ("advantages", "weights", "gates", "penalties")
+        return self.worker.train_mini_batch(self._data(batch, "old_log_probs", "ref_log_prob", *shaped))
+
+
+def make_worker(model: Path) -> Any:
+    """A veRL worker on one process of gloo, in float32, whose optimiser does not move."""
+    from verl.trainer.config import CheckpointConfig
+    from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig, TrainingWorkerConfig
+    from verl.workers.engine_workers import TrainingWorker
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    for name, value in {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": 0, "WORLD_SIZE": 1}.items():
+        os.environ.setdefault(name, str(value))
+    os.environ.setdefault("LOCAL_RANK", "0")
+    precision = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+    worker = TrainingWorker(
+        TrainingWorkerConfig(
+            model_type="language_model",
+            model_config=HFModelConfig(
+                path=str(model),
+                use_remove_padding=False,
+                enable_gradient_checkpointing=False,
+                override_config={"attn_implementation": "sdpa"},
+            ),
+            engine_config=FSDPEngineConfig(
+                strategy="fsdp2",
+                mixed_precision=precision,
+                use_torch_compile=False,
+                use_dynamic_bsz=False,
+                micro_batch_size_per_gpu=1,
+                infer_micro_batch_size_per_gpu=1,
+            ),
+            optimizer_config=FSDPOptimizerConfig(lr=0.0, weight_decay=0.0, clip_grad=1e9, total_training_steps=1),
+            checkpoint_config=CheckpointConfig(),
+            profiler_config=None,
+        )
+    )
+    worker.reset()
+    engine = worker.engine
+    engine.gradients = {}
+    step_of_verl = engine.optimizer_step
+
+    def optimizer_step() -> Any:
+        """veRL forgets the gradients at the end of an update: keep them."""
+        engine.gradients = {n: p.grad.full_tensor().clone() for n, p in engine.module.named_parameters()}
+        return step_of_verl()
+
+    engine.optimizer_step = optimizer_step
+    return worker
+
+
+def step(
+    declared: Experiment,
+    rows: dict[str, dict[str, Any]],
+    worker: Any,
+    model: Path,
+    *,
+    number: int,
+    micro_batch: int | None,
+    out: Path,
+) -> dict[str, Any]:
+    """One optimiser step by our trainer, the number-th of its rollout; returns its line in the step file."""
+    import json
+    from functools import partial
+
+    from transformers import AutoConfig
+
+    from harness.backends.verl import STEPS, trainer
+    from harness.backends.verl.loss import LossSettings, method_loss
+    from harness.backends.verl.schema import compose
+    from harness.backends.verl.translate import to_verl_config
+
+    hardware = Hardware(device="cpu", micro_batch=micro_batch)
+    values = to_verl_config(declared, hardware, base_model=str(model), rows=100, policy="last_box", seed=0, out_dir=out)
+    store = Store()
+    store.rows = rows
+    trainer.tq, kept = store, trainer.tq  # type: ignore[assignment]
+    try:
+        mine = trainer.MethodTrainer.__new__(trainer.MethodTrainer)
+        mine.job = trainer.Job(declared, out, AutoConfig.from_pretrained(model).vocab_size, (0,))
+        mine.config = compose(values)
+        mine.actor_rollout_wg = LocalWorkers(worker, store)
+        mine.use_reference_policy, mine.use_critic = True, False
+        mine.entropy_coefficient = declared.entropy_coefficient.value
+        mine.global_steps, mine.total_training_steps, mine._started = 1, 1, 0.0
+        worker.engine_config.micro_batch_size_per_gpu = micro_batch or len(rows)
+        worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows)
+        worker.set_loss_fn(partial(method_loss, settings=LossSettings.of(declared)))
+        batch = KVBatchMeta(keys=list(rows), tags=[{}] * len(rows), partition_id="train")
+        mine._update_policy(number, mine._balance_batch(batch, {}), {})
+    finally:
+        trainer.tq = kept
+    (line,) = (out / STEPS).read_text().splitlines()
+    found: dict[str, Any] = json.loads(line)
+    return found

@@ -1,0 +1,87 @@
+"""One optimiser step of each method through TRL and through veRL: the same loss, gradient and metrics.
+
+Both get the same prompts, responses, rewards, weights of the model, and log-probabilities of the sampling and of the
+reference policy; everything after that is the trainer's own. veRL's side has no Ray (`local_verl`).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from tests.harness.cases import CASES  # noqa: E402
+from tests.harness.test_trl_trainer import GROUP, LENGTHS, declared_with, fast, make_trainer, rollout  # noqa: E402
+from tests.parity.local_verl import make_worker, step  # noqa: E402
+
+RELATIVE = 1e-5  # float32
+METRICS = ("train/zero_variance_groups", "train/accuracy", "train/shaping_ratio", "train/response_length_positive")
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture(scope="module")
+def worker(model_dir: Path) -> Any:
+    return make_worker(model_dir)
+
+
+def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
+    """The fixed rollout as veRL holds it: no padding, keys that tell the prompt and the sample."""
+    rows = {}
+    for i, length in enumerate(LENGTHS):
+        prompt = fixed["prompt_ids"][i // GROUP if len(fixed["prompt_ids"]) < len(LENGTHS) else i]
+        prompt = prompt[fixed["prompt_mask"][i].bool()]
+        response = fixed["completion_ids"][i, :length]
+        ones = torch.ones(length, dtype=torch.int64)
+        reward = torch.zeros(length)
+        reward[-1] = fixed["rewards"][i]
+        rows[f"00000001-{i // GROUP:06d}_{i % GROUP}_0"] = {
+            "prompts": prompt,
+            "responses": response,
+            "input_ids": torch.cat([prompt, response]),
+            "position_ids": torch.arange(len(prompt) + length),
+            "response_mask": ones,
+            "loss_mask": ones,
+            "rm_scores": reward,
+            "old_log_probs": fixed["old_per_token_logps"][i, :length],
+            "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
+            "extra_fields": {"reward_extra_info": {"right": fixed["right"][i].item()}},
+        }
+    return rows
+
+
+@pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_step_is_the_same_through_both_backends(
+    name: str, micro_batch: int | None, worker: Any, model_dir: Path, tmp_path: Path
+) -> None:
+    declared = declared_with(CASES[name])
+    trainer = make_trainer(declared, model_dir, tmp_path, micro_batch)
+    fixed = rollout(trainer.model.config.vocab_size)
+    loss, _ = fast(trainer, fixed)
+    # number 1: an update after the first, so that the policy is not the one that sampled
+    line = step(declared, verl_rows(fixed), worker, model_dir, number=1, micro_batch=micro_batch, out=tmp_path)
+    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
+    theirs = worker.engine.gradients
+    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
+    assert theirs.keys() == mine.keys()
+    scale = max(float(gradient.abs().max()) for gradient in mine.values())
+    assert scale > 0
+    for key, gradient in mine.items():
+        torch.testing.assert_close(theirs[key], gradient, rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
+    logged = {key: values[-1] for key, values in trainer._metrics["train"].items() if values}
+    for metric in METRICS:
+        if metric in logged:
+            assert line["metrics"][metric] == pytest.approx(logged[metric], rel=RELATIVE, abs=1e-7), metric
+    assert line["metrics"]["train/entropy"] == pytest.approx(logged["train/entropy"], rel=RELATIVE)
