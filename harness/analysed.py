@@ -13,7 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals import prompts
 from evals.analysis.subjects import Subject, read_subject
+from evals.engines.base import Decoding
 from harness.config import UsageError
 from harness.record import read_json
 from harness.track import Tracker, home, tracking_uri
@@ -62,6 +64,20 @@ class Analysed:
         if not found:
             return None
         return found[0] if len(found) == 1 else pd.concat(found).groupby("step", as_index=False).mean()
+
+    def sampling(self, benchmark: str) -> tuple[Decoding, str]:
+        """How the first seed's responses to a benchmark were drawn, and the policy that finds their answers.
+
+        Raises:
+            ValueError: no manifest beside the verdicts.
+        """
+        folder = self.sources[0].verdicts
+        places = (folder / benchmark / "manifest.json", folder / "manifest.json")
+        manifest = next((read_json(path) for path in places if path.is_file()), None)
+        if manifest is None:
+            raise ValueError(f"{self.name}, {benchmark}: no manifest.json beside the verdicts says how they were drawn")
+        identity = manifest["identity"]
+        return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"]).policy
 
     @property
     def tags(self) -> dict[str, str]:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.cli_analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli_statistics import COMPARE, POWER, do_compare, do_power
 from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
 
@@ -57,6 +58,14 @@ def build_parser() -> argparse.ArgumentParser:
             "plan", do_plan, "What a run would start, with every value's source. Starts nothing.", _RUN, as_json=True
         )
     )
+    options(
+        command(
+            "config",
+            do_config,
+            "What the trainer would get: its own configuration, checked by itself, as YAML.",
+            _RUN,
+        )
+    )
     options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it goes on.", _RUN))
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", _EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", _GRADE, as_json=True)
@@ -72,6 +81,16 @@ def build_parser() -> argparse.ArgumentParser:
     comparing.add_argument("b", metavar="RUN_B")
     options(comparing)
     options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
+    options(command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, as_json=True))
+    options(
+        command(
+            "report",
+            do_report,
+            "A paper's claims, tables, figures and responses as one HTML file.",
+            REPORT,
+            as_json=True,
+        )
+    )
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", _TABLES, as_json=True))
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", _NEW)
     making.add_argument("name", metavar="NAME")
@@ -84,7 +103,7 @@ _RUN = """options:
   paper=KEY              required; see `rlvr list`
   arm=A,B model=A,B      which arms and base models (default: all; at tiny scale the paper's first model)
   scale=tiny|paper       default tiny
-  backend=trl            which trainer
+  backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
   hardware.KEY=VALUE     the machine: processes, micro_batch, rollouts, device, ...; changes no result by design
@@ -187,6 +206,24 @@ def do_plan(arguments: Any) -> int:
     jobs = _jobs(values)
     document = plan(jobs, _refused(jobs, hardware))
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
+    return 0
+
+
+def do_config(arguments: Any) -> int:
+    import yaml
+
+    from harness.trainer_config import trainer_configs
+
+    values = parse_overrides(arguments.options)
+    hardware = _hardware(values)
+    named = "arm" in values
+    jobs = _jobs(values)
+    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
+    try:
+        found = trainer_configs(jobs, hardware)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(yaml.safe_dump(json.loads(json.dumps(found, default=str)), sort_keys=False), end="")
     return 0
 
 

@@ -36,14 +36,30 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
     answers = responses(subject, benchmark)
     path = folder / f"{digest(model_fingerprint(model), answers)}.parquet"
     if path.is_file():
-        return pd.read_parquet(path)
+        return _plain(pd.read_parquet(path))
     from evals.analysis import token_pass
 
     print(f"    {subject.name}, {benchmark}: reading {len(answers)} responses", file=sys.stderr, flush=True)
     table = token_pass.token_table(answers, model)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, lambda part: table.to_parquet(part, index=False))
-    return table
+    return _plain(table)
+
+
+def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    """Text as Python strings: faster, token by token, than the columns that a file is read into."""
+    return table.astype(dict.fromkeys(("problem_id", "token", "verdict"), object))
+
+
+def content(subject: Subject, benchmark: str) -> str:
+    """A name for a subject's model and responses to a benchmark.
+
+    Raises:
+        ValueError: the subject has no model.
+    """
+    if subject.model_path is None:
+        raise ValueError(f"{subject.name}: has no model")
+    return digest(model_fingerprint(subject.model_path), responses(subject, benchmark))
 
 
 def digest(model: str, answers: Sequence[Response]) -> str:
