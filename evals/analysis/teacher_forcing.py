@@ -135,11 +135,14 @@ def _read_batch(parts: SplitModel, rows: Sequence[Encoded], temperature: float, 
     del states
     tokens = torch.cat([row[where.start + 1 : where.stop + 1] for row, where in zip(ids, before, strict=True)])
     at_once = max(1, LOGITS_AT_ONCE // parts.model.config.get_text_config().vocab_size)
-    pieces = [
-        token_values(_wide(parts.logits(h)) / temperature, t, _wide(h), mass=mass)
-        for h, t in zip(torch.split(hidden, at_once), torch.split(tokens, at_once), strict=True)
-    ]
-    whole = {name: torch.cat([piece[name] for piece in pieces]) for name in pieces[0]}
+    whole: dict[str, Tensor] = {}
+    for start in range(0, len(tokens), at_once):
+        piece = slice(start, start + at_once)
+        logits = _wide(parts.logits(hidden[piece])) / temperature
+        for name, values in token_values(logits, tokens[piece], _wide(hidden[piece]), mass=mass).items():
+            # written into one place: results that outlive their piece would stand between the pieces' memory, which
+            # the allocator could then not use again
+            whole.setdefault(name, values.new_empty(len(tokens)))[piece] = values
     lengths = [len(row.pieces) for row in rows]
     cut = {name: [part.cpu().numpy() for part in torch.split(values, lengths)] for name, values in whole.items()}
     return [{name: parts_of[i] for name, parts_of in cut.items()} for i in range(len(rows))]
