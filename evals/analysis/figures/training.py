@@ -332,7 +332,7 @@ def _law_words(law: EntropyReward | str) -> str:
 
 
 def _line(axis: Any, points: tuple[Vector, ...], place: int, smoothing: float, **style: Any) -> None:
-    """The values pale, their moving average strong."""
+    """The values pale, smoothed strong."""
     steps, values = points
     if len(steps):
         axis.plot(steps, values, color=look(place)["color"], linewidth=0.5, alpha=0.3)
@@ -364,9 +364,7 @@ def _plain(metric: str) -> str:
 
 
 def _smooth(weight: float) -> str:
-    return (
-        f"Pale: every step; strong: two-sided exponential moving average, weight {weight:g}. One training seed a line."
-    )
+    return f"Pale: every step; strong: local straight line, exponential weights ({weight:g}). One training seed a line."
 
 
 def _steps(order: Sequence[str], curves: Curves, metrics: Sequence[str]) -> str:

@@ -1,7 +1,8 @@
-"""Training curves: what is read of a frame, and its moving average."""
+"""Training curves: what is read of a frame, and its smoothing."""
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,11 +23,15 @@ def test_a_frame_without_steps_is_refused() -> None:
         curve(pd.DataFrame({"step": [1, 2, 2], "train/a": [1.0, 2.0, 3.0]}), "train/a")
 
 
-def test_moving_average_by_hand() -> None:
-    # weights 1, 1/2, 1/4 by distance: (1 + 3/2 + 0) / (7/4), (1/2 + 3 + 0) / 2, (1/4 + 3/2 + 0) / (7/4)
-    assert smoothed([1.0, 3.0, 0.0], 0.5).tolist() == pytest.approx([10 / 7, 7 / 4, 1])
-    assert smoothed([5.0] * 9).tolist() == pytest.approx([5] * 9)
-    assert smoothed([3.0, 1.0, 2.0])[::-1].tolist() == pytest.approx(smoothed([2.0, 1.0, 3.0]).tolist())  # no lag
+def test_smoothing_is_a_local_line() -> None:
+    # in the middle of three points the weighted line has no tilt: (1/2 + 3 + 0) / 2
+    assert smoothed([1.0, 3.0, 0.0], 0.5)[1] == pytest.approx(7 / 4)
+    x = np.random.default_rng(0).normal(size=40)
+    for t in (0, 7, 39):  # a weighted fit at each point
+        _, height = np.polyfit(np.arange(40) - t, x, 1, w=np.sqrt(0.7 ** np.abs(np.arange(40) - t)))
+        assert smoothed(x, 0.3)[t] == pytest.approx(height, abs=1e-4)
+    line = np.linspace(3, -2, 30)
+    assert smoothed(line) == pytest.approx(line)  # no lag, and no start that is cut off
     assert smoothed([4.0, 2.0], 1.0).tolist() == [4, 2] and smoothed([]).tolist() == []
     with pytest.raises(ValueError, match="weight"):
         smoothed([1.0], 0.0)
