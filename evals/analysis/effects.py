@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.intervals import Paired, Vector, holm, over_problems, paired
+from evals.intervals import Paired, Vector, holm, over_problems, paired, sign_flip
 from evals.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -106,8 +106,12 @@ def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None, *, seed: i
     common = [] if missing else sorted(set(of[a].index) & set(of[b or a].index))
     if not common:
         raise ValueError(f"no problem has a drop in group {a!r}" + (f" and in group {b!r}" if b else ""))
-    other = np.zeros(len(common)) if b is None else of[b].loc[common]
-    return paired(of[a].loc[common], other, seed, bounds=BOUNDS)
+    drops = of[a].loc[common]
+    if b is not None:
+        return paired(drops, of[b].loc[common], seed, bounds=BOUNDS)
+    if len(drops) < 2:
+        return Paired(float(drops.mean()), None, None, "none: one problem")
+    return Paired(float(drops.mean()), over_problems(drops, bounds=BOUNDS), *sign_flip(drops, seed))
 
 
 def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, seed: int = 0) -> pd.DataFrame:

@@ -73,6 +73,9 @@ def test_groups_are_paired_by_problem() -> None:
     alone = compare_groups(FRAME, "top")
     # differences 1/2, 1/2: of the four sign patterns two are as far from 0
     assert (alone.difference, alone.p_value) == (0.5, 0.5)
+    top = by_group(FRAME).set_index("group").loc["top"]
+    assert alone.interval is not None and (alone.interval.low, alone.interval.high) == (top["low"], top["high"])
+    assert compare_groups(FRAME, "low").interval is None  # one problem
     for a, b in (("top", "none"), ("none", None), ("other", "top")):
         with pytest.raises(ValueError, match="no problem has a drop in group"):
             compare_groups(FRAME, a, b)
