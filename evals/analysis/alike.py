@@ -33,9 +33,9 @@ class Alike:
         """For a caption: what was left out, or ""."""
         parts = []
         if self.left_out:
-            parts.append(f"{self.left_out} problems without {self.k} scored samples in every run are left out.")
+            parts.append(f"Left out: {_count(self.left_out, 'problem')} without {self.k} scored samples in every run.")
         if self.unscored:
-            parts.append(f"{self.unscored} responses that could not be scored are left out.")
+            parts.append(f"Left out: {_count(self.unscored, 'response')} that could not be scored.")
         return " ".join(parts)
 
 
@@ -76,3 +76,7 @@ def check_ks(ks: Sequence[int]) -> None:
     """Raises ValueError unless every k is at least 1 and there is one."""
     if not ks or min(ks) < 1:
         raise ValueError(f"ks: expected numbers of at least 1, got {list(ks)}")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'s' * (number != 1)}"

@@ -27,7 +27,7 @@ def test_numbers_and_captions() -> None:
     assert curves["k"].tolist() == [1, 2, 3] * 2
     assert curves.loc[curves["k"] == 1, "pass@k (%)"].tolist() == pytest.approx([12.5, 37.5])
     caption = drawn["pass_at_k_b"].caption
-    assert "2 problems, n = 4 samples" in caption and "1 responses that could not be scored are left out" in caption
+    assert "2 problems, n = 4 samples" in caption and "Left out: 1 response that could not be scored" in caption
     form = drawn["response_form_b"].numbers.set_index(["model", "measure"])
     assert form.loc[("base", "truncated"), "value (%)"] == pytest.approx(100 / 8)
     for drawing in drawn.values():
