@@ -44,6 +44,14 @@ def check(backend: str, training: Training, hardware: Hardware) -> None:
         check_trl(training, hardware)
 
 
+def ready(backend: str, hardware: Hardware) -> None:
+    """Raise ValueError where this machine cannot run a backend: not installed, no answer, too little memory."""
+    if backend == "verl":
+        from harness.backends.verl.launch import ready as verl_ready
+
+        verl_ready(hardware)
+
+
 def refusals(jobs: Iterable[Job], hardware: Hardware) -> dict[tuple[str, str], CannotExpress]:
     """(model, arm) -> why the backend cannot train that arm; arms that it can train are not in it.
 

@@ -9,8 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.backends import CannotExpress
 from harness.spec import Experiment
 from harness.track import Tracker
+
+
+def whole_update(backend: str, experiment: Experiment) -> None:
+    """Raise CannotExpress for a statistic over a rollout that is cut into several updates: a method sees one."""
+    for key, sourced in experiment.settings().items():
+        if key.endswith(".scope") and sourced.value == "rollout" and experiment.updates_per_rollout.value > 1:
+            why = f"its rollout is cut into updates_per_rollout={experiment.updates_per_rollout.value}, and a method "
+            raise CannotExpress(backend, key, sourced, why + "sees one update")
 
 
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:

@@ -153,7 +153,7 @@ def step(
     trainer.tq, kept = store, trainer.tq  # type: ignore[assignment]
     try:
         mine = trainer.MethodTrainer.__new__(trainer.MethodTrainer)
-        mine.job = trainer.Job(declared, out, AutoConfig.from_pretrained(model).vocab_size, (0,))
+        mine.job = trainer.Job(declared, 1, out, AutoConfig.from_pretrained(model).vocab_size, (0,))
         mine.config = compose(values)
         mine.actor_rollout_wg = LocalWorkers(worker, store)
         mine.use_reference_policy, mine.use_critic = True, False

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import CannotExpress
+from harness.backends.common import whole_update
 from harness.backends.trl.common import trainer_arguments
 from harness.hardware import Hardware
 from harness.spec import Experiment
@@ -65,10 +66,10 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         sourced = experiment.settings()[key]
         if sourced.value:
             raise CannotExpress("TRL 1.16", key, sourced, why)
-    for key, sourced in experiment.settings().items():
-        if key.endswith(".scope") and sourced.value == "rollout" and experiment.updates_per_rollout.value > 1:
-            why = f"its rollout is cut into updates_per_rollout={experiment.updates_per_rollout.value}, and a method "
-            raise CannotExpress("TRL 1.16", key, sourced, why + "sees one update")
+    whole_update("TRL 1.16", experiment)
+    for name in _VERL_ONLY:
+        if getattr(hardware, name) != getattr(Hardware(), name):
+            raise ValueError(f"hardware.{name}: only backend=verl has it, got {getattr(hardware, name)!r}")
     if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
         raise CannotExpress(
             "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
@@ -139,3 +140,7 @@ _UNSUPPORTED = {
     "critic": "it has no trainer with a critic (PPO); use backend=verl",
     "dynamic_sampling": "it cannot resample groups whose rewards are all equal; use backend=verl",
 }
+_VERL_ONLY = (
+    *("nodes", "ray_address", "packing", "tokens_per_gpu", "sequence_parallel", "offload", "fused_kernels"),
+    *("resampling_rounds", "stall_minutes"),
+)

@@ -22,7 +22,7 @@ def main(order_file: str) -> None:
     import ray
 
     from harness.backends.verl.schema import compose, validate
-    from harness.backends.verl.translate import to_verl_config
+    from harness.backends.verl.translate import optimiser_steps, to_verl_config
 
     order = read_json(Path(order_file))
     experiment = _experiment(order)
@@ -44,7 +44,9 @@ def main(order_file: str) -> None:
     start_ray(config, hardware, Path(order["scratch"]))
     try:
         runner = _runner().remote()
-        ray.get(runner.train.remote(config, experiment, out_dir, order["vocab_size"], tuple(order["end_tokens"])))
+        ends = tuple(order["end_tokens"])
+        steps = optimiser_steps(experiment, order["rows"])
+        ray.get(runner.train.remote(config, experiment, steps, out_dir, order["vocab_size"], ends))
     finally:
         ray.shutdown()
 
@@ -86,11 +88,11 @@ def _runner() -> Any:
 
     class Runner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[name-defined, misc]
         def train(
-            self, config: Any, experiment: Experiment, out_dir: Path, vocab_size: int, end_tokens: tuple[int, ...]
+            self, config: Any, experiment: Experiment, steps: int, out_dir: Path, vocab_size: int, ends: tuple[int, ...]
         ) -> None:
             from harness.backends.verl.trainer import Job, register
 
-            register(Job(experiment, out_dir, vocab_size, end_tokens))
+            register(Job(experiment, steps, out_dir, vocab_size, ends))
             self.run(config)
 
     return ray.remote(Runner)

@@ -21,6 +21,7 @@ from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
 from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
+from harness.backends.verl.translate import optimiser_steps
 from harness.hardware import Hardware
 from harness.record import write_json
 from harness.resolve import Job
@@ -42,7 +43,7 @@ def launch(
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
 
     Raises:
-        ValueError: this machine or the address of the cluster cannot be used (before anything starts).
+        ValueError: the training data cannot be used.
         RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
     """
     import transformers
@@ -52,7 +53,7 @@ def launch(
     from harness.backends.verl.rows import write_rows
 
     assert isinstance(job.experiment, Experiment)
-    ready(hardware)
+    installed(hardware)
     started = time.monotonic()
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
@@ -79,7 +80,7 @@ def launch(
     last = whole_checkpoints(out_dir / CHECKPOINTS)[-1]
     export(last, out_dir / "final")
     return {
-        "steps": int(last.name.rpartition("_")[2]) * job.experiment.updates_per_rollout.value,
+        "steps": optimiser_steps(job.experiment, len(rows)),
         "resumed_from": order["resume_from"],
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,

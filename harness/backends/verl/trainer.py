@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +45,14 @@ class Job:
     """What the trainer needs besides veRL's configuration.
 
     Args:
+        steps: optimiser steps of the whole training.
         out_dir: where the step metrics go.
         vocab_size: of the model's output.
         end_tokens: ids that end a response; one whose last token is another was cut off.
     """
 
     experiment: Experiment
+    steps: int
     out_dir: Path
     vocab_size: int
     end_tokens: tuple[int, ...]
@@ -71,9 +74,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _init_dataloader(self) -> None:
         super()._init_dataloader()
         # veRL's learning rate moves with each call of its update; one call is one optimiser step here
-        steps = self.total_training_steps * self.job.experiment.updates_per_rollout.value
         with open_dict(self.config):
-            self.config.actor_rollout_ref.actor.optim.total_training_steps = steps
+            self.config.actor_rollout_ref.actor.optim.total_training_steps = self.job.steps
 
     def on_init_end(self) -> None:
         self.entropy_coefficient = self.job.experiment.entropy_coefficient.value
@@ -125,7 +127,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def _update_actor(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
         updates = self.job.experiment.updates_per_rollout.value
         rollout = self._rollout_metrics(batch, metrics)
-        for number, part in enumerate(_parts(batch, updates)):
+        left = self.job.steps - (self.global_steps - 1) * updates
+        for number, part in enumerate(islice(_parts(batch, updates), left)):
             self._update_policy(number, part, {**rollout, **_critic_metrics(metrics)})
         return batch
 
@@ -284,7 +287,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         values["train/step_seconds"], self._started = now - self._started, now
         line = {
             "step": (self.global_steps - 1) * updates + update + 1,
-            "total": self.total_training_steps * updates,
+            "total": self.job.steps,
             "metrics": {name: float(value) for name, value in values.items()},
         }
         with (self.job.out_dir / STEPS).open("a") as file:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import CannotExpress
+from harness.backends.common import whole_update
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.hardware import Hardware
 from harness.spec import Experiment, Training
@@ -29,6 +30,7 @@ def check(training: Training, hardware: Hardware) -> None:
     """Raises CannotExpress for what veRL cannot train with, ValueError for counts that do not divide."""
     if not isinstance(training, Experiment):
         raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only; use backend=trl")
+    whole_update(NAME, training)
     for key, why in _inexpressible(training).items():
         raise CannotExpress(NAME, key, getattr(training, key), why)
     if hardware.rollouts == "vllm_server":
@@ -41,8 +43,6 @@ def check(training: Training, hardware: Hardware) -> None:
             f"micro-batches then depend on lengths, got {hardware.tokens_per_gpu}"
         )
     update_rows(training, hardware)
-    if training.max_steps.value is not None:
-        rollouts(training, rows=0)
 
 
 def _inexpressible(e: Experiment) -> dict[str, str]:
@@ -82,20 +82,12 @@ def update_rows(experiment: Experiment, hardware: Hardware) -> tuple[int, int]:
     return each, micro
 
 
-def rollouts(experiment: Experiment, rows: int) -> int:
-    """How many rollouts a training has: veRL's steps.
-
-    Raises:
-        CannotExpress: max_steps is no whole number of rollouts.
-    """
+def optimiser_steps(experiment: Experiment, rows: int) -> int:
+    """How many optimiser steps a training on that many rows has."""
     e = experiment
-    if e.max_steps.value is None:
-        return int(rows // e.prompts_per_rollout.value * e.epochs.value)
-    whole, rest = divmod(e.max_steps.value, e.updates_per_rollout.value)
-    if rest:
-        why = f"it ends where a rollout ends, after each {e.updates_per_rollout.value} optimiser steps"
-        raise CannotExpress(NAME, "max_steps", e.max_steps, why)
-    return whole
+    if e.max_steps.value is not None:
+        return e.max_steps.value
+    return int(rows // e.prompts_per_rollout.value * e.epochs.value) * e.updates_per_rollout.value
 
 
 def needs_reference(experiment: Experiment) -> bool:
@@ -319,7 +311,8 @@ def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, An
 def _trainer(
     e: dict[str, Any], experiment: Experiment, hardware: Hardware, rows: int, out_dir: Path, resume_from: Path | None
 ) -> dict[str, Any]:
-    steps = rollouts(experiment, rows)
+    # veRL counts rollouts; the trainer leaves out what the last one has too many
+    steps = math.ceil(optimiser_steps(experiment, rows) / e["updates_per_rollout"])
     return {
         # the advantage is the method's; of veRL's estimators only "gae" comes with a critic
         "algorithm.adv_estimator": "gae" if e["critic"] else "grpo",

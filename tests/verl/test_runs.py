@@ -1,0 +1,108 @@
+"""Real trainings with veRL on this CPU: they learn, survive what kills them, and leave nothing behind.
+
+Each start of Ray and vLLM takes about two minutes, so that few runs show many things.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+import pytest
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from harness.backends.verl.processes import members  # noqa: E402
+from harness.record import read_json  # noqa: E402
+from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
+
+pytestmark = pytest.mark.timeout(1800)
+STEPS = 16
+FAST = ("learning_rate=1e-3", f"max_steps={STEPS}", "prompts_per_rollout=8")
+
+
+def gone(session: str) -> bool:
+    """Whether all processes of a session have ended within a few seconds."""
+    end = time.monotonic() + 20
+    while members(session) and time.monotonic() < end:
+        time.sleep(0.2)
+    return not members(session)
+
+
+def rises(found: dict[int, dict[str, float]], key: str) -> None:
+    order = [found[step][key] for step in sorted(found)]
+    assert mean(order[-4:]) > mean(order[:4]) + 0.05, order
+
+
+def test_grpo_learns_and_goes_on_after_a_worker_was_killed(tmp_path: Path) -> None:
+    options = ("paper=egsw", "arm=grpo", *FAST, "hardware.save_every=4")
+    run = start(tmp_path, *options)
+    wait_for(lambda: len(steps(tmp_path)) >= 6, run)
+    session = session_of(run)
+    worker = next(pid for pid in members(session) if "WorkerDict" in Path(f"/proc/{pid}/cmdline").read_text())
+    os.kill(worker, signal.SIGKILL)
+    code, said = finish(run)
+    assert code == 1
+    assert "training with veRL ended with exit code" in said
+    assert gone(session)
+    folder = train_folder(tmp_path)
+    assert folder is not None
+    assert not (folder / "final").exists()
+
+    code, said = finish(start(tmp_path, *options))
+    assert code == 0, said[-3000:]
+    found = steps(tmp_path)
+    assert sorted(found) == list(range(1, STEPS + 1))
+    rises(found, "train/reward")
+    assert max(step["train/rollout_logp_gap"] for step in found.values()) < 1e-3
+    record: dict[str, Any] = read_json(folder.parent / "record.json")
+    assert record["backend"] == "verl"
+    assert record["training"]["steps"] == STEPS
+    assert record["training"]["resumed_from"].endswith("global_step_4")
+    assert record["environment"]["packages"]["verl"] == "0.9.1"
+    for benchmark in record["scores"].values():
+        assert 0 <= benchmark["pass@1"]["value"] <= 1
+
+
+def test_ppo_learns_with_a_critic_that_was_trained_first(tmp_path: Path) -> None:
+    options = (
+        "paper=entropy_advantage",
+        "arm=ppo",
+        *FAST,
+        "ppo.critic_warmup_steps=3",
+        "ppo.critic_learning_rate=1e-3",
+    )
+    code, said = finish(start(tmp_path, *options))
+    assert code == 0, said[-3000:]
+    found = steps(tmp_path)
+    assert sorted(found) == list(range(1, STEPS + 1))
+    for step in (1, 2, 3):  # the critic alone: the policy has no loss yet
+        assert "train/loss" not in found[step]
+        assert "train/value_loss" in found[step]
+    assert "train/loss" in found[4]
+    losses = [found[step]["train/value_loss"] for step in sorted(found)]
+    assert mean(losses[-4:]) < mean(losses[:2])
+    rises(found, "train/reward")
+
+
+def test_a_killed_command_leaves_no_process(tmp_path: Path) -> None:
+    run = start(tmp_path, "paper=egsw", "arm=grpo", *FAST)
+    session = wait_for(lambda: session_of(run), run)
+    wait_for(lambda: len(members(session)) > 5, run)
+    run.kill()
+    run.communicate()
+    assert gone(session)
+
+
+def test_a_cluster_that_does_not_answer_is_named_before_anything_starts(tmp_path: Path) -> None:
+    code, said = finish(start(tmp_path, "paper=egsw", "arm=grpo", *FAST, "hardware.ray_address=127.0.0.1:1"))
+    assert code == 2
+    assert "hardware.ray_address" in said
+    assert "127.0.0.1:1" in said
+    assert train_folder(tmp_path) is None
