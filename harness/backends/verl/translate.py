@@ -52,8 +52,6 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         found["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:
         found["lora_dropout"] = "it has no dropout for LoRA"
-    if not e.max_grad_norm.value:
-        found["max_grad_norm"] = "it always clips; give a large bound"
     if e.reference_reset_every.value is not None:
         found["reference_reset_every"] = "its reference stays the base model"
     return found

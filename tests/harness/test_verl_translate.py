@@ -1,0 +1,163 @@
+"""An experiment -> veRL's configuration: every value that decides the mathematics, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.provenance import Origin
+from harness import catalogue
+from harness.backends import CannotExpress
+from harness.backends.verl.translate import check, optimiser_steps, to_verl_config, update_rows
+from harness.hardware import Hardware
+from harness.resolve import resolve
+from harness.spec import Experiment
+from tests.experiments import experiment, finetune, ppo
+
+CPU = Hardware(device="cpu")
+
+
+def translated(declared: Experiment, hardware: Hardware = CPU) -> dict[str, Any]:
+    return to_verl_config(
+        declared, hardware, base_model="MODEL", rows=100, policy="last_box", seed=3, out_dir=Path("OUT")
+    )
+
+
+def with_values(declared: Experiment, **values: Any) -> Experiment:
+    return declared.override(values, Origin.USER, "a test")
+
+
+def test_what_decides_the_mathematics_is_set_by_name() -> None:
+    declared = with_values(
+        experiment(),
+        clip_low=0.2,
+        clip_high=0.28,
+        dual_clip=10.0,
+        kl_beta=0.04,
+        weight_decay=0.1,
+        warmup_ratio=0.1,
+        lr_schedule="cosine",
+        rollout_top_p=0.95,
+        aggregation="token_mean",
+        dynamic_sampling=True,
+    )
+    config = translated(declared)
+    expected = {
+        "data.train_batch_size": 4,
+        "data.max_response_length": 8,
+        "data.seed": 3,
+        "actor_rollout_ref.actor.clip_ratio_low": 0.2,
+        "actor_rollout_ref.actor.clip_ratio_high": 0.28,
+        "actor_rollout_ref.actor.clip_ratio_c": 10.0,
+        "actor_rollout_ref.actor.loss_agg_mode": "token-mean",
+        "actor_rollout_ref.actor.use_kl_loss": True,
+        "actor_rollout_ref.actor.kl_loss_type": "low_var_kl",
+        "actor_rollout_ref.actor.kl_loss_coef": 0.04,
+        "actor_rollout_ref.actor.entropy_coeff": 0.0,
+        "actor_rollout_ref.actor.calculate_entropy": True,
+        "actor_rollout_ref.actor.optim.lr": 1e-3,
+        "actor_rollout_ref.actor.optim.weight_decay": 0.1,
+        "actor_rollout_ref.actor.optim.betas": [0.9, 0.999],
+        "actor_rollout_ref.actor.optim.lr_scheduler_type": "cosine",
+        "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio": 0.1,
+        "actor_rollout_ref.actor.ppo_epochs": 1,
+        "actor_rollout_ref.actor.shuffle": False,
+        "actor_rollout_ref.rollout.n": 4,
+        "actor_rollout_ref.rollout.temperature": 1.0,
+        "actor_rollout_ref.rollout.top_p": 0.95,
+        "actor_rollout_ref.rollout.top_k": -1,
+        "algorithm.use_kl_in_reward": False,
+        "algorithm.filter_groups.enable": False,
+        "trainer.v1.sampler.sampler_kwargs": {"dynamic": True, "rounds": 20},
+        "critic.enable": False,
+    }
+    assert {key: config[key] for key in expected} == expected
+
+
+def test_all_models_compute_in_the_declared_precision() -> None:
+    """veRL's mixed precision is bfloat16 for each model unless told otherwise."""
+    for precision, short in (("float32", "fp32"), ("bfloat16", "bf16")):
+        config = translated(with_values(ppo(), precision=precision))
+        for engine in ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp"):
+            assert config[f"{engine}.mixed_precision"]["param_dtype"] == short
+        assert config["actor_rollout_ref.rollout.dtype"] == precision
+
+
+def test_a_bound_that_does_not_clip_is_infinite() -> None:
+    config = translated(with_values(experiment(), clip_low=None, clip_high=None))
+    for key in ("clip_ratio_low", "clip_ratio_high", "clip_ratio_c"):
+        assert config[f"actor_rollout_ref.actor.{key}"] == math.inf
+
+
+def test_ppo_has_a_critic_and_starts_the_policy_after_its_warm_up() -> None:
+    config = translated(ppo())
+    assert config["critic.enable"] is True
+    assert config["critic.optim.lr"] == 1e-3
+    assert config["critic.cliprange_value"] == 0.5
+    assert config["trainer.critic_warmup"] == 3  # veRL's first step with a policy; 2 rollouts come before it
+    assert translated(experiment())["trainer.critic_warmup"] == 0
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"lr_schedule": "linear"}, "lr_schedule"),
+        ({"lora_rank": 8, "lora_dropout": 0.1}, "lora_dropout"),
+        ({"kl_beta": 0.1, "reference_reset_every": 5}, "reference_reset_every"),
+    ],
+)
+def test_what_verl_has_no_way_to_train_is_refused_with_its_source(values: dict[str, Any], key: str) -> None:
+    with pytest.raises(CannotExpress, match=f"veRL 0.9.1 cannot express {key}=.*a test") as refusal:
+        check(with_values(experiment(), **values), CPU)
+    assert refusal.value.asked_for
+
+
+def test_supervised_fine_tuning_is_refused() -> None:
+    with pytest.raises(CannotExpress, match="reinforcement learning only"):
+        check(finetune(), CPU)
+
+
+@pytest.mark.parametrize(
+    ("hardware", "message"),
+    [
+        (Hardware(device="cpu", processes=3), "hardware.processes: .*divide the 16 sequences"),
+        (Hardware(device="cpu", micro_batch=3), "hardware.micro_batch: expected a divisor of the 16"),
+        (Hardware(device="cpu", rollouts="vllm_server", vllm_server_url="http://x"), "hardware.rollouts"),
+        (Hardware(device="cpu", deepspeed="x.json"), "hardware.deepspeed"),
+    ],
+)
+def test_a_machine_that_does_not_fit_is_refused(hardware: Hardware, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        check(experiment(), hardware)
+
+
+def test_processes_share_an_update_and_cut_it_into_forward_passes() -> None:
+    # 4 prompts x 4 samples in 2 updates: 8 sequences each; 2 machines x 2 processes, 2 of which share a sequence
+    declared = with_values(experiment(), updates_per_rollout=2)
+    assert update_rows(declared, Hardware(processes=2, nodes=2, sequence_parallel=2)) == (4, 4)
+    assert update_rows(declared, Hardware(processes=2, nodes=2, micro_batch=1)) == (2, 1)
+
+
+def test_steps_are_whole_rollouts_of_updates_unless_a_number_is_declared() -> None:
+    declared = with_values(experiment(), updates_per_rollout=2, max_steps=None, epochs=1.5)
+    assert optimiser_steps(declared, rows=10) == 2 * 3  # 10 // 4 = 2 rollouts an epoch, 3 in 1.5 epochs
+    declared = with_values(experiment(), updates_per_rollout=4, max_steps=5)
+    assert optimiser_steps(declared, rows=10) == 5
+    assert translated(declared)["trainer.total_training_steps"] == 2  # rollouts; the second gives one update
+
+
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_every_arm_of_every_paper_is_translated_or_refused_with_a_reason(paper: str) -> None:
+    for job in resolve(paper, scale="paper", backend="verl", seeds=[0]):
+        if job.experiment is None:
+            continue
+        try:
+            check(job.experiment, Hardware(device="gpu", processes=8))
+        except CannotExpress:  # an ordinary ValueError would be our mistake
+            continue
+        assert isinstance(job.experiment, Experiment)
+        config = translated(job.experiment, Hardware(device="gpu", processes=8))
+        assert config["actor_rollout_ref.actor.strategy"] == "fsdp2"
