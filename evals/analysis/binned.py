@@ -43,7 +43,9 @@ def by_bin(values: ArrayLike, bins: Bins, problems: ArrayLike, *, count: int, bo
 def position_bins(table: pd.DataFrame, count: int) -> Bins:
     """floor(count * position / length): the part of the response that a token lies in. [N], 0 to count - 1."""
     need_columns(table, ("position", "length"))
-    return (count * table["position"].to_numpy() // table["length"].to_numpy()).astype(np.int64)
+    position, length = (table[name].to_numpy(np.int64) for name in ("position", "length"))
+    part: Bins = count * position // length
+    return part
 
 
 def rank_bins(values: ArrayLike, count: int) -> Bins:

@@ -46,7 +46,9 @@ def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
     Raises:
         ValueError: as `same_tokens`.
     """
-    return np.exp(same_tokens(before, after)["logp"]) - np.exp(before["logp"])
+    p_after, p_before = np.exp(same_tokens(before, after)["logp"]), np.exp(before["logp"])
+    change: pd.Series = p_after - p_before
+    return change
 
 
 def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO) -> pd.DataFrame:
