@@ -182,8 +182,9 @@ def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
 def _trained(job: Path, record: Mapping[str, Any]) -> str | None:
     if (job / "train" / "final").is_dir():
         return str(job / "train" / "final")
-    base: str | None = record["base_model"]["loaded_from"] if record.get("training") is None else None
-    return base
+    if record.get("training") is not None or "base_model" not in record:
+        return None
+    return str(record["base_model"]["loaded_from"])
 
 
 def _kept_curves(job: Path) -> pd.DataFrame | None:

@@ -51,6 +51,17 @@ class Material:
         """Name -> token table of a benchmark, each model reading its own responses; kept on disk."""
         return {s.name: token_table(s, benchmark, self.cache / "tokens") for s in self.readable}
 
+    def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+        """Name of each model but the first -> (the first model's reading, its own) of the first model's responses.
+
+        Raises:
+            ValueError: a model cannot be read, or has another tokenizer.
+        """
+        first, *others = self.readable
+        folder = self.cache / "tokens"
+        before = token_table(first, benchmark, folder)
+        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+
     def curves(self) -> dict[str, pd.DataFrame]:
         """Name -> training curves, of the models that have some."""
         found = ((m.name, m.curves) for m in self.models)
@@ -88,16 +99,33 @@ def training(m: Material) -> list[Drawing]:
     return draw_training(m.subjects, curves)
 
 
+def tokens(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.tokens import draw_token_changes, draw_tokens
+
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        drawn = draw_tokens(m.readable, m.tokens(b), benchmark=b)
+        if pairs := m.readings(b):
+            drawn += draw_token_changes(m.readable, pairs, benchmark=b, read=f"the responses of {m.models[0].name}")
+        drawings += _of(b, drawn)
+    return drawings
+
+
 def words(m: Material) -> list[Drawing]:
-    from evals.analysis.embedders import load_embedder
+    import numpy as np
+
+    from evals.analysis.embedders import Remembered, load_embedder
     from evals.analysis.figures.words import draw_words
 
-    embedder = load_embedder(m.embedder)
-    return [
-        drawing
-        for b in m.benchmarks
-        for drawing in _of(b, draw_words(m.readable, m.tokens(b), benchmark=b, embedder=embedder))
-    ]
+    embedder = Remembered(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        changes = {
+            name: (before, np.exp(after["logp"]) - np.exp(before["logp"]))
+            for name, (before, after) in m.readings(b).items()
+        }
+        drawings += _of(b, draw_words(m.readable, m.tokens(b), benchmark=b, changes=changes, embedder=embedder))
+    return drawings
 
 
 def interventions(m: Material) -> list[Drawing]:
@@ -132,6 +160,7 @@ FAMILIES: Mapping[str, Family] = {
     "verdicts": Family("Right, wrong and how they are put", verdicts),
     "unsolvable": Family("Unsolvable problems", unsolvable),
     "training": Family("Training", training),
+    "tokens": Family("Tokens", tokens),
     "words": Family("Words", words),
     "interventions": Family("Interventions", interventions, by_name=True),
 }

@@ -236,13 +236,16 @@ def do_run(arguments: Any) -> int:
     jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
+    from harness.backends import ready
     from harness.run import check_data, run, say
     from harness.tabulate import report
     from harness.track import Tracker, home
 
+    hardware = hardware.settled()
     try:
+        ready(jobs[0].backend, hardware)
         data_dir = check_data(jobs, data_dir)
-    except (ValueError, OSError) as error:  # a benchmark that is missing or is not the pinned one
+    except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
     run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
     print(report(jobs[0].paper, Tracker.open()).markdown())
@@ -380,6 +383,7 @@ def do_ui(arguments: Any) -> int:
 
     uri = tracking_uri()
     print(f"MLflow at http://{host}:{port} on {uri}; Ctrl-C ends it", file=sys.stderr)
+    print("curves side by side: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
     return subprocess.run(command, check=False).returncode
 
