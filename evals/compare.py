@@ -45,6 +45,7 @@ class Line:
     high: float | None
     level: float | None
     covers: str | None
+    rough: bool | None
     p_value: float | None
     p_holm: float | None
     test: str | None
@@ -234,6 +235,7 @@ def _line(benchmark: str, c: Comparison, counts: Counts, p_holm: float | None) -
         high=interval.high if interval else None,
         level=interval.level if interval else None,
         covers=interval.covers if interval else None,
+        rough=interval.rough if interval else None,
         p_value=result.p_value if result else None,
         p_holm=p_holm,
         test=result.test if result else None,

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.grading import LIMIT_S, Grade, Grader, Progress
+from evals.intervals import ROUGH
 from evals.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -86,6 +87,8 @@ class Report:
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         lines += [_score_line(score) for score in self.scores]
+        if any(score.interval and score.interval.rough for score in self.scores):
+            lines.append(f"  {ROUGH}")
         lines += [_agreement_line(source, agreement) for source, agreement in self.agreement.items()]
         return "\n".join(lines + ([f"  written: {self.out}"] if self.out else []))
 
@@ -318,7 +321,7 @@ def _short(value: object) -> str:
 def _score_line(score: Score) -> str:
     if score.value is None:
         return f"  {score.name:<10} -  ({score.why})"
-    interval = f"  [{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
+    interval = f"  {score.interval.mark}[{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
     return f"  {score.name:<10} {score.value:.4f}{interval}" + (
         f"  {score.excluded} problems left out" if score.excluded else ""
     )

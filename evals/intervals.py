@@ -1,14 +1,19 @@
 """How sure a score is: intervals over problems and training seeds, paired differences, Holm's correction.
 
-One recipe throughout. Each source of chance (which problems, which training seeds) gives the half-width that
-Student's t would give it alone, and the squares of the half-widths add up (Howe, JASA 69, 1974; Zou and Donner, Stat.
-Med. 27, 2008), which is right where one source dominates. The plain interval mean +- half is then bent to the bounds of
-the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that vary within problems this is Wilson's
-interval at the effective size of a cluster sample (Korn and Graubard, Survey Methodology 24, 1998; Franco et al.,
-J. Survey Stat. Methodol. 7, 2019).
+One recipe throughout, whose coverage was measured by simulation (results/coverage.md, from tests/evals/coverage.py):
 
-Nothing here is random but the sign flips of `sign_flip`, which take a seed. Measured coverage of the 95 % intervals
-(tests/evals/test_intervals.py simulates it): see `over_problems` and `over_problems_and_seeds`.
+- The problems' chance: Student's t with as many degrees of freedom as there are problems that show it (Kish's
+  effective number: of 30 problems with 29 at zero, one does), and never more than if every value were all or nothing,
+  which is the most that a bounded value can vary. For right or wrong answers this is Wilson's interval exactly.
+- The seeds' chance: the spread of the seed means, noise included, which is then taken off the problems' (in the crossed
+  model that keeps the t distribution of the seeds' part exact). The two are joined by the mean of Howe's half-width
+  (JASA 69, 1974: squares add up), which covers a little too much, and Satterthwaite's (Biometrics 2, 1946), which
+  covers a little too little.
+- The interval mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion:
+  for values that vary within problems this is his interval at the effective size of a cluster sample (Korn and
+  Graubard, Survey Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
+
+Nothing here is random but the sign flips of `sign_flip`, which take a seed.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ Bounds = tuple[float, float] | None  # what a value can be at all; None where th
 PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
+FEW = 5.0
+ROUGH = "~: so few problems or seeds show this chance that the 95 % are only roughly kept"
 
 
 @dataclass(frozen=True)
@@ -35,12 +42,22 @@ class Interval:
 
     `covers` says which chance it allows for: "problems" (other problems of the same kind, and other samples of them,
     from the same trained models), "seeds" (other training seeds on the same problems), or "problems and seeds".
+
+    `rough`: so few problems (fewer than `FEW`, as Kish counts them) or seeds (two) show that chance that the level is
+    only roughly kept: 95 % intervals then hold 90 to 100 % (results/coverage.md says where, and why no method does
+    better).
     """
 
     low: float
     high: float
     level: float
     covers: str
+    rough: bool = False
+
+    @property
+    def mark(self) -> str:
+        """What stands before it in a table: "~" where it is rough."""
+        return "~" if self.rough else ""
 
 
 @dataclass(frozen=True)
@@ -59,40 +76,32 @@ class Paired:
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean of one value per problem: clustered by problem, as each problem counts once.
 
-    Coverage measured at the 95 % level, 3,000 simulations each, P in (30, 100), n in (1, 4, 16) samples a problem: 93.5
-    to 97.7 % for problem rates that are uniform, U-shaped, alike, or skewed with a mean of 0.15 to 0.9; at a mean rate
-    of 0.09 and P = 30, 94 to 98.5 %; at a mean rate of 0.05 with most problems hopeless (Beta(0.1, 1.9)) and P = 30,
-    only 91 to 94 %. In that last case the t interval holds 79 to 87 %, the percentile bootstrap 78 to 87 %, BCa 77 to
-    92 %.
-
     Where all problems have the same value the data show no spread, yet an interval of no width would be untrue. Then at
     most a share 1 - (alpha/2)^(1/P) of all problems can have another value (Clopper and Pearson, 1934, for none seen in
     P), and the ends are where these all lie at a bound. All wrong on 30 problems gives [0, 0.116].
 
     Args:
         values: [P].
-        bounds: the least and the greatest value possible; None for values without limits (plain t interval).
+        bounds: the least and the greatest value possible; None for values without limits (plain t interval). Bounds
+            that are symmetric about zero are those of differences, where nothing differs at zero.
     Returns:
         None for a single problem, and for unbounded values that are all alike: nothing shows their spread.
     Raises:
         ValueError: not a vector, empty, a value not finite or out of bounds, or level outside (0, 1).
     """
     per_problem = _checked(values, 1, level, bounds)
-    count = len(per_problem)
-    if count < 2:
+    if len(per_problem) < 2:
         return None
-    half = t_quantile((1 + level) / 2, count - 1) * math.sqrt(_variance_of_mean(per_problem))
-    return _interval(float(per_problem.mean()), half, count, level, bounds, PROBLEMS)
+    half = _problems_half(per_problem, _variance_of_mean(per_problem), (1 + level) / 2, bounds)
+    rough = effective_number(per_problem, bounds) < FEW
+    return _interval(float(per_problem.mean()), half, len(per_problem), level, bounds, PROBLEMS, rough)
 
 
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds on these very problems, from one mean per seed.
 
-    Coverage measured at the 95 % level, 2,000 simulations each, the problems held fixed (logistic problems and seeds,
-    seed standard deviation 0 to 12 points, mean rate 0.2 to 0.8, P in (30, 500), n in (1, 16)): with S = 3, 5, 10, 30
-    on average 95.3, 94.8, 95.0, 95.1 %, at the lowest 93.9 and at the highest 97.7 %. With S = 2 it is 94.8 to 100 %,
-    97 on average: the interval is then so wide that the bounds cut it. Seeds that happen to be all alike, at most 3 %
-    of the draws with S = 3 and 16 % with S = 2 (30 problems, one sample each), have no interval and are not counted.
+    Seeds that happen to be all alike, at most 3 % of the draws with S = 3 and 16 % with S = 2 (30 problems, one sample
+    each), have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
 
     Args:
         values: [S].
@@ -103,23 +112,18 @@ def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0,
         ValueError: as `over_problems`.
     """
     per_seed = _checked(values, 1, level, bounds)
-    if len(per_seed) < 2 or np.ptp(per_seed) == 0:
+    seeds = len(per_seed)
+    if seeds < 2 or np.ptp(per_seed) == 0:
         return None
-    half = t_quantile((1 + level) / 2, len(per_seed) - 1) * math.sqrt(_variance_of_mean(per_seed))
-    return _interval(float(per_seed.mean()), half, len(per_seed), level, bounds, SEEDS)
+    half = t_quantile((1 + level) / 2, seeds - 1) * math.sqrt(_variance_of_mean(per_seed))
+    return _interval(float(per_seed.mean()), half, seeds, level, bounds, SEEDS, seeds == 2)
 
 
 def over_problems_and_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds and problems, every seed measured on every problem.
 
-    In the crossed model value = mean + problem + seed + noise, the spread of the problem means carries the problems'
-    chance and the noise; the spread of the seed means beyond the noise carries the seeds'.
-
-    Coverage measured at the 95 % level for logistic problems and seeds (seed standard deviation 0 to 10 points, mean
-    rate 0.07 to 0.77, P in (30, 100, 500), n in (1, 8)): on average 94.8, 95.6, 95.5, 94.9 % with S = 2, 3, 5, 10; at
-    the lowest 92 % with S = 3, 91 % with more (low rates, P = 30) and 87 % with S = 2 (seeds that differ much); at the
-    highest 97.8 %. What was tried besides: Satterthwaite's degrees of freedom hold 90 to 97.7 % with S = 3; the two-way
-    bootstrap 81 to 95 % with S = 2 and 88 to 95 % with S = 3.
+    In the crossed model value = mean + problem + seed + noise the mean's variance is (MS_problems - MS_noise) / (S P),
+    the problems' part, and MS_seeds / (S P), the seeds' part with the noise in it.
 
     Args:
         values: [S, P]. S = 1 gives the interval over problems, and `covers` says so.
@@ -135,21 +139,18 @@ def over_problems_and_seeds(values: ArrayLike, *, level: float = 0.95, bounds: B
         return over_problems(table[0], level=level, bounds=bounds)
     if problems < 2:
         return None
-    half = _half_width(table.mean(axis=0), [table], (1 + level) / 2)
-    return _interval(float(table.mean()), half, problems, level, bounds, BOTH)
+    by_problem = table.mean(axis=0)
+    half = _half_width(by_problem, [table], (1 + level) / 2, bounds)
+    rough = seeds == 2 or effective_number(by_problem, bounds) < FEW
+    return _interval(float(table.mean()), half, problems, level, bounds, BOTH, rough)
 
 
 def paired(a: ArrayLike, b: ArrayLike, seed: int, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Paired:
     """The difference a - b of two runs on the same problems, with its interval and p-value.
 
-    If both have several training seeds, the interval covers problems and seeds, and the p-value is one minus the
-    highest level at which that interval does not hold zero. Otherwise both cover problems only (seeds, if one has
-    several, are averaged): the interval is that of `over_problems` for the differences, the p-value that of
-    `sign_flip`.
-
-    Coverage measured at the 95 % level (1,000 simulations a case; P in (30, 100), n in (1, 16), with and without a true
-    difference, seed standard deviation 0 to 10 points): 93.5 to 96.5 % without seeds, and with S = 2, 3, 10 a side 91
-    to 98, 92.4 to 97.5, 93.5 to 97.7 %. Two equal methods with S = 3 differ at p <= 0.05 in 3.2 to 6.8 % of 10,000.
+    If both have several training seeds, both cover problems and seeds, and the p-value is one minus the highest level
+    at which the interval does not hold zero. Otherwise they cover problems only (seeds, if one has several, are
+    averaged), and the p-value is that of `sign_flip`.
 
     Args:
         a, b: [P], or [S, P] with training seeds that are independent in a and b (S may differ).
@@ -158,24 +159,31 @@ def paired(a: ArrayLike, b: ArrayLike, seed: int, *, level: float = 0.95, bounds
     Raises:
         ValueError: different numbers of problems, or as `over_problems`.
     """
-    tables = [_checked(np.atleast_2d(np.asarray(x, dtype=float)), 2, level, bounds) for x in (a, b)]
-    problems = tables[0].shape[1]
-    if tables[1].shape[1] != problems:
-        raise ValueError(f"a and b must have the same problems, got {problems} and {tables[1].shape[1]}")
+    tables = _same_problems(a, b, level, bounds)
     by_problem = tables[0].mean(axis=0) - tables[1].mean(axis=0)
     difference = float(by_problem.mean())
-    wide = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    if problems < 2:
+    if len(by_problem) < 2:
         return Paired(difference, None, None, "none: one problem")
-    if min(len(table) for table in tables) < 2:
+    interval = paired_interval(a, b, level=level, bounds=bounds)
+    if min(map(len, tables)) < 2:
         p_value, test = sign_flip(by_problem, seed)
-        return Paired(difference, over_problems(by_problem, level=level, bounds=wide), p_value, test)
+        return Paired(difference, interval, p_value, test)
+    p_of_interval = _inverted(lambda level: paired_interval(a, b, level=level, bounds=bounds))
+    return Paired(difference, interval, p_of_interval, "t over problems and seeds")
 
-    def at(level: float) -> Interval | None:
-        half = _half_width(by_problem, tables, (1 + level) / 2)
-        return _interval(difference, half, problems, level, wide, BOTH)
 
-    return Paired(difference, at(level), _inverted(at), "t over problems and seeds")
+def paired_interval(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
+    """The interval of `paired` alone; None for a single problem, and for unbounded differences that are all alike."""
+    tables = _same_problems(a, b, level, bounds)
+    by_problem = tables[0].mean(axis=0) - tables[1].mean(axis=0)
+    wide = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    if min(map(len, tables)) < 2:
+        return over_problems(by_problem, level=level, bounds=wide)
+    if len(by_problem) < 2:
+        return None
+    half = _half_width(by_problem, tables, (1 + level) / 2, wide)
+    rough = sum(map(len, tables)) == 4 or effective_number(by_problem, wide) < FEW
+    return _interval(float(by_problem.mean()), half, len(by_problem), level, wide, BOTH, rough)
 
 
 def sign_flip(differences: ArrayLike, seed: int, *, draws: int = 10_000) -> tuple[float, str]:
@@ -223,66 +231,106 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return adjusted
 
 
-@lru_cache(maxsize=1024)
-def t_quantile(probability: float, df: int) -> float:
-    """The quantile of Student's t with df >= 1 degrees of freedom, for probability < 1.
+@lru_cache(maxsize=4096)
+def t_quantile(probability: float, df: float) -> float:
+    """The quantile of Student's t with df > 0 degrees of freedom, for probability < 1; the normal one for df = inf."""
+    from scipy.special import ndtri, stdtrit
 
-    With T = sqrt(df) tan(a), the density of the angle a is scale * cos(a)^(df - 1). Newton's method on the distribution
-    function, which is concave for a > 0, climbs from 0 to the quantile and never past it.
+    return float(ndtri(probability) if math.isinf(df) else stdtrit(df, probability))
+
+
+def effective_number(values: Vector, bounds: Bounds) -> float:
+    """How many values carry the mean: (sum |v|)^2 / sum v^2, as Kish (Survey Sampling, 1965) counts weights.
+
+    Counted from the bound that leaves fewer: with one problem of thirty ever solved, or one ever failed, it is 1. Of
+    differences, from zero; unbounded values all count.
+
+    Args:
+        values: [P]. bounds: as for `over_problems`.
     """
-    if probability < 0.5:
-        return -t_quantile(1 - probability, df)
-    angle, step = 0.0, 1.0
-    while step > 1e-13:
-        density = _t_scale(df) * math.cos(angle) ** (df - 1)
-        step = (probability - t_below(math.sqrt(df) * math.tan(angle), df)) / density
-        angle += step
-    return math.sqrt(df) * math.tan(angle)
+    if bounds is None:
+        return float(len(values))
+    if _of_differences(bounds):
+        return _kish(np.abs(values))
+    return min(_kish(values - bounds[0]), _kish(bounds[1] - values))
 
 
-def t_below(value: float, df: int) -> float:
-    """P(T <= value) for Student's t, the area below the density of the angle (see `t_quantile`)."""
-    angle = math.atan(value / math.sqrt(df))
-    area = angle / 2 * float(np.sum(_WEIGHTS * np.cos(angle / 2 * (_NODES + 1)) ** (df - 1)))
-    return 0.5 + _t_scale(df) * area
+def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float) -> Vector:
+    """Half the plain interval of a sum of two independent chances (see the module's text).
+
+    Args:
+        problems: the half-width that the problems' chance has alone, [...].
+        seeds: the seeds' estimated variance of the mean, on `df` degrees of freedom, [...].
+    """
+    from scipy.special import stdtrit
+
+    alone, seeds = np.asarray(problems, dtype=float), np.asarray(seeds, dtype=float)
+    howe = np.hypot(alone, t_quantile(quantile, df) * np.sqrt(seeds))
+    variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
+    share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)
+    df_joined = df / np.maximum(share**2, 1e-9)  # beyond a thousand million, t is normal
+    return np.asarray((howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2)
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(128)
-
-
-def _t_scale(df: int) -> float:
-    return math.exp(math.lgamma((df + 1) / 2) - math.lgamma(df / 2)) / math.sqrt(math.pi)
-
-
-def _half_width(by_problem: Vector, tables: Sequence[Vector], quantile: float) -> float:
+def _half_width(by_problem: Vector, tables: Sequence[Vector], quantile: float, bounds: Bounds) -> float:
     """Half the plain interval: the problems' part from their means [P], the seeds' part pooled from tables [S, P]."""
-    square = t_quantile(quantile, len(by_problem) - 1) ** 2 * _variance_of_mean(by_problem)
-    from_seeds = max(0.0, sum(map(_variance_from_seeds, tables)))
-    square += t_quantile(quantile, sum(len(table) - 1 for table in tables)) ** 2 * from_seeds
-    return math.sqrt(square)
+    noise = sum(map(_noise_of_mean, tables))
+    problems = _problems_half(by_problem, max(0.0, _variance_of_mean(by_problem) - noise), quantile, bounds)
+    seeds = sum(_variance_of_mean(table.mean(axis=1)) for table in tables)
+    return float(joined_half(problems, seeds, sum(len(table) - 1 for table in tables), quantile))
+
+
+def _problems_half(by_problem: Vector, variance: float, quantile: float, bounds: Bounds) -> float:
+    """Half the plain interval that the problems' chance has alone; `variance` is what of it is in the mean of [P]."""
+    count = len(by_problem)
+    if bounds is None:
+        return t_quantile(quantile, count - 1) * math.sqrt(variance)
+    effective = min(count - 1.0, round(effective_number(by_problem, bounds), 6))
+    if effective == 0:  # all at one bound: no spread
+        return 0.0
+    nothing, everything = (0.0, bounds[1]) if _of_differences(bounds) else bounds
+    share = (by_problem - nothing) / (everything - nothing)
+    # E|x| - (E x)^2 is the variance of values that are -1, 0 or 1 with the same mean and mean size
+    most = (everything - nothing) ** 2 * float(np.abs(share).mean() - share.mean() ** 2) / count
+    return min(
+        t_quantile(quantile, effective) * math.sqrt(variance),
+        t_quantile(quantile, math.inf) * math.sqrt(max(0.0, most)),
+    )
+
+
+def _of_differences(bounds: tuple[float, float]) -> bool:
+    return bounds[0] == -bounds[1]
+
+
+def _kish(values: Vector) -> float:
+    squares = float(np.square(values).sum())
+    return float(values.sum()) ** 2 / squares if squares > 0 else 0.0
 
 
 def _variance_of_mean(values: Vector) -> float:
     return float(values.var(ddof=1)) / len(values)
 
 
-def _variance_from_seeds(table: Vector) -> float:
-    """The seeds' part in the variance of the mean of [S, P]: that of the seed means less the noise's, so maybe < 0."""
+def _noise_of_mean(table: Vector) -> float:
+    """What the noise (whatever is neither the problem's nor the seed's) adds to the variance of the mean of [S, P]."""
     seeds, problems = len(table), len(table[0])
+    if seeds < 2:
+        return 0.0
     noise = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True) + table.mean()
-    per_value = float(np.square(noise).sum()) / ((seeds - 1) * (problems - 1))
-    return _variance_of_mean(table.mean(axis=1)) - per_value / (seeds * problems)
+    return float(np.square(noise).sum()) / ((seeds - 1) * (problems - 1)) / (seeds * problems)
 
 
-def _interval(mean: float, half: float, problems: int, level: float, bounds: Bounds, covers: str) -> Interval | None:
+def _interval(
+    mean: float, half: float, count: int, level: float, bounds: Bounds, covers: str, rough: bool
+) -> Interval | None:
     """mean +- half, bent to the bounds; by Clopper and Pearson where the data show no spread."""
     spread = half > 1e-9 * (abs(mean) if bounds is None else bounds[1] - bounds[0])  # less is rounding
     if bounds is None:
-        return Interval(mean - half, mean + half, level, covers) if spread else None
+        return Interval(mean - half, mean + half, level, covers, rough) if spread else None
     if spread:
-        return Interval(*_wilson(mean, half, *bounds), level, covers)
-    unseen = 1 - ((1 - level) / 2) ** (1 / problems)
-    return Interval(mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), level, covers)
+        return Interval(*_wilson(mean, half, *bounds), level, covers, rough)
+    unseen = 1 - ((1 - level) / 2) ** (1 / count)
+    return Interval(mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), level, covers, rough)
 
 
 def _wilson(mean: float, half: float, low: float, high: float) -> tuple[float, float]:
@@ -307,6 +355,15 @@ def _inverted(at: Callable[[float], Interval | None]) -> float | None:
             return None
         low, high = (p, high) if interval.low <= 0 <= interval.high else (low, p)
     return (low + high) / 2
+
+
+def _same_problems(a: ArrayLike, b: ArrayLike, level: float, bounds: Bounds) -> list[Vector]:
+    """Both as tables [S, P] of the same problems."""
+    tables = [_checked(np.atleast_2d(np.asarray(x, dtype=float)), 2, level, bounds) for x in (a, b)]
+    of_a, of_b = (table.shape[1] for table in tables)
+    if of_a != of_b:
+        raise ValueError(f"a and b must have the same problems, got {of_a} and {of_b}")
+    return tables
 
 
 def _checked(values: ArrayLike, dimensions: int, level: float, bounds: Bounds) -> Vector:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.intervals import t_quantile
+from evals.intervals import joined_half, t_quantile
 from evals.provenance import Sourced
 
 Vector = NDArray[np.float64]
@@ -63,7 +63,7 @@ class Spread:
 def power(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int, level: float = 0.95) -> float:
     """The chance that the test resolves a true difference, at significance 1 - level.
 
-    The difference is normal, its two estimated variances (from the problems; from the seeds beyond the noise) are
+    The difference is normal, its two estimated variances (from the problems; from the seeds with the noise) are
     chi-square, and all three are independent: the chance is integrated over the two. Exact in the normal model but for
     the noise's own degrees of freedom, 2 (S - 1)(P - 1), which are taken for many.
 
@@ -75,24 +75,22 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     _check(difference, problems, samples, seeds, level)
     quantile = (1 + level) / 2
     cell = spread.interaction_sd.value**2 + spread.within_sd.value**2 / samples
-    from_problems = (2 * (1 - spread.correlation.value) * spread.between_sd.value**2 + 2 * cell / seeds) / problems
+    variance = (2 * (1 - spread.correlation.value) * spread.between_sd.value**2 + 2 * cell / seeds) / problems
     ratio, weight = _chi_square_over_df(problems - 1)
-    half_squared = t_quantile(quantile, problems - 1) ** 2 * from_problems * ratio
-    variance = from_problems
+    half = t_quantile(quantile, problems - 1) * np.sqrt(variance * ratio)
     if seeds > 1:
-        noise = 2 * cell / (seeds * problems)
+        noise = 2 * cell / (seeds * problems)  # in the seeds' part of the interval, not in the problems'
+        half = t_quantile(quantile, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
         seeds_ratio, seeds_weight = _chi_square_over_df(2 * (seeds - 1))
-        beyond = np.maximum(0.0, (from_seeds + noise) * seeds_ratio - noise)
-        half_squared = half_squared[:, None] + t_quantile(quantile, 2 * (seeds - 1)) ** 2 * beyond
+        half = joined_half(half[:, None], (from_seeds + noise) * seeds_ratio, 2 * (seeds - 1), quantile)
         weight = weight[:, None] * seeds_weight
     if variance == 0:
         return 1.0
     scale = math.sqrt(2 * variance)
-    half = np.sqrt(half_squared)
     chance = 0.5 * (_erfc((half - difference) / scale) + _erfc((half + difference) / scale))
-    return float(np.sum(weight * chance))
+    return min(1.0, float(np.sum(weight * chance)))
 
 
 def seeds_needed(

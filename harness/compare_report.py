@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from evals.compare import CompareResult, Line
+from evals.intervals import ROUGH
 from evals.measured_run import MeasuredRun, read_run
 from harness.columns import columns
 from harness.config import UsageError
@@ -67,6 +68,8 @@ def as_text(result: CompareResult) -> str:
         "Holm's correction is for all lines of the table. A difference is higher or lower where its interval does not "
         "hold zero and p (Holm) is at most 0.05, else not resolved."
     )
+    if any(line.rough for line in result.lines):
+        lines.append(f"{ROUGH}.")
     lines += [f"Test: {test}." for test in tests]
     lines += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     lines += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
@@ -85,6 +88,10 @@ def _row(line: Line) -> tuple[str, ...]:
     def p(value: float | None) -> str:
         return "–" if value is None else f"{value:.3f}" if value >= 0.001 else f"{value:.0e}"
 
-    interval = "–" if line.low is None else f"[{number(line.low, '+.1f')}, {number(line.high, '+.1f')}]"
+    interval = (
+        "–"
+        if line.low is None
+        else f"{'~' * bool(line.rough)}[{number(line.low, '+.1f')}, {number(line.high, '+.1f')}]"
+    )
     values = (number(line.a), number(line.b), number(line.difference, "+.1f"))
     return (line.benchmark, line.name, *values, interval, p(line.p_value), p(line.p_holm), line.verdict, problems)

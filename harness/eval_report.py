@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from evals.intervals import ROUGH
 from evals.protocols import Protocol
 
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
@@ -51,9 +52,13 @@ def as_text(document: dict[str, Any]) -> str:
             text = f"{factor * s['value']:.2f}"
             if s["interval"]:
                 covers = s["interval"]["covers"]
-                text += f"  [{factor * s['interval']['low']:.2f}, {factor * s['interval']['high']:.2f}] over {covers}"
+                mark = "~" * s["interval"]["rough"]
+                ends = f"[{factor * s['interval']['low']:.2f}, {factor * s['interval']['high']:.2f}]"
+                text += f"  {mark}{ends} over {covers}"
             if s["unit"] == "problems":
                 text += f"  of {s['problems']} problems"
             lines.append(f"  {s['name']:<16} {text}")
+        if any(s["interval"] and s["interval"]["rough"] for s in scores):
+            lines.append(f"  {ROUGH}")
         lines.append(f"  verdicts: {document['verdicts'][benchmark]}")
     return "\n".join(lines)

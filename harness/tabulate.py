@@ -49,7 +49,7 @@ def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 rows.append((*row, *_how(match)))
         notes = [
             "Percent. Measured: mean [95 % interval], marked + where the published value lies inside the interval and "
-            "x where it does not; n samples a problem x training seeds."
+            f"x where it does not; n samples a problem x training seeds.{_rough(rows)}"
         ]
         if len(at_scale) < len(dict.fromkeys((c.model, c.arm) for c in cells)):
             notes.append("– : not measured; this store holds no finished run of that arm at paper scale.")
@@ -85,7 +85,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
             ]
             notes = (
                 f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
-                f"[95 % interval over {_covers(arms, benchmark)}].",
+                f"[95 % interval over {_covers(arms, benchmark)}].{_rough(rows)}",
                 *left_out,
             )
             left_out = []  # once is enough
@@ -132,6 +132,13 @@ def _covers(arms: list[Measured], benchmark: str) -> str:
     return " or ".join(sorted(found)) or "nothing: no interval could be computed"
 
 
+def _rough(rows: Iterable[Iterable[str]]) -> str:
+    """What "~" means, where a cell has it."""
+    from evals.intervals import ROUGH
+
+    return f" {ROUGH}." if any("~[" in cell for row in rows for cell in row) else ""
+
+
 def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
     """Each trained arm against every arm declared before it, on the same problems, same scale, same backend."""
     from evals.intervals import holm
@@ -164,7 +171,7 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
                 f"{a.label(a.arm)} − {b.label(b.arm)}",
                 a.scale,
                 benchmark,
-                f"{100 * result.difference:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}]",
+                f"{100 * result.difference:+.1f} {result.interval.mark}[{100 * low:+.1f}, {100 * high:+.1f}]",
                 f"{p:.3g}",
                 verdict,
             )
@@ -177,7 +184,7 @@ def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
         tuple(rows),
         (
             "Paired by problem. P-values are corrected for the number of rows (Holm). A difference whose interval "
-            f"holds zero, or whose p-value is above {LEVEL}, is not resolved.",
+            f"holds zero, or whose p-value is above {LEVEL}, is not resolved.{_rough(rows)}",
         ),
     )
 
@@ -217,7 +224,7 @@ def _show(score: Any) -> str:
     factor = score.factor
     text = f"{factor * score.value:.1f}"
     if score.interval is not None:
-        text += f" [{factor * score.interval.low:.1f}, {factor * score.interval.high:.1f}]"
+        text += f" {score.interval.mark}[{factor * score.interval.low:.1f}, {factor * score.interval.high:.1f}]"
     return text + (f" ({score.unscored} unscored)" if score.unscored else "")
 
 
