@@ -29,6 +29,7 @@ REPORT = """options:
   model=KEY              the base model of figures and responses (default: the first that was measured)
   arm=[A,B]              the arms in figures and responses (default: those of the paper's claims)
   only=family,...        figures, as of `rlvr analyze` (none: no figures)
+  benchmarks=[A,B]       figures of some of those that all arms have
   tokens=false           show responses without entropies: no model is loaded
   embedder=ngrams  data_dir=FOLDER   as of `rlvr analyze`
   out=FILE.html          default reports/KEY-SCALE.html"""
@@ -80,10 +81,12 @@ def do_report(arguments: Any) -> int:
     scale, model, arms = take(values, "scale", str), take(values, "model", str), take_list(values, "arm")
     if scale is not None:
         choose("scale", [scale], SCALES)
-    only, tokens = take_list(values, "only"), take(values, "tokens", bool, True)
+    only, benchmarks = take_list(values, "only"), take_list(values, "benchmarks")
+    tokens = take(values, "tokens", bool, True)
     embedder, data_dir = take(values, "embedder", str, "ngrams"), take(values, "data_dir", str)
     out = take(values, "out", str)
-    no_more(values, ("paper", "scale", "model", "arm", "only", "tokens", "embedder", "data_dir", "out"))
+    valid = ("paper", "scale", "model", "arm", "only", "benchmarks", "tokens", "embedder", "data_dir", "out")
+    no_more(values, valid)
     families = [] if only == ["none"] else _families(only)
     from harness.analyses import FAMILIES, Material, draw_all
     from harness.analyze import common_benchmarks
@@ -98,7 +101,7 @@ def do_report(arguments: Any) -> int:
     drawn: dict[str, list[Any]] = {}
     notes: list[str] = []
     if models:
-        material = Material(models, common_benchmarks(models, None), cache, embedder)
+        material = Material(models, common_benchmarks(models, benchmarks), cache, embedder)
         drawn, notes = draw_all(material, families)
     content = document(
         paper,

@@ -16,7 +16,7 @@ from harness.claims import Checked, Evidence, check_claims
 from harness.config import UsageError, nearest
 from harness.grid import Grid
 from harness.measured import Measured, gather
-from harness.report.page import ClaimRow, Document, Figure, Link
+from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
 from harness.scales import SCALES
 from harness.spec import Reproduction
@@ -27,6 +27,7 @@ from harness.track import Tracker, tracking_uri
 if TYPE_CHECKING:
     import pandas as pd
 
+FIGURES = 2_000_000  # characters that the figures may take of the page
 MOST = 7  # series that a figure can tell apart
 
 
@@ -118,6 +119,7 @@ def document(
     difference = difference_grid(paper.key, measured)
     tables = [*published_grids(paper.key, measured), *scale_grids(paper.key, measured)]
     viewer, unread = _viewer(models, tokens, budget)
+    figures, too_many = fitting(drawn)
     left_out = [note for table in tables for note in table.notes if note.startswith("Left out ")]
     return Document(
         paper=paper.key,
@@ -128,7 +130,7 @@ def document(
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
         tables=(*tables, *([difference] if difference else [])),
-        figures=tuple((title, tuple(map(draw, found))) for title, found in drawn.items() if found),
+        figures=figures,
         values=values_grid(chosen.measured, every=True),
         assumed=values_grid(chosen.measured, every=False),
         departures=paper.departures,
@@ -136,7 +138,7 @@ def document(
         environment=environment_grid(chosen.measured),
         links=tuple(_links(paper.key, chosen.measured, Tracker.open())),
         link_note=_link_note(),
-        notes=(*chosen.notes, *notes, *unread, *left_out),
+        notes=(*chosen.notes, *notes, *too_many, *unread, *left_out),
         viewer=viewer,
     )
 
@@ -192,6 +194,24 @@ def draw(drawing: Drawing) -> Figure:
         paths = save(drawing, Path(folder))
         svg, numbers = paths["svg"].read_text(), paths["csv"].read_text()
     return Figure(drawing.name, drawing.title, drawing.caption, drawing.source, svg, numbers)
+
+
+def fitting(drawn: Mapping[str, Sequence[Drawing]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
+    """(the figures that fit, family by family; what does not)."""
+    left, kept, too_many = FIGURES, [], []
+    for title, drawings in drawn.items():
+        found = []
+        for figure in map(draw, drawings):
+            size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
+            if size <= left:
+                found.append(figure)
+                left -= size
+            else:
+                too_many.append(figure.title)
+        if found:
+            kept.append((title, tuple(found)))
+    note = f"Figures that do not fit into one file (rlvr analyze draws them): {', '.join(too_many)}."
+    return tuple(kept), [note] if too_many else []
 
 
 def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:

@@ -14,7 +14,7 @@ from typing import Any
 # Printable characters that neither JSON nor HTML has to escape: 45 levels of entropy, each a fork or not
 ALPHABET = "".join(chr(c) for c in range(32, 127) if chr(c) not in '"\\<>&')
 LEVELS = len(ALPHABET) // 2
-BUDGET = 3_000_000  # characters of the page
+BUDGET = 2_600_000  # characters of the page
 
 
 @dataclass(frozen=True)
