@@ -80,11 +80,19 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
                    f"{FORKING_TOKENS}, Fig. 2a", numbers, draw, size([n for _, n in held]))  # fmt: skip
 
 
-def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int = 20) -> Drawing:
-    """Mean entropy along a response, right and other ones apart (arXiv 2508.07534, Fig. 6a)."""
+def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Drawing:
+    """Mean entropy along a response, right and other ones apart (arXiv 2508.07534, Fig. 6a).
+
+    Args:
+        count: how many parts a response has; None takes 20, or fewer where the shortest of the runs' median lengths has
+            no two tokens for each.
+    """
     import pandas as pd
 
     held = number_of(names, tables)
+    if count is None:
+        lengths = (table.query("position == 0")["length"].median() for table in tables.values())
+        count = min(20, max(2, int(min(lengths)) // 2))
     numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for _, n in held], ignore_index=True)
     there = present(tables) or ["all"]
 
@@ -101,7 +109,7 @@ def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *,
         legend(figure, axes[0])
 
     caption = (
-        f"{benchmark}. Mean entropy of the tokens of each {100 / count:g} % of a response, over problems. {BAND} "
+        f"{benchmark}. Mean entropy of the tokens of each {100 / count:.3g} % of a response, over problems. {BAND} "
         f"Other responses are wrong, unanswered or truncated. {counted(tables)}"
     )
     return Drawing(f"entropy_by_position_{benchmark}", f"Entropy along a response on {benchmark}", caption,

@@ -54,12 +54,13 @@ def _fork_words(
             axis.set_ylim(shown - 0.4, -0.6)
             axis.set_xlim(0, 1.05 * max(float(rows["mean_entropy"].max()), 1e-3))
             axis.ticklabel_format(axis="x", style="plain")
+            axis.locator_params(axis="x", nbins=4)
             axis.set_xlabel("mean entropy (nats)")
             axis.set_title(f"{title} entropy")
 
     caption = (
         f"{name}, {benchmark}. Mean entropy of words that occur at least {least} times ({len(words)} of {len(every)}); "
-        f"in brackets how often. A word is a token without the white space around it. In the CSV: how often each is "
+        f"in brackets how often; the two scales differ. A word is a token without the white space around it. In the CSV: how often each is "
         f"among the {100 * rho:g} % of tokens with the highest entropy. {counted({name: table})}"
     )
     return Drawing(f"fork_words_{number}_{benchmark}", f"Words of high and low entropy: {name} on {benchmark}", caption,
