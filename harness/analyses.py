@@ -167,8 +167,15 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def _of(benchmark: str, drawings: Sequence[Drawing]) -> list[Drawing]:
-    """Drawings of one benchmark, named so."""
-    return [d if d.name.endswith(benchmark) else replace(d, name=f"{d.name}_{benchmark}") for d in drawings]
+    """Drawings of one benchmark, named and titled so."""
+    return [
+        replace(
+            d,
+            name=d.name if d.name.endswith(benchmark) else f"{d.name}_{benchmark}",
+            title=d.title if benchmark in d.title else f"{d.title}, {benchmark}",
+        )
+        for d in drawings
+    ]
 
 
 def draw_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Drawing]], list[str]]:

@@ -39,7 +39,8 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
         return _plain(pd.read_parquet(path))
     from evals.analysis import token_pass
 
-    print(f"    {subject.name}, {benchmark}: reading {len(answers)} responses", file=sys.stderr, flush=True)
+    by = "" if reader is None else f", read by {reader}"
+    print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)
     table = token_pass.token_table(answers, model)
     folder.mkdir(parents=True, exist_ok=True)
     write_whole(path, lambda part: table.to_parquet(part, index=False))
