@@ -60,8 +60,8 @@ def _fork_words(
 
     caption = (
         f"{name}, {benchmark}. Mean entropy of words that occur at least {least} times ({len(words)} of {len(every)}); "
-        f"in brackets how often; the two scales differ. A word is a token without the white space around it. In the CSV: how often each is "
-        f"among the {100 * rho:g} % of tokens with the highest entropy. {counted({name: table})}"
+        f"in brackets how often; the two scales differ. A word is a token without the white space around it. In the "
+        f"CSV: how often each is among the {100 * rho:g} % of tokens with the highest entropy. {counted({name: table})}"
     )
     return Drawing(f"fork_words_{number}_{benchmark}", f"Words of high and low entropy: {name} on {benchmark}", caption,
                    f"{FORKING_TOKENS}, Fig. 2b, 2c", numbers, draw, (WIDTH, 1.0 + 0.17 * shown))  # fmt: skip
