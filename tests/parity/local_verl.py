@@ -1,7 +1,7 @@
 """veRL without Ray: our trainer's own code around one real veRL worker in this process, on a rollout that is given.
 
 What Ray and the transfer queue do between trainer and worker is done by a dictionary; the worker, its FSDP engine, the
-loss and the optimiser are veRL's.
+loss and the optimiser are veRL's. In several processes each runs the same trainer, and its worker gets its share.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class LocalWorkers:
 
     def __init__(self, worker: Any, store: Store) -> None:
         self.worker, self.store = worker, store
+        self.rank, self.processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
 
     def _data(self, batch: KVBatchMeta, *more: str) -> TensorDict:
         from verl.utils import tensordict_utils as tu
@@ -73,11 +74,17 @@ class LocalWorkers:
 
     def update_actor(self, batch: KVBatchMeta) -> TensorDict:
         shaped = ("advantages", "weights", "gates", "penalties")
-        return self.worker.train_mini_batch(self._data(batch, "old_log_probs", "ref_log_prob", *shaped))
+        each = len(batch) // self.processes
+        mine = batch.select_keys(batch.keys[self.rank * each : (self.rank + 1) * each])
+        return self.worker.train_mini_batch(self._data(mine, "old_log_probs", "ref_log_prob", *shaped))
 
 
-def make_worker(model: Path) -> Any:
-    """A veRL worker on one process of gloo, in float32, whose optimiser does not move."""
+def make_worker(model: Path, *, packed: bool = False, fused: bool = False, tokens: int | None = None) -> Any:
+    """A veRL worker on gloo, in float32, whose optimiser does not move; alone unless torchrun says otherwise.
+
+    Args:
+        packed: no padding. fused: veRL's head and entropy in one kernel. tokens: forward passes cut by length.
+    """
     from verl.trainer.config import CheckpointConfig
     from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig, TrainingWorkerConfig
     from verl.workers.engine_workers import TrainingWorker
@@ -94,7 +101,9 @@ def make_worker(model: Path) -> Any:
             model_type="language_model",
             model_config=HFModelConfig(
                 path=str(model),
-                use_remove_padding=False,
+                use_remove_padding=packed,
+                use_fused_kernels=fused,
+                fused_kernel_options={"impl_backend": "torch"},
                 enable_gradient_checkpointing=False,
                 override_config={"attn_implementation": "sdpa"},
             ),
@@ -102,7 +111,9 @@ def make_worker(model: Path) -> Any:
                 strategy="fsdp2",
                 mixed_precision=precision,
                 use_torch_compile=False,
-                use_dynamic_bsz=False,
+                use_dynamic_bsz=tokens is not None,
+                max_token_len_per_gpu=tokens,
+                infer_max_token_len_per_gpu=tokens,
                 micro_batch_size_per_gpu=1,
                 infer_micro_batch_size_per_gpu=1,
             ),
@@ -146,7 +157,8 @@ def step(
     from harness.backends.verl.schema import compose
     from harness.backends.verl.translate import to_verl_config
 
-    hardware = Hardware(device="cpu", micro_batch=micro_batch)
+    processes = torch.distributed.get_world_size()
+    hardware = Hardware(device="cpu", micro_batch=micro_batch, processes=processes)
     values = to_verl_config(declared, hardware, base_model=str(model), rows=100, policy="last_box", seed=0, out_dir=out)
     store = Store()
     store.rows = rows
@@ -159,8 +171,8 @@ def step(
         mine.use_reference_policy, mine.use_critic = True, False
         mine.entropy_coefficient = declared.entropy_coefficient.value
         mine.global_steps, mine.total_training_steps, mine._started = 1, 1, 0.0
-        worker.engine_config.micro_batch_size_per_gpu = micro_batch or len(rows)
-        worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows)
+        worker.engine_config.micro_batch_size_per_gpu = micro_batch or len(rows) // processes
+        worker.engine_config.infer_micro_batch_size_per_gpu = micro_batch or len(rows) // processes
         worker.set_loss_fn(partial(method_loss, settings=LossSettings.of(declared)))
         batch = KVBatchMeta(keys=list(rows), tags=[{}] * len(rows), partition_id="train")
         mine._update_policy(number, mine._balance_batch(batch, {}), {})

@@ -17,8 +17,9 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from tests.harness.cases import CASES  # noqa: E402
-from tests.harness.test_trl_trainer import GROUP, LENGTHS, declared_with, fast, make_trainer, rollout  # noqa: E402
+from tests.harness.test_trl_trainer import declared_with, fast, make_trainer, rollout  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
+from tests.parity.rows import verl_rows  # noqa: E402
 
 RELATIVE = 1e-5  # float32
 METRICS = ("train/zero_variance_groups", "train/accuracy", "train/shaping_ratio", "train/response_length_positive")
@@ -34,31 +35,6 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def worker(model_dir: Path) -> Any:
     return make_worker(model_dir)
-
-
-def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
-    """The fixed rollout as veRL holds it: no padding, keys that tell the prompt and the sample."""
-    rows = {}
-    for i, length in enumerate(LENGTHS):
-        prompt = fixed["prompt_ids"][i // GROUP if len(fixed["prompt_ids"]) < len(LENGTHS) else i]
-        prompt = prompt[fixed["prompt_mask"][i].bool()]
-        response = fixed["completion_ids"][i, :length]
-        ones = torch.ones(length, dtype=torch.int64)
-        reward = torch.zeros(length)
-        reward[-1] = fixed["rewards"][i]
-        rows[f"00000001-{i // GROUP:06d}_{i % GROUP}_0"] = {
-            "prompts": prompt,
-            "responses": response,
-            "input_ids": torch.cat([prompt, response]),
-            "position_ids": torch.arange(len(prompt) + length),
-            "response_mask": ones,
-            "loss_mask": ones,
-            "rm_scores": reward,
-            "old_log_probs": fixed["old_per_token_logps"][i, :length],
-            "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
-            "extra_fields": {"reward_extra_info": {"right": fixed["right"][i].item()}},
-        }
-    return rows
 
 
 @pytest.mark.parametrize("micro_batch", [None, 2], ids=["whole", "micro-batches"])

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-SMALL = ("seeds=1", "protocol.n=2", "protocol.ks=[1,2]", "hardware.stall_minutes=8")
+SMALL = ("seeds=1", "protocol.n=2", "protocol.ks=[1,2]", "hardware.stall_minutes=20")
 
 
 def start(home: Path, *options: str) -> subprocess.Popen[str]:
@@ -43,7 +43,7 @@ def steps(home: Path) -> dict[int, dict[str, float]]:
     return {line["step"]: line["metrics"] for line in lines}
 
 
-def wait_for(what: Callable[[], Any], run: subprocess.Popen[str], seconds: float = 900) -> Any:
+def wait_for(what: Callable[[], Any], run: subprocess.Popen[str], seconds: float = 1500) -> Any:
     """The first true value of `what`; fails when the run ends before."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

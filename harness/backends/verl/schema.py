@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -44,9 +45,15 @@ def compose(values: Mapping[str, Any]) -> DictConfig:
 
 def validate(config: DictConfig) -> None:
     """Raise what veRL says of a configuration that it would not start with; its dataclasses are built on the way."""
+    from omegaconf import OmegaConf
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import omega_conf_to_dataclass, validate_config
 
+    config = deepcopy(config)
+    # building these loads the model's files, which a dry run has not got: as plain dictionaries they are only read
+    for model in (config.actor_rollout_ref.model, config.critic.model):
+        OmegaConf.set_struct(model, False)
+        model.pop("_target_")
     validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
         node = config

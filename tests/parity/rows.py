@@ -1,0 +1,34 @@
+"""The fixed rollout of the trainers' tests as veRL holds it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from tests.harness.test_trl_trainer import GROUP, LENGTHS
+
+
+def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
+    """Key, which tells the prompt and the sample -> its fields, without padding."""
+    rows = {}
+    for i, length in enumerate(LENGTHS):
+        prompt = fixed["prompt_ids"][i // GROUP if len(fixed["prompt_ids"]) < len(LENGTHS) else i]
+        prompt = prompt[fixed["prompt_mask"][i].bool()]
+        response = fixed["completion_ids"][i, :length]
+        ones = torch.ones(length, dtype=torch.int64)
+        reward = torch.zeros(length)
+        reward[-1] = fixed["rewards"][i]
+        rows[f"00000001-{i // GROUP:06d}_{i % GROUP}_0"] = {
+            "prompts": prompt,
+            "responses": response,
+            "input_ids": torch.cat([prompt, response]),
+            "position_ids": torch.arange(len(prompt) + length),
+            "response_mask": ones,
+            "loss_mask": ones,
+            "rm_scores": reward,
+            "old_log_probs": fixed["old_per_token_logps"][i, :length],
+            "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
+            "extra_fields": {"reward_extra_info": {"right": fixed["right"][i].item()}},
+        }
+    return rows

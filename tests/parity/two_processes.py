@@ -1,0 +1,40 @@
+"""One step of every method on the processes that torchrun started: `torchrun ... two_processes.py MODEL FOLDER`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+
+def main(model: Path, folder: Path) -> None:
+    import torch
+    from transformers import AutoConfig
+
+    from tests.harness.cases import CASES
+    from tests.harness.test_trl_trainer import declared_with, rollout
+    from tests.parity.local_verl import make_worker, step
+    from tests.parity.rows import verl_rows
+
+    worker = make_worker(model)
+    rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
+    found = {}
+    for name, case in CASES.items():
+        rows = verl_rows(rollout(AutoConfig.from_pretrained(model).vocab_size))
+        out = folder / f"{processes}-{rank}-{name}"
+        out.mkdir()
+        # 12 sequences in forward passes of 2: with two processes a pass holds the same numbers on both
+        metrics = step(declared_with(case), rows, worker, model, number=1, micro_batch=2, out=out)["metrics"]
+        keys = ("train/loss", "train/grad_norm", "train/entropy", "train/clip_fraction", "train/kl")
+        found[name] = {key: metrics[key] for key in keys}
+    if rank == 0:
+        (folder / f"{processes}.json").write_text(json.dumps(found))
+    torch.distributed.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), Path(sys.argv[2]))
