@@ -91,6 +91,18 @@ def test_ppo_learns_with_a_critic_that_was_trained_first(tmp_path: Path) -> None
     rises(found, "train/reward")
 
 
+def test_dapo_trains_on_groups_that_differ(tmp_path: Path) -> None:
+    # two responses a prompt: about half of the groups are both right or both wrong, and are drawn again
+    sizes = ("dynamic_sampling=true", "group_size=2", "prompts_per_rollout=8", "max_steps=4")
+    code, said = finish(start(tmp_path, "paper=baselines", "arm=dapo", *sizes))
+    assert code == 0, said[-3000:]
+    found = steps(tmp_path)
+    assert sorted(found) == [1, 2, 3, 4]
+    assert [step["train/zero_variance_groups"] for step in found.values()] == [0.0] * 4
+    assert max(step["train/resampling_rounds"] for step in found.values()) >= 2
+    assert all(0 < step["train/zero_variance_groups_drawn"] < 1 for step in found.values())
+
+
 def test_a_killed_command_leaves_no_process(tmp_path: Path) -> None:
     run = start(tmp_path, "paper=egsw", "arm=grpo", *FAST)
     session = wait_for(lambda: session_of(run), run)
