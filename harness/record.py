@@ -29,8 +29,8 @@ PACKAGES = (
 
 
 def environment() -> dict[str, Any]:
-    """Code, versions and machine. `lock_sha256` is of requirements/cpu.lock; null outside a checkout."""
-    lock = ROOT / "requirements" / "cpu.lock"
+    """Code, versions and machine. `lock_sha256` is of the lock that has these packages; null outside a checkout."""
+    lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
     return {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no") or ""),
