@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ class Material:
     cache: Path  # of what takes long: token tables, interventions
     embedder: str = "ngrams"  # see `evals.analysis.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
+    sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
+    left_out: list[str] = field(default_factory=list)  # parts of a family that could not be drawn, and why
 
     @property
     def subjects(self) -> list[Subject]:
@@ -61,6 +64,20 @@ class Material:
         folder = self.cache / "tokens"
         before = token_table(first, benchmark, folder)
         return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+
+    def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
+        """Each model and its token table."""
+        return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
+
+    def continuing(self, subject: Subject, benchmark: str) -> dict[str, Any]:
+        """How the beginnings of a model's responses are continued: as the responses were drawn.
+
+        Raises:
+            ValueError: nothing says how they were.
+        """
+        decoding, policy = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
+        folder = self.cache / "interventions" / content(subject, benchmark)
+        return {"decoding": decoding, "policy": policy, "k": self.continuations, "folder": folder}
 
     def curves(self) -> dict[str, pd.DataFrame]:
         """Name -> training curves, of the models that have some."""
@@ -129,30 +146,37 @@ def words(m: Material) -> list[Drawing]:
 
 
 def interventions(m: Material) -> list[Drawing]:
-    """Replaced and perturbed tokens. Each takes one response a problem, the first; the rest of it is written anew."""
+    """Replaced tokens by entropy and by position, of the first response to each problem; and perturbed ones, of right
+    responses. The rest of a response is written anew."""
     from evals.analysis.figures.interventions import draw_perturbation, draw_replacement
-    from evals.analysis.perturbation import measure_perturbation
+    from evals.analysis.perturbation import Perturbation, measure_perturbation
     from evals.analysis.replacement import POSITIONS, measure_impact
 
+    def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
+        first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
+        return measure_impact(subject, b, first, **options)
+
+    def by_position(subject: Subject, b: str, table: pd.DataFrame, folder: Path, **options: Any) -> pd.DataFrame:
+        return impact(subject, b, table, groups=POSITIONS, folder=folder / "positions", **options)
+
+    perturbation = Perturbation(sure=m.sure)
+    measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
+        ("replacement by entropy", impact, draw_replacement),
+        ("replacement by position", by_position, partial(draw_replacement, by="position")),
+        (
+            "perturbation",
+            partial(measure_perturbation, perturbation=perturbation),
+            partial(draw_perturbation, perturbation=perturbation),
+        ),
+    )
     drawings: list[Drawing] = []
     for b in m.benchmarks:
-        impact, position, perturbed = {}, {}, {}
-        for model, subject, table in zip(m.models, m.readable, m.tokens(b).values(), strict=True):
-            decoding, policy = model.sampling(b)
-            folder = m.cache / "interventions" / content(subject, b)
-            first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
-            options: dict[str, Any] = {"decoding": decoding, "policy": policy, "k": m.continuations, "folder": folder}
-            impact[subject.name] = measure_impact(subject, b, first, **options)
-            position[subject.name] = measure_impact(
-                subject, b, first, POSITIONS, **{**options, "folder": folder / "positions"}
-            )
-            perturbed[subject.name] = measure_perturbation(subject, b, table, **options)
-        drawn = [
-            *draw_replacement(impact, benchmark=b),
-            *draw_replacement(position, benchmark=b, by="position"),
-            *draw_perturbation(perturbed, benchmark=b),
-        ]
-        drawings += _of(b, drawn)
+        for name, measure, drawn in measures:
+            try:
+                frames = {s.name: measure(s, b, table, **m.continuing(s, b)) for s, table in m.read_tables(b)}
+                drawings += _of(b, drawn(frames, benchmark=b))
+            except ValueError as error:  # no response that it asks for, say: the other measures go on
+                m.left_out.append(f"{name}, {b}: {error}")
     return drawings
 
 
@@ -194,6 +218,9 @@ def draw_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
         except ValueError as error:
             left_out.append(f"{key}: {error}")
             print(f"    left out: {error}", file=sys.stderr, flush=True)
+    for text in material.left_out:
+        print(f"    left out: {text}", file=sys.stderr, flush=True)
+    left_out += material.left_out
     twice = [name for name, n in Counter(d.name for drawings in found.values() for d in drawings).items() if n > 1]
     if twice:
         raise ValueError(f"figures: two are called {twice[0]!r}")

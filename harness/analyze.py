@@ -55,6 +55,7 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
     """Draw, write and log. Token tables are kept in the material's cache, so that a second call goes on from there."""
     drawn, left_out = draw_all(material, only)
+    out.mkdir(parents=True, exist_ok=True)
     figures = []
     for family, drawings in drawn.items():
         for drawing in drawings:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list
+from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number
 
 ANALYZE = """options:
   runs=[A,B,C]           required; the base model first. Each is a job's folder, a folder of an evaluation, or the
@@ -20,6 +20,7 @@ ANALYZE = """options:
                          models, and runs only when it is named). Default: all but interventions
   embedder=ngrams        for rare sentences: ngrams, sbert, or the folder of a sentence-transformers model
   continuations=8        of each changed response, in interventions
+  sure=1.0               in interventions, responses are perturbed to problems of which that share of samples is right
   data_dir=FOLDER        the benchmarks' files, instead of the hub (to render the prompts again)
   out=FOLDER             default analyses/NAMES; per figure svg, png, csv and json, and an index page
 What was read with a model is kept under RLVR_HOME: started again, it goes on where it was."""
@@ -45,7 +46,10 @@ def do_analyze(arguments: Any) -> int:
     continuations, out = take(values, "continuations", int, 8), take(values, "out", str)
     if continuations < 1:
         raise UsageError(f"continuations: expected at least 1, got {continuations}")
-    no_more(values, ("runs", "names", "benchmarks", "only", "embedder", "continuations", "data_dir", "out"))
+    sure = take_number(values, "sure", 1.0)
+    if not 0 < sure <= 1:
+        raise UsageError(f"sure: expected a number in (0, 1], got {sure}")
+    no_more(values, ("runs", "names", "benchmarks", "only", "embedder", "continuations", "sure", "data_dir", "out"))
     from harness.analysed import check_names
 
     check_names(runs)
@@ -56,7 +60,7 @@ def do_analyze(arguments: Any) -> int:
 
     cache = _cache()
     models = read_runs(runs, names, data_dir=data_dir, cache=cache / "mlflow")
-    material = Material(models, common_benchmarks(models, benchmarks), cache, embedder, continuations)
+    material = Material(models, common_benchmarks(models, benchmarks), cache, embedder, continuations, sure)
     folder = Path(out) if out is not None else Path("analyses") / "-".join(m.name.replace("/", "_") for m in models)
     command = "rlvr analyze " + " ".join(arguments.options)
     result = analyze(material, only=only, out=folder, command=command)

@@ -137,6 +137,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "only=verdict"], "only=verdict: no such only; did you mean 'verdicts'?"),
         (["runs=[.]", "benchmark=b"], "benchmark=b: no such key; did you mean 'benchmarks'?"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
+        (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
         ([f"runs=[{'0' * 32}]"], "no MLflow store"),
     ],
 )
