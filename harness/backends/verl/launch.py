@@ -28,6 +28,7 @@ from harness.resolve import Job
 from harness.spec import Experiment
 from harness.track import Tracker
 
+DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
 CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
 _IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
@@ -135,9 +136,11 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
     steps.write_text("")
     write_json(out_dir / "order.json", {**order, "scratch": str(scratch)})
     with Session(uuid4().hex, scratch) as session, log.open("a") as output:
-        command = [sys.executable, "-m", "harness.backends.verl.driver", str(out_dir / "order.json")]
         driver = subprocess.Popen(
-            command, stdout=output, stderr=output, env={**environment(hardware), **session.environment()}
+            [*DRIVER, str(out_dir / "order.json")],
+            stdout=output,
+            stderr=output,
+            env={**environment(hardware), **session.environment()},
         )
         lines = _follow(steps)
         moved = time.monotonic()

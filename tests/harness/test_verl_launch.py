@@ -1,0 +1,69 @@
+"""Watching a driver: steps are handed on as they come, a failure says what the log says, a hung one is ended.
+
+A small script takes the driver's place; `tests/verl` has the real one.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.backends.verl import launch
+from harness.hardware import Hardware
+from harness.record import read_json
+
+CPU = Hardware(device="cpu")
+STEP = '{{"step": {0}, "total": 3, "metrics": {{"train/reward": 0.{0}}}}}\n'
+
+
+def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: Hardware = CPU) -> list[Any]:
+    """What is handed on of a driver that runs `script` with the step file as `steps`."""
+    head = "import sys, time\nfrom pathlib import Path\nsteps = Path(sys.argv[1]).with_name('steps.jsonl').open('a')\n"
+    monkeypatch.setattr(launch, "DRIVER", (sys.executable, "-c", head + script))
+    seen: list[Any] = []
+    try:
+        launch.run_driver({"seed": 3}, folder, hardware, lambda *step: seen.append(step))
+    finally:
+        scratch = Path(read_json(folder / "order.json")["scratch"])
+        assert not scratch.exists()
+    return seen
+
+
+def test_steps_come_in_order_and_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    lines = [STEP.format(number) for number in (1, 2, 3)]
+    script = "".join(
+        f"steps.write({part!r}); steps.flush(); time.sleep(0.7)\n"
+        for part in (lines[0], lines[1][:20], lines[1][20:] + lines[2])  # the second line comes in two pieces
+    )
+    seen = watch(monkeypatch, tmp_path, script)
+    assert seen == [(n, 3, {"train/reward": n / 10}) for n in (1, 2, 3)]
+
+
+def test_a_failure_says_what_the_log_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError, match=r"(?s)exit code 1\..*No space left on device") as failure:
+        watch(monkeypatch, tmp_path, "raise OSError(28, 'No space left on device')")
+    assert str(tmp_path / launch.LOG) in str(failure.value)
+
+
+def test_a_training_that_stands_still_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    started = time.monotonic()
+    with pytest.raises(RuntimeError, match=r"no step in 0\.02 minutes \(hardware\.stall_minutes\)"):
+        watch(monkeypatch, tmp_path, "time.sleep(600)", Hardware(device="cpu", stall_minutes=0.02))
+    assert time.monotonic() - started < 300
+
+
+def test_steps_of_an_earlier_attempt_are_not_handed_on_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "steps.jsonl").write_text(STEP.format(1))
+    assert watch(monkeypatch, tmp_path, "") == []
+
+
+def test_every_process_is_told_what_machine_it_is_on() -> None:
+    cpu, gpu = launch.environment(CPU), launch.environment(Hardware(device="gpu"))
+    assert cpu["VERL_PLATFORM"] == "cpu"
+    assert "VERL_PLATFORM" not in gpu
+    for environment in (cpu, gpu):
+        assert environment["VERL_USE_EXTERNAL_MODULES"] == "harness.backends.verl.extension"

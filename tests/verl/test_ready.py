@@ -1,0 +1,32 @@
+"""What this machine cannot do is said before anything starts; another veRL is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from harness.backends.verl import extension, launch  # noqa: E402
+from harness.hardware import Hardware  # noqa: E402
+
+CPU = Hardware(device="cpu")
+
+
+def test_too_little_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(launch, "CPU_MEMORY_GIB", 1e6)
+    with pytest.raises(ValueError, match=r"needs 1000000\.0 GiB of free memory, got \d"):
+        launch.ready(CPU)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere"])
+def test_a_cluster_that_does_not_answer_is_named(address: str) -> None:
+    with pytest.raises(ValueError, match=f"hardware.ray_address: expected HOST:PORT .* got {address!r}"):
+        launch.ready(Hardware(device="cpu", ray_address=address))
+
+
+def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extension.importlib.metadata, "version", lambda name: "0.10.0")
+    with pytest.raises(RuntimeError, match=r"verl 0\.10\.0 is installed.*0\.9\.1"):
+        extension.check_version()
