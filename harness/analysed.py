@@ -17,6 +17,7 @@ from evals import prompts
 from evals.analysis.subjects import Subject, read_subject
 from evals.engines.base import Decoding
 from harness.config import UsageError
+from harness.measured import as_typed
 from harness.record import read_json
 from harness.track import Tracker, home, tracking_uri
 
@@ -36,6 +37,7 @@ class Source:
     curves: pd.DataFrame | None  # `step` and one column a metric; None where nothing was trained, or nothing is kept
     tags: Mapping[str, str] = field(default_factory=dict)  # of TAGS, those that are known
     run_id: str | None = None  # in MLflow
+    made: str = ""  # the command that trained and measured it, and the commit; "" where nothing says so
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,14 @@ def _source(part: str, cache: Path) -> Source:
 def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
     link = read_json(job / "mlflow.json") or {}
     tags = {key: str(record[key]) for key in TAGS if key in record}
-    return Source(job / "eval", _trained(job, record), _kept_curves(job), tags, link.get("run_id"))
+    made = _made(record)
+    return Source(job / "eval", _trained(job, record), _kept_curves(job), tags, link.get("run_id"), made)
+
+
+def _made(record: Mapping[str, Any]) -> str:
+    environment = record.get("environment", {})
+    command, commit = environment.get("command"), str(environment.get("commit"))[:10]
+    return f"`{as_typed(command)}` with code at {commit}" if command else ""
 
 
 def _trained(job: Path, record: Mapping[str, Any]) -> str | None:
@@ -230,7 +239,7 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
     curves = _kept_curves(job)
     if curves is None:
         curves = _logged_curves(tracker, run_id, run.data.metrics)
-    return Source(folder / "verdicts", _trained(job, record), curves, tags, run_id)
+    return Source(folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record))
 
 
 def _logged_curves(tracker: Tracker, run_id: str, metrics: Mapping[str, float]) -> pd.DataFrame | None:

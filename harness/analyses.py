@@ -69,14 +69,15 @@ class Material:
         """Each model and its token table."""
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
 
-    def continuing(self, subject: Subject, benchmark: str) -> dict[str, Any]:
-        """How the beginnings of a model's responses are continued: as the responses were drawn.
+    def continuing(self, subject: Subject, benchmark: str, measure: str) -> dict[str, Any]:
+        """How the beginnings of a model's responses are continued: as the responses were drawn. Each measure has its
+        folder.
 
         Raises:
             ValueError: nothing says how they were.
         """
         decoding, policy = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
-        folder = self.cache / "interventions" / content(subject, benchmark)
+        folder = self.cache / "interventions" / content(subject, benchmark) / measure.replace(" ", "_")
         return {"decoding": decoding, "policy": policy, "k": self.continuations, "folder": folder}
 
     def curves(self) -> dict[str, pd.DataFrame]:
@@ -156,15 +157,12 @@ def interventions(m: Material) -> list[Drawing]:
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
         return measure_impact(subject, b, first, **options)
 
-    def by_position(subject: Subject, b: str, table: pd.DataFrame, folder: Path, **options: Any) -> pd.DataFrame:
-        return impact(subject, b, table, groups=POSITIONS, folder=folder / "positions", **options)
-
     perturbation = Perturbation(sure=m.sure)
     measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
         ("replacement by entropy", impact, draw_replacement),
-        ("replacement by position", by_position, partial(draw_replacement, by="position")),
+        ("replacement by position", partial(impact, groups=POSITIONS), partial(draw_replacement, by="position")),
         (
-            "perturbation",
+            f"perturbation, {m.sure:g} right",
             partial(measure_perturbation, perturbation=perturbation),
             partial(draw_perturbation, perturbation=perturbation),
         ),
@@ -173,7 +171,7 @@ def interventions(m: Material) -> list[Drawing]:
     for b in m.benchmarks:
         for name, measure, drawn in measures:
             try:
-                frames = {s.name: measure(s, b, table, **m.continuing(s, b)) for s, table in m.read_tables(b)}
+                frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
                 drawings += _of(b, drawn(frames, benchmark=b))
             except ValueError as error:  # no response that it asks for, say: the other measures go on
                 m.left_out.append(f"{name}, {b}: {error}")

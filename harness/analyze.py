@@ -78,6 +78,7 @@ def _model(m: Analysed) -> dict[str, Any]:
     return {
         "name": m.name,
         "seeds": len(m.sources),
+        "made_by": list(dict.fromkeys(s.made for s in m.sources if s.made)),
         "mlflow_runs": [s.run_id for s in m.sources if s.run_id is not None],
         **m.tags,
     }
@@ -99,7 +100,10 @@ def index_page(
         f"| {m['name']} | {' | '.join(str(m.get(key, '–')) for key in ('paper', 'arm', 'scale', 'backend', 'seeds'))} |"
         for m in models
     ]
-    lines += ["", f"Benchmarks: {', '.join(benchmarks)}.", ""]
+    made = dict.fromkeys(text for m in models for text in m["made_by"])
+    lines += ["", *(f"Trained and measured by {text}.  " for text in made), f"Benchmarks: {', '.join(benchmarks)}.", ""]
+    if any(m["seeds"] > 1 for m in models):
+        lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
     if left_out:
         lines += ["Left out:", "", *(f"- {text}" for text in left_out), ""]
     for family in dict.fromkeys(f["family"] for f in figures):

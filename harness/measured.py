@@ -91,7 +91,7 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
         overrides=" ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         digest=digest,
         seeds=tuple(records),
-        commands=tuple(dict.fromkeys(_command(r["environment"].get("command", "")) for r in records.values())),
+        commands=tuple(dict.fromkeys(as_typed(r["environment"].get("command", "")) for r in records.values())),
         commits=tuple(dict.fromkeys(str(r["environment"]["commit"])[:10] for r in records.values())),
         origins=origins,
         n={b: int(_by_benchmark(record["settings"]["protocol.n"]["value"], b)) for b in verdicts},
@@ -102,7 +102,7 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
     )
 
 
-def _command(command: str) -> str:
+def as_typed(command: str) -> str:
     """The command without the folder that its program was in."""
     program, _, rest = command.partition(" ")
     name = Path(program).name
