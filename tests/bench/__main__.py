@@ -17,7 +17,7 @@ from harness.columns import columns
 from harness.record import environment
 from tests.bench.timing import Row
 
-PARTS = ("grader", "engine", "methods", "trl_step")
+PARTS = ("grader", "engine", "methods", "trl_step", "token_pass")
 ROOT = Path(__file__).resolve().parents[2]
 
 
