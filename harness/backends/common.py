@@ -55,8 +55,7 @@ def metrics_reporter(
 
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
-    started = time.monotonic()
-    first: list[int] = []
+    first: list[tuple[int, float]] = []  # the first step that is reported, and when: starting up is no step
     bar: list[Any] = []
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
@@ -64,7 +63,7 @@ def metrics_reporter(
         with kept.open("a") as file:
             file.write(json.dumps({"step": steps_before + step, "metrics": metrics}) + "\n")
         if not first:
-            first.append(step - 1)
+            first.append((step, time.monotonic()))
         text = "  ".join(
             f"{label} {metrics[key]:.3f}"
             for label, key in (("reward", "train/reward"), ("loss", "train/loss"), ("entropy", "train/entropy"))
@@ -80,7 +79,8 @@ def metrics_reporter(
             if step == total:
                 bar[0].close()
         elif step == total or step % max(1, total // 10) == 0:
-            rate = (time.monotonic() - started) / (step - first[0])
-            print(f"    step {step}/{total}  {text}  {rate:.2f} s/step", file=sys.stderr, flush=True)
+            begun, when = first[0]
+            rate = "" if step == begun else f"  {(time.monotonic() - when) / (step - begun):.2f} s/step"
+            print(f"    step {step}/{total}  {text}{rate}", file=sys.stderr, flush=True)
 
     return report
