@@ -175,7 +175,8 @@ def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str
         identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
-        problems.append(Problem(identifier, _cell(row, "problem", columns, where), answer, others))
+        text = _cell(row, "problem", columns, where, as_written="program" in columns)
+        problems.append(Problem(identifier, text, answer, others))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
     if repeated:
         raise ValueError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
@@ -192,13 +193,19 @@ def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> 
 
 
 def _cell(
-    row: Mapping[str, Any], field: str, columns: Mapping[str, Any], where: str, default: str | None = None
+    row: Mapping[str, Any],
+    field: str,
+    columns: Mapping[str, Any],
+    where: str,
+    default: str | None = None,
+    as_written: bool = False,
 ) -> str:
-    """Our `field` of a row, under our name or the hub's."""
+    """Our `field` of a row, under our name or the hub's; `as_written` keeps its white space, which counts in code."""
     known = tuple(dict.fromkeys((field, str(columns.get(field, field)))))
     for column in known:
         if column in row:
-            return _text(row, column, where)
+            text = _text(row, column, where)
+            return str(row[column]) if as_written else text
     if default is not None:
         return default
     expected = " or ".join(map(repr, known))

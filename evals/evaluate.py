@@ -26,7 +26,7 @@ from evals.engines import Completion, Decoding, Engine, Request
 from evals.engines.base import Key, Messages, sample_seed
 from evals.fingerprint import model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
-from evals.programs import POLICY as PROGRAM
+from evals.programs import POLICIES as PROGRAMS
 from evals.programs import ProgramGrader
 from evals.progress import Progress
 from evals.protocols import Protocol
@@ -92,7 +92,7 @@ def evaluate(
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
     model = _model(model_path, engine)
-    if any(prompts.get(protocol.value("prompt", dataset.name)).policy == PROGRAM for dataset in datasets):
+    if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):
         sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
     record = _record(model_path, protocol)
@@ -101,8 +101,8 @@ def evaluate(
     for plan in plans:
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record)
-    with Grader(workers=workers, limit_s=limit_s) as grader:
-        return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, grader, show) for plan in plans}
+    with _Graders(workers, limit_s) as graders:
+        return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show) for plan in plans}
 
 
 def draw(
@@ -127,8 +127,8 @@ def draw(
     store = SampleStore(Path(folder))
     with store.locked():
         store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
-    with Grader(workers=workers, limit_s=limit_s) as grader:
-        return _run(plan, store, engine, grader, sys.stderr.isatty())
+    with _Graders(workers, limit_s) as graders:
+        return _run(plan, store, engine, graders, sys.stderr.isatty())
 
 
 def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
@@ -195,10 +195,28 @@ def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _run(plan: Plan, store: SampleStore, engine: Engine, grader: Grader, show: bool) -> Path:
+class _Graders:
+    """The grader of answers and that of programs, with as many workers each; a context manager that ends both."""
+
+    def __init__(self, workers: int, limit_s: float) -> None:
+        self._of_answers, self._of_programs = Grader(workers=workers, limit_s=limit_s), ProgramGrader(workers)
+
+    def __enter__(self) -> _Graders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._of_answers.close()
+        self._of_programs.close()
+
+    def of(self, policy: str) -> Grader | ProgramGrader:
+        """The one for an extraction policy."""
+        return self._of_programs if policy in PROGRAMS else self._of_answers
+
+
+def _run(plan: Plan, store: SampleStore, engine: Engine, graders: _Graders, show: bool) -> Path:
     """Draw what is missing, grade everything, write the verdict table."""
     path = store.folder / "verdicts.parquet"
-    judge = ProgramGrader() if plan.prompt.policy == PROGRAM else grader
+    judge = graders.of(plan.prompt.policy)
     with store.locked():
         ranges = store.grow(plan.n)
         wanted = {request.key for request in plan.requests(0, plan.n)}
@@ -232,7 +250,10 @@ def _missing(
 
 
 class _Marker:
-    """Grades completions while others are drawn: one thread hands them to the grader's processes in order."""
+    """Grades completions while others are drawn: a thread hands them to the grader's processes in order.
+
+    Programs are handed over by several, so that batches of one, as a server sends them, run side by side as well.
+    """
 
     def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:
         self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
@@ -240,20 +261,21 @@ class _Marker:
         self._grader = grader
         self._grades: dict[Key, Grade] = {}
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="grading")
+        hands = grader.workers if isinstance(grader, ProgramGrader) else 1
+        self._threads = ThreadPoolExecutor(hands, thread_name_prefix="grading")
         self._progress = progress
 
     def __enter__(self) -> _Marker:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._thread.shutdown(cancel_futures=True)
+        self._threads.shutdown(cancel_futures=True)
         self._progress.close()
 
     def add(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
         """Take a batch (`kept`: of an earlier run); grade it when the thread gets to it."""
         triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
-        future = self._thread.submit(self._grader.grade_responses, triples, self._policy)
+        future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
         self._pending.append(([c.key for c in completions], future))
         self._progress.drawn(completions, kept=kept)
         self._collect(wait=False)

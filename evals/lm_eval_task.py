@@ -27,7 +27,7 @@ from lm_eval.api.task import ConfigurableTask
 
 from evals import benchmarks, prompts
 from evals.grading import Grader
-from evals.programs import POLICY as PROGRAM
+from evals.programs import POLICIES as PROGRAMS
 from evals.programs import ProgramGrader
 from evals.score import metric_name
 from evals.verdict_table import OF_K, VerdictTable
@@ -119,7 +119,7 @@ def process_results(
 
 def verdicts(doc: Mapping[str, str], responses: Sequence[str]) -> list[dict[str, Any]]:
     """The rows of one problem in the verdict table, in the columns that lm-eval's responses decide."""
-    grader = ProgramGrader(workers=1) if doc["policy"] == PROGRAM else _grader()
+    grader = _program_grader() if doc["policy"] in PROGRAMS else _grader()
     grades = grader.grade_responses([(doc["answer"], response, None) for response in responses], doc["policy"])
     classes = grader.answer_classes([grade.answer for grade in grades], grades)
     return [
@@ -160,5 +160,12 @@ def _ks(value: Any, n: int) -> tuple[int, ...]:
 @functools.cache
 def _grader() -> Grader:
     grader = Grader(workers=1)
+    atexit.register(grader.close)
+    return grader
+
+
+@functools.cache
+def _program_grader() -> ProgramGrader:
+    grader = ProgramGrader()
     atexit.register(grader.close)
     return grader

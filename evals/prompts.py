@@ -19,7 +19,8 @@ class Prompt:
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
-    extraction rule (`evals.grading.extraction`).
+    extraction rule (`evals.grading.extraction`, for code `evals.programs`). `verbatim` keeps the white space around the
+    problem, which code to be continued needs.
     """
 
     name: str
@@ -28,6 +29,7 @@ class Prompt:
     source: str
     system: str | None = None
     chat: bool = True
+    verbatim: bool = False
 
 
 _ALL = (
@@ -100,6 +102,14 @@ _ALL = (
         policy="program",
         source="ours: no paper gives the prompt it used",
     ),
+    Prompt(
+        name="humaneval_base",
+        user="{problem}",
+        policy="completion",
+        chat=False,
+        verbatim=True,
+        source="arXiv 2107.03374, section 2.2 and figure 2: the model continues signature and docstring as they stand",
+    ),
 )
 PROMPTS = {prompt.name: prompt for prompt in _ALL}
 
@@ -118,7 +128,7 @@ def get(name: str) -> Prompt:
 def question(problem: Problem) -> str:
     """The problem's text, followed by its lettered choices if it has any."""
     if problem.choices is None:
-        return problem.problem
+        return problem.problem.strip()
     offered = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, problem.choices, strict=False))
     return f"{problem.problem}\n\n{offered}"
 
@@ -136,7 +146,7 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
         ValueError: a chat prompt, but the tokenizer has no chat template.
     """
     if not prompt.chat:
-        return prompt.user.replace("{problem}", question(problem))
+        return prompt.user.replace("{problem}", problem.problem if prompt.verbatim else question(problem))
     if not tokenizer.chat_template:
         raise ValueError(
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,8 +15,9 @@ import pytest
 from evals import benchmarks, programs, prompts, protocols, sandbox
 from evals.engines import Completion, Decoding, Request
 from evals.evaluate import evaluate
-from evals.programs import ProgramGrader, extract, gold
-from evals.sandbox import Limits
+from evals.programs import ProgramGrader, completion, gold, last_block
+from evals.provenance import Origin
+from evals.sandbox import Limits, Outcome
 from evals.score import score
 from evals.verdicts import Verdict
 from tests.evals.test_evaluate import Scripted
@@ -128,7 +131,30 @@ def test_it_is_measured_as_the_paper_says() -> None:
     ],
 )
 def test_the_last_block_that_defines_the_function(response: str, found: str | None) -> None:
-    assert extract(response, "f") == found
+    assert last_block(response, "f") == found
+
+
+@pytest.mark.parametrize(
+    ("response", "found"),
+    [
+        ("    return 1\n", "    return 1\n"),
+        ("    return 1\n\n\ndef g():\n    pass\n", "    return 1\n\n"),
+        ("    if x:\n        return 1\n\nif __name__ == '__main__':\n    f()", "    if x:\n        return 1\n"),
+        ("    return 1\n# that is it\nprint(f(1))", "    return 1"),
+        ("    # why\n    return 1\n\nclass A:", "    # why\n    return 1\n"),
+        ("\ndef g(): pass", None),
+        ("  \n ", None),
+        ("", None),
+    ],
+)
+def test_a_completion_ends_where_something_else_begins(response: str, found: str | None) -> None:
+    assert completion(response) == found
+
+
+def test_a_base_model_continues_the_prompt_as_it_stands(data: Path) -> None:
+    problem = benchmarks.load("humaneval", data_dir=data, allow_changed_data=True).problems[0]
+    assert prompts.render(prompts.get("humaneval_base"), problem, None) == ROWS[0]["prompt"]  # the last line's end too
+    assert prompts.render(prompts.get("forking_tokens"), problem, None).startswith("User:\nfrom typing")
 
 
 # ------------------------------------------------------------------------------------------------------------ grading
@@ -147,6 +173,35 @@ def test_canonical_solutions_pass_and_others_do_not() -> None:
 def test_a_block_needs_no_imports_or_helpers_of_the_prompt() -> None:
     bare = "```python\ndef zero(xs):\n    return 0.0 if poly(xs, 0.0) == 0 else -xs[0] / xs[1]\n```"
     assert ProgramGrader().grade_responses([(golds()[1], bare, "stop")])[0].verdict is Verdict.CORRECT
+
+
+@needs_sandbox
+def test_completions_are_run_right_after_the_prompt() -> None:
+    with ProgramGrader() as grader:
+        right = [row["canonical_solution"] + "\ndef more():\n    (" for row in ROWS]  # what follows is no Python
+        grades = grader.grade_responses(rows_of(*right, WRONG, "", finish="length"), "completion")
+        assert [g.verdict for g in grades] == [*[Verdict.CORRECT] * 3, Verdict.WRONG, Verdict.TRUNCATED]
+        assert grades[0].answer == ROWS[0]["canonical_solution"]
+        assert grader.grade_responses(rows_of(right[0]))[0].verdict is Verdict.NO_ANSWER  # by the other policy
+        with pytest.raises(ValueError, match="policy='last_box', expected one of program, completion"):
+            grader.grade_responses([], "last_box")
+
+
+def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three workers meet at a barrier that lets none through before all are there; grades keep the rows' order."""
+    barrier = threading.Barrier(3, timeout=60)
+
+    def run(program: str, *_: object) -> Outcome:
+        barrier.wait()
+        number = int(program.split()[-1])
+        time.sleep(0.02 * (6 - number))  # the first ends last
+        return Outcome(number % 2 == 0, None)
+
+    monkeypatch.setattr(sandbox, "require", lambda: None)
+    monkeypatch.setattr(sandbox, "run", run)
+    with ProgramGrader(workers=3) as grader:
+        grades = grader.grade_responses(rows_of(*(block(ROWS[i % 3], f"    return {i}\n") for i in range(6))))
+    assert [g.verdict is Verdict.CORRECT for g in grades] == [True, False] * 3
 
 
 @needs_sandbox
@@ -213,9 +268,17 @@ class Writer(Scripted):
             yield [Completion(request.key, block(row, row["canonical_solution"] if right else WRONG), 9, "stop")]
 
 
-def short_protocol() -> Any:
-    from evals.provenance import Origin
+class Continuer(Writer):
+    """The same samples without a block: what follows the prompt, and then something else."""
 
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for (c,) in super().generate(requests, decoding):
+            body = c.text.split("```python\n")[1].split("```")[0]
+            prompt = next(row["prompt"] for row in ROWS if row["task_id"] == c.key[0])
+            yield [Completion(c.key, body.removeprefix(prompt) + "\n\nprint(1)", 9, "length")]
+
+
+def short_protocol() -> Any:
     return protocols.get("trial_and_error").override({"benchmarks": ["humaneval"]}, Origin.USER, "a test")
 
 
@@ -247,5 +310,25 @@ def test_lm_eval_s_rows_and_marks(data: Path) -> None:
     assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
 
 
-def test_the_policy_has_one_name() -> None:
-    assert prompts.get("humaneval").policy == programs.POLICY == benchmarks.task("humaneval")["metadata"]["policy"]
+@needs_sandbox
+def test_an_evaluation_of_a_base_model(data: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same samples as completions; the number of workers asked for is the number that grade."""
+    asked: list[int] = []
+    start = ProgramGrader.__init__
+    monkeypatch.setattr(
+        ProgramGrader, "__init__", lambda self, workers=2, limits=None: (asked.append(workers), start(self, workers))[1]
+    )
+    how = short_protocol().override({"prompt": "humaneval_base"}, Origin.USER, "a test")
+    path = evaluate(
+        model_dir, how, out_dir=data / "out", data_dir=data, engine=Continuer(), allow_changed_data=True, workers=3
+    )["humaneval"]
+    rows = pq.read_table(path).to_pylist()
+    assert [(row["problem_id"], row["sample"]) for row in rows if row["verdict"] == "correct"] == [
+        ("Own/0", 0), ("Own/2", 3)
+    ]  # fmt: skip
+    assert asked == [3]
+
+
+def test_the_policies_have_one_name() -> None:
+    assert prompts.get("humaneval").policy == benchmarks.task("humaneval")["metadata"]["policy"] == "program"
+    assert {prompts.get(name).policy for name in ("humaneval", "humaneval_base")} == set(programs.POLICIES)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from evals import prompts, protocols
+from evals import programs, prompts, protocols
 from evals.benchmarks import Problem
 from evals.grading.extraction import POLICIES
 from evals.protocols import PROTOCOLS, Protocol
@@ -131,7 +131,7 @@ def test_unknown_protocol() -> None:
 def test_prompts_hold_the_problem_once_and_a_known_policy(prompt: prompts.Prompt) -> None:
     assert prompt.user.count("{problem}") == 1
     assert prompt.source
-    assert prompt.policy in {*POLICIES, "program"}
+    assert prompt.policy in {*POLICIES, *programs.POLICIES}
     text = prompts.render(prompt, QUESTION, Tokenizer())
     assert text.count(QUESTION.problem) == 1, "braces in a problem stay as they are"
 
