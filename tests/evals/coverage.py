@@ -162,7 +162,7 @@ def two_runs_with_seeds(case: Crossed, runs: int) -> Held:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
-    parser.add_argument("--runs", type=int, default=2000, help="draws of a case (default 2000)")
+    parser.add_argument("--runs", type=int, default=1000, help="draws of a case (default 1000)")
     parser.add_argument("--write", action="store_true", help="write results/coverage.md as well")
     asked = parser.parse_args()
     text = "\n".join(document(asked.runs))
