@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from evals.engines.base import Completion, Decoding, EngineError, Request
-from evals.engines.encode import load_tokenizer
+from evals.engines.local import ModelFiles
 from evals.engines.replicas import CHUNK_PIECES, cut, load_factory
 from evals.fingerprint import model_fingerprint
 
@@ -35,7 +35,7 @@ class Replica:
         return [completion for batch in self._engine.generate(requests, decoding) for completion in batch]
 
 
-class RayEngine:
+class RayEngine(ModelFiles):
     """`replicas` actors that each hold the engine `factory(model_path, **options)`; they start at `describe()`.
 
     Args:
@@ -61,24 +61,17 @@ class RayEngine:
         _need_ray()
         if replicas is not None and replicas < 1:
             raise ValueError(f"replicas={replicas}, expected >= 1")
-        self.model_path = model_path
+        super().__init__(model_path)
         self._job = (factory, model_path, dict(options or {}))
         self._address, self._count, self._gpus, self._cpus = address, replicas, gpus, cpus
         self._actors: list[Any] = []
         self._rows = 0
         self._description: dict[str, Any] = {}
-        self._tokenizer: Any = None
 
     @property
     def chunk_rows(self) -> int:
         self._start()
         return self._rows * len(self._actors) * CHUNK_PIECES
-
-    @property
-    def tokenizer(self) -> Any:
-        if self._tokenizer is None:
-            self._tokenizer = load_tokenizer(self.model_path)
-        return self._tokenizer
 
     def describe(self) -> dict[str, Any]:
         """That of the replicas: where they are decides no sample.

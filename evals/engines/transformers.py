@@ -13,10 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from evals.engines.base import Completion, Decoding, Request
-from evals.engines.encode import encode, load_tokenizer, response_text, stop_tokens
+from evals.engines.encode import encode, response_text, stop_tokens
+from evals.engines.local import LocalModel
 
 if TYPE_CHECKING:
     import numpy as np
@@ -31,7 +33,7 @@ GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
 READ_TOKENS = 2**17  # that a batch reads at once where responses are forced: few of its rows then share what is read
 
 
-class TransformersEngine:
+class TransformersEngine(LocalModel):
     """Batched sampling with `AutoModelForCausalLM`. Loads the model at the first request.
 
     Args:
@@ -44,44 +46,15 @@ class TransformersEngine:
     def __init__(
         self, model_path: str, *, device: str | None = None, dtype: str | None = None, batch_rows: int = 512
     ) -> None:
-        if batch_rows < 1:
-            raise ValueError(f"batch_rows={batch_rows}, expected >= 1")
-        self.model_path = str(model_path)
-        self.batch_rows = batch_rows
-        self._device = device
-        self._dtype = dtype
-        self._model: Any = None
-        self._tokenizer: Any = None
+        super().__init__(model_path, device=device, dtype=dtype, batch_rows=batch_rows)
 
-    @property
-    def chunk_rows(self) -> int:
-        return self.batch_rows
-
-    @property
-    def device(self) -> str:
-        import torch
-
-        return self._device or ("cuda" if torch.cuda.is_available() else "cpu")
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype or ("float32" if self.device == "cpu" else "auto")
-
-    @property
-    def tokenizer(self) -> Any:
-        if self._tokenizer is None:
-            self._tokenizer = load_tokenizer(self.model_path)
-        return self._tokenizer
-
-    @property
+    @cached_property
     def model(self) -> Any:
-        if self._model is None:
-            from transformers import AutoModelForCausalLM
+        from transformers import AutoModelForCausalLM
 
-            with _quiet():
-                model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
-            self._model = model.to(self.device).eval()
-        return self._model
+        with _quiet():
+            model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
+        return model.to(self.device).eval()
 
     def describe(self) -> dict[str, Any]:
         from importlib.metadata import version

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 from evals.engines.base import Completion, Decoding, EngineError, Request
-from evals.engines.encode import encode, load_tokenizer, response_text, stop_tokens
+from evals.engines.encode import encode, response_text, stop_tokens
+from evals.engines.local import LocalModel
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
 ENVIRONMENT = {  # what vLLM reads from the environment when it is imported; the user's own values stay
@@ -24,7 +26,7 @@ CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "
 CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
 
 
-class VllmEngine:
+class VllmEngine(LocalModel):
     """Sampling with `vllm.LLM`, in this process, on the first visible device. Loads the model at the first request.
 
     Args:
@@ -45,62 +47,35 @@ class VllmEngine:
         gpu_memory: float = 0.9,
         context: int | None = None,
     ) -> None:
-        for name, value in (("batch_rows", batch_rows), ("context", context)):
-            if value is not None and value < 1:
-                raise ValueError(f"{name}={value}, expected >= 1")
+        if context is not None and context < 1:
+            raise ValueError(f"context={context}, expected >= 1")
         if not 0 < gpu_memory <= 1:
             raise ValueError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
-        self.model_path = str(model_path)
-        self.batch_rows = batch_rows
-        self._dtype = dtype
+        super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
         self._gpu_memory = gpu_memory
         self._context = context
-        self._llm: Any = None
-        self._tokenizer: Any = None
         self._asked = 0  # requests so far: vLLM wants a name for each
 
-    @property
-    def chunk_rows(self) -> int:
-        return self.batch_rows
-
-    @property
-    def device(self) -> str:
-        import torch
-
-        return "cuda" if torch.cuda.is_available() else "cpu"
-
-    @property
-    def dtype(self) -> str:
-        return self._dtype or ("float32" if self.device == "cpu" else "auto")
-
-    @property
-    def tokenizer(self) -> Any:
-        if self._tokenizer is None:
-            self._tokenizer = load_tokenizer(self.model_path)
-        return self._tokenizer
-
-    @property
+    @cached_property
     def llm(self) -> Any:
-        if self._llm is None:
-            cpu = self.device == "cpu"
-            for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
-                os.environ.setdefault(name, value)
-            from vllm import LLM
+        cpu = self.device == "cpu"
+        for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
+            os.environ.setdefault(name, value)
+        from vllm import LLM
 
-            self._llm = LLM(
-                model=self.model_path,
-                dtype=self.dtype,
-                max_model_len=self._context,
-                gpu_memory_utilization=self._gpu_memory,
-                enforce_eager=cpu,  # compiling costs more than it saves on a CPU
-                enable_prefix_caching=True,  # the prompt of a problem's samples is read once
-                generation_config="vllm",  # nothing of the decoding comes from the model's folder
-                use_tqdm_on_load=False,
-                **(self._whole_prompts() if cpu else {}),
-                disable_log_stats=True,
-                seed=0,
-            )
-        return self._llm
+        return LLM(
+            model=self.model_path,
+            dtype=self.dtype,
+            max_model_len=self._context,
+            gpu_memory_utilization=self._gpu_memory,
+            enforce_eager=cpu,  # compiling costs more than it saves on a CPU
+            enable_prefix_caching=True,  # the prompt of a problem's samples is read once
+            generation_config="vllm",  # nothing of the decoding comes from the model's folder
+            use_tqdm_on_load=False,
+            **(self._whole_prompts() if cpu else {}),
+            disable_log_stats=True,
+            seed=0,
+        )
 
     def _whole_prompts(self) -> dict[str, Any]:
         """Read each prompt in one piece. vLLM 0.30 steps a seeded request's generator back after each piece of its
