@@ -6,16 +6,20 @@ hub, and either way must match the pin, so that two people who say "MATH500" mea
 
 Keys under `metadata` that this module reads:
 
-    rows      how many problems there are
-    sha256    `content_hash` of them, or null where no copy could be hashed (then only `rows` is checked)
-    columns   the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
-              `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
-    files     further file names (without suffix) to look for in `data_dir`, after `<name>`
+    rows         how many problems there are
+    sha256       `content_hash` of them, or null where we had no copy to hash; then `file_sha256` is checked instead
+    file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
+                 form cannot be told from changed rows, and is refused until changed data is allowed. From the hub the
+                 rows are those of `dataset_kwargs.revision`, a git commit, which pins them as well
+    columns      the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
+                 `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
+    files        further file names (without suffix) to look for in `data_dir`, after `<name>`
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
 import hashlib
 import json
 import random
@@ -30,7 +34,7 @@ from typing import Any
 from evals.naming import expected
 
 TASKS = Path(__file__).parent / "tasks"
-SUFFIXES = (".jsonl", ".parquet", ".csv")
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv")
 LETTERS = "ABCDEFGHIJ"
 
 
@@ -101,7 +105,7 @@ def load(
     allow_changed_data: bool = False,
     choice_seed: int = 0,
 ) -> Benchmark:
-    """Read a benchmark from `data_dir/<name>.jsonl|.parquet|.csv` if `data_dir` is given, else from the hub.
+    """Read a benchmark from `data_dir/<name>.jsonl|.jsonl.gz|.parquet|.csv` if `data_dir` is given, else from the hub.
 
     Args:
         data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
@@ -112,10 +116,11 @@ def load(
     """
     config = task(name)
     metadata = config["metadata"]
-    rows, source = _read(name, config, data_dir)
+    file = None if data_dir is None else _find(name, metadata, Path(data_dir))
+    rows, source = _read_hub(config) if file is None else (_read_file(file), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source)
     sha256 = content_hash(problems)
-    wrong = _mismatch(metadata, len(problems), sha256)
+    wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
         raise ValueError(
             f"{name} from {source} is not the pinned version: {wrong}. "
@@ -147,12 +152,17 @@ def _plain_answer(text: str) -> str:
     return str(int(float(bare))) if re.fullmatch(r"[+-]?\d{1,15}(\.0+)?", bare) else bare
 
 
-def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str) -> str | None:
+def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
     """What differs from the pin, in words; None when nothing does."""
     if rows != metadata["rows"]:
         return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {metadata['sha256']})"
     if metadata["sha256"] is not None and sha256 != metadata["sha256"]:
         return f"its content hashes to {sha256}, pinned is {metadata['sha256']}"
+    published = metadata.get("file_sha256")
+    if metadata["sha256"] is None and published is not None and file is not None:
+        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        if found != published:
+            return f"the file hashes to {found}, the publisher's own to {published}, and its rows' hash is not known"
     return None
 
 
@@ -227,15 +237,13 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     return text
 
 
-def _read(name: str, config: Mapping[str, Any], data_dir: str | Path | None) -> tuple[list[dict[str, Any]], str]:
-    """The raw rows, and where they came from."""
-    if data_dir is None:
-        return _read_hub(config)
-    stems = (name, *config["metadata"].get("files", ()))
-    candidates = [Path(data_dir) / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
+def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
+    """The first file of the benchmark that is there."""
+    stems = (name, *metadata.get("files", ()))
+    candidates = [data_dir / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
     for path in candidates:
         if path.is_file():
-            return _read_file(path), str(path)
+            return path
     looked = ", ".join(path.name for path in candidates)
     raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
 
@@ -246,7 +254,8 @@ def _read_file(path: Path) -> list[dict[str, Any]]:
 
         rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
         return rows
-    with path.open(encoding="utf-8-sig", newline="") as lines:
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
         if path.suffix == ".csv":
             return list(csv.DictReader(lines))
         return [_json_object(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]

@@ -80,7 +80,13 @@ def test_task_files_say_what_they_are(name: str) -> None:
     assert config["metadata"]["licence"]
     sha256 = config["metadata"]["sha256"]
     assert sha256 is None or (len(sha256) == 64 and int(sha256, 16) >= 0)
-    assert "revision" not in (config.get("dataset_kwargs") or {}), "no hub revision is known to us"
+    revision = (config.get("dataset_kwargs") or {}).get("revision")
+    assert (revision is not None) is (
+        name in {"aime24", "math500", "gpqa_diamond", "humaneval"}
+    )  # those that are known
+    assert revision is None or (len(revision) == 40 and int(revision, 16) >= 0)
+    # without a hash of the rows, the file is pinned for a folder, and the commit for the hub
+    assert sha256 is not None or (len(config["metadata"]["file_sha256"]) == 64 and revision is not None)
 
 
 def test_row_counts_are_those_of_the_benchmarks() -> None:
@@ -270,9 +276,39 @@ def gpqa_rows(count: int = 198) -> list[dict[str, str]]:
     ]
 
 
+def gpqa(folder: Path, choice_seed: int = 0) -> benchmarks.Benchmark:
+    return benchmarks.load("gpqa_diamond", data_dir=folder, choice_seed=choice_seed, allow_changed_data=True)
+
+
+def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    found = hashlib.sha256((tmp_path / "gpqa_diamond.csv").read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=f"the file hashes to {found}, the publisher's own to 41d1213c.* not known"):
+        benchmarks.load("gpqa_diamond", data_dir=tmp_path)
+    assert gpqa(tmp_path).changed
+    config = benchmarks.task("gpqa_diamond")
+    config["metadata"]["file_sha256"] = found
+    monkeypatch.setattr(benchmarks, "task", lambda name: config)
+    assert not benchmarks.load("gpqa_diamond", data_dir=tmp_path).changed
+    (tmp_path / "gpqa_diamond.csv").unlink()
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.jsonl")  # the same rows, but nobody can know that
+    with pytest.raises(ValueError, match="the file hashes to"):
+        benchmarks.load("gpqa_diamond", data_dir=tmp_path)
+
+
+def test_a_packed_file_is_read(toy: Path) -> None:
+    import gzip
+
+    with gzip.open(toy / "toy_2.jsonl.gz", "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in ROWS))
+    assert [p.id for p in benchmarks.load("toy", data_dir=toy).problems] == ["a", "b", "c"]
+
+
 def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> None:
     write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
-    first, again, other = (benchmarks.load("gpqa_diamond", data_dir=tmp_path, choice_seed=s) for s in (0, 0, 1))
+    first, again, other = (gpqa(tmp_path, choice_seed=s) for s in (0, 0, 1))
     assert first == again
     assert first.problems != other.problems
     assert first.sha256 == other.sha256
@@ -287,9 +323,9 @@ def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> 
 
 def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
     write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
-    whole = {p.id: p for p in benchmarks.load("gpqa_diamond", data_dir=tmp_path).problems}
+    whole = {p.id: p for p in gpqa(tmp_path).problems}
     write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond.csv")
-    half = benchmarks.load("gpqa_diamond", data_dir=tmp_path, allow_changed_data=True).problems
+    half = gpqa(tmp_path).problems
     assert all(whole[p.id] == p for p in half)
 
 
@@ -297,7 +333,7 @@ def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
 
 
 def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
-    """lm-eval's own TaskManager knows every file; GPQA, whose content is not pinned, is built and graded there."""
+    """lm-eval's own TaskManager knows every file; GPQA is built and graded there."""
     from lm_eval.tasks import TaskManager
 
     from evals.prompts import PROMPTS, messages
@@ -307,11 +343,13 @@ def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
 
     write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
     manager = TaskManager(
-        include_path=str(benchmarks.TASKS), include_defaults=False, metadata={"data_dir": str(tmp_path)}
+        include_path=str(benchmarks.TASKS),
+        include_defaults=False,
+        metadata={"data_dir": str(tmp_path), "allow_changed_data": True},
     )
     task = manager.load(["gpqa_diamond"])["tasks"]["gpqa_diamond"]
     docs = list(task.test_docs())
-    ours = benchmarks.load("gpqa_diamond", data_dir=tmp_path).problems
+    ours = gpqa(tmp_path).problems
     assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
 
     assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
