@@ -12,9 +12,6 @@ from dataclasses import dataclass
 from evals.grading.latex import literal, matching, split
 from evals.grading.numbers import number
 
-_TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
-seventeen eighteen nineteen twenty"""
-NUMBER_WORDS = {word: str(value) for value, word in enumerate(_TO_TWENTY.split())}
 CONDITION = re.compile(
     r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b.*$", re.DOTALL
 )
@@ -157,46 +154,6 @@ def has_symbols(text: str) -> bool:
     return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(_FUNCTION_NAMES, "", rest)))
 
 
-_INFINITY = r"\infty"
-_VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
-_BOUND = re.compile(r"\\(le|ge)(?![A-Za-z])|([<>])")
-
-
-def set_form(text: str) -> str | None:
-    r"""An inequality in one variable as an interval; `x \in S` as S; anything that is not a relation as it is."""
-    text = text.strip()
-    if builder := re.fullmatch(r"\\\{\s*[a-zA-Z](?:\s*\\in\s*\\mathbb\{?R\}?)?\s*[|:](.*)\\\}", text, re.DOTALL):
-        return set_form(builder[1].strip())
-    if member := re.fullmatch(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", text, re.DOTALL):
-        return member[1].strip()
-    if not is_relation(text):
-        return text
-    parts = [part.strip() for part in _BOUND.sub("\0", text).split("\0")]
-    signs = [match[1] or match[2] for match in _BOUND.finditer(text)]
-    if "=" in text or len(split(text, ",;")) > 1 or not signs or "" in parts:
-        return None
-    rising = [sign in ("<", "le") for sign in signs]
-    if not all(rising):
-        if any(rising):
-            return None
-        parts, signs = parts[::-1], signs[::-1]
-    strict = [sign in "<>" for sign in signs]
-    free = [bool(_VARIABLE.fullmatch(part)) and part != _INFINITY for part in parts]
-    if free == [False, True, False]:
-        return f"{'[('[strict[0]]}{parts[0]},{parts[2]}{'])'[strict[1]]}"
-    if free == [True, False]:
-        return f"(-{_INFINITY},{parts[1]}{'])'[strict[0]]}"
-    if free == [False, True]:
-        return f"{'[('[strict[0]]}{parts[0]},{_INFINITY})"
-    return None
-
-
-def variable(text: str) -> str:
-    """The first symbol in an answer, or nothing."""
-    found = re.findall(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])", text)
-    return found[0] if found else ""
-
-
 def approximated(text: str) -> list[str]:
     r"""What `a \approx b` may mean: both sides when they agree to one per cent, neither when they do not."""
     sides = [side.strip() for side in text.split(r"\approx")]
@@ -210,35 +167,6 @@ def approximated(text: str) -> list[str]:
         if first is not None and last is not None and abs(first - last) > abs(first) / 100:
             return []
     return sides
-
-
-def choice(text: str) -> tuple[str, bool] | None:
-    """The letter of a multiple choice and whether it is marked as one (parentheses, or text after `C.`)."""
-    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
-    match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?\s*(?:([.:)])\s*(.+))?", text, re.DOTALL)
-    if match is None or bool(match[1]) != bool(match[3]):
-        return None
-    return match[2].upper() if match[1] else match[2], bool(match[1] or match[4])
-
-
-def words(text: str) -> str | None:
-    r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
-    explicit = r"\text" in text
-    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
-    found = re.findall(r"[A-Za-z]+", bare)
-    if not found or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
-        return None
-    if not explicit and max(map(len, found)) < 4:
-        return None
-    if explicit and len(bare) == 1:
-        return None
-    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
-    return ", ".join(sorted(" ".join(word for word in part if word not in ("the", "a", "an")) for part in parts))
-
-
-def bare_word(text: str) -> str | None:
-    r"""Bare letters as a word, for comparison with `\text{...}`."""
-    return text.lower() if re.fullmatch(r"[A-Za-z]+", text) else None
 
 
 def balanced(text: str) -> bool:

@@ -13,7 +13,7 @@ from types import TracebackType
 
 from evals.grading.equivalence import UnscorableError, quick
 from evals.grading.extraction import extract
-from evals.grading.latex import locate
+from evals.grading.locate import locate
 from evals.grading.pool import Outcome, Pool
 from evals.verdicts import Verdict
 

@@ -14,9 +14,11 @@ from statistics import median
 from typing import Any
 
 from evals.grading import Grader
-from evals.grading.equivalence import UnscorableError, quick, same_literal
+from evals.grading.equivalence import UnscorableError, quick
 from evals.grading.extraction import extract
-from evals.grading.latex import clean, locate
+from evals.grading.locate import locate
+from evals.grading.rules.form import same_literal
+from evals.grading.spelling import clean
 from evals.verdicts import Verdict
 from tests.bench.timing import Row
 

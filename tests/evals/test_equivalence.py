@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
 from evals.grading.extraction import extract
-from evals.grading.latex import clean, locate
+from evals.grading.locate import locate
 from evals.grading.numbers import number, same_number
+from evals.grading.spelling import clean
 from evals.grading.symbolic import same_expression
 from evals.grading.units import quantity
 

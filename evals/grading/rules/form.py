@@ -1,0 +1,78 @@
+r"""Rules on the form of the whole answer: its signs, its words, its letter, a condition, an approximation."""
+
+from __future__ import annotations
+
+import re
+
+from evals.grading import forms
+from evals.grading.compare import compare
+from evals.grading.latex import literal
+from evals.grading.numbers import number, same_number
+from evals.grading.words import NUMBER_WORDS, bare_word, choice, words
+
+
+def same_literal(gold: str, answer: str) -> bool | None:
+    """The same signs, spaces aside."""
+    return True if literal(gold) == literal(answer) else None
+
+
+def same_plain_number(gold: str, answer: str) -> bool | None:
+    """Two plain numbers: equal, or one the other's rounding. `1,234` may also be a list, so it cannot refuse."""
+    left, right = number(gold), number(answer)
+    if left is None or right is None:
+        return None
+    return same_number(left, right) or (None if "," in gold + answer else False)
+
+
+def malformed(gold: str, answer: str) -> bool | None:
+    r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side, primed or open (`5 5`, `5'`, `5\ldots`)."""
+    if not forms.balanced(answer):
+        return False
+    if r"\ldots" in answer and r"\ldots" not in gold:
+        return False
+    bad = re.search(r"\d'|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", answer)
+    return False if bad and not re.search(r"matrix|\\text|[A-Za-z]{3}", answer) else None
+
+
+def same_numeral_in_base(gold: str, answer: str) -> bool | None:
+    r"""`4210_7` as gold is met by 4210, whose base the question tells; `5_8` as an answer is not 5, nor any value."""
+    form = re.compile(r"(\d[\dA-F]*)\s*_\s*\{(?:[^{}]|\{[^{}]*\})*\}")
+    if form.fullmatch(answer):
+        return False  # the same digits in the same base are literally equal
+    match = form.fullmatch(gold)
+    return literal(answer) == match[1] if match else None
+
+
+def same_choice(gold: str, answer: str) -> bool | None:
+    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice."""
+    left, right = choice(gold), choice(answer)
+    if left is None or right is None or not (left[1] or right[1]):
+        return None
+    return left[0] == right[0]
+
+
+def same_words(gold: str, answer: str) -> bool | None:
+    r"""`\text{odd}`, `Odd`, `the odd`: words are compared as words, and a word is never an expression."""
+    left, right = words(gold), words(answer)
+    if left is None and right is None:
+        return None
+    if left is None or right is None:
+        spelled = (NUMBER_WORDS.get(left or ""), NUMBER_WORDS.get(right or ""))
+        if left in NUMBER_WORDS or right in NUMBER_WORDS:
+            return compare(spelled[0] or gold, spelled[1] or answer)
+        plain = bare_word(gold if left is None else answer)
+        return plain == (left or right) if plain else False
+    return left == right
+
+
+def without_condition(gold: str, answer: str) -> bool | None:
+    r"""`f(x)=x \text{ for all } x`: what follows "for", "where", "if" is dropped when only one of them says it."""
+    left, right = forms.CONDITION.sub("", gold), forms.CONDITION.sub("", answer)
+    return compare(left, right) if left and right and (left == gold) != (right == answer) else None
+
+
+def approximation(gold: str, answer: str) -> bool | None:
+    r"""`\sqrt{2} \approx 1.41`: either side may be meant when the two agree to one per cent; `x \approx 11` is 11."""
+    if r"\approx" not in gold + answer:
+        return None
+    return any(compare(left, right) for left in forms.approximated(gold) for right in forms.approximated(answer))

@@ -1,0 +1,60 @@
+r"""Rules on quantities: units, degrees, mixed numbers, decimals that round."""
+
+from __future__ import annotations
+
+import re
+
+from evals.grading import forms
+from evals.grading.compare import compare
+from evals.grading.numbers import number, rounds_to
+from evals.grading.units import DEGREE, PERCENT, quantity
+
+
+def same_quantity(gold: str, answer: str) -> bool | None:
+    r"""The number decides when a unit is missing or unknown; two known units must be the same (`5 cm` is not `5 m`).
+
+    `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
+    """
+    left, right = quantity(gold), quantity(answer)
+    if left is None and right is None:
+        return None
+    bodies = (left.body if left else gold, right.body if right else answer)
+    units = [q.unit for q in (left, right) if q and q.unit]
+    if len(units) == 2:
+        return units[0] == units[1] and compare(*bodies)
+    if compare(*bodies):
+        return True
+    for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
+        if units == [((unit, 1),)]:
+            scaled = [
+                factor.format(q.body) if q and q.unit else body for q, body in zip((left, right), bodies, strict=True)
+            ]
+            return compare(*scaled)
+    return False
+
+
+def degrees_inside(gold: str, answer: str) -> bool | None:
+    r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180."""
+    if r"^{\circ}" not in gold + answer:
+        return None
+    return compare(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (gold, answer)))
+
+
+def mixed_number(gold: str, answer: str) -> bool | None:
+    r"""`1\frac{1}{2}` is one and a half; math-verify multiplies."""
+    form = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\w{^!])")
+    left, right = (form.sub(r"(\1+\\frac{\2}{\3})", text) for text in (gold, answer))
+    return compare(left, right) if (left, right) != (gold, answer) else None
+
+
+def rounded_value(gold: str, answer: str) -> bool | None:
+    r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
+    for short, exact in ((number(answer), gold), (number(gold), answer)):
+        if short is not None and short.last is not None and number(exact) is None and not forms.has_symbols(exact):
+            from evals.grading.symbolic import value
+
+            found = value(exact)
+            return found is not None and (
+                found == short.value or rounds_to(found, short) or abs(found - short.value) <= abs(found) / 10**12
+            )
+    return None
