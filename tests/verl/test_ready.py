@@ -16,7 +16,7 @@ CPU = Hardware(device="cpu")
 
 def test_too_little_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(launch, "CPU_MEMORY_GIB", 1e6)
-    with pytest.raises(ValueError, match=r"needs 1000000\.0 GiB of free memory, got \d"):
+    with pytest.raises(ValueError, match=r"needs 1000000\.0 GiB of free memory; \d"):
         launch.ready(CPU)
 
 
