@@ -26,6 +26,7 @@ _NAME = re.compile(
     r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
     r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{\*\})*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
+_MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 UNORDERED = {"list", "set", "one", "union"}
 # kinds that may be equal besides equal kinds
 COMPARABLE = {
@@ -39,10 +40,14 @@ COMPARABLE = {
 
 @dataclass(frozen=True)
 class Collection:
-    """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets."""
+    """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
+
+    `names` are those of the items, for that kind alone.
+    """
 
     kind: str
     items: tuple[str, ...]
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,13 @@ def collection(text: str) -> Collection | None:
         widths = [len(row) for row in rows]
         kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
         return Collection(kind, tuple(cell for row in rows for cell in row))
+    if nested := _nested(text):
+        return nested
+    if label := re.fullmatch(r"[A-Z]'?\s*(\([^=]*,[^=]*\))", text):  # the point A(2,-5)
+        text = label[1]
+    if member := _MEMBER.fullmatch(text):
+        inside = collection(member[1])
+        return inside if inside is not None and inside.kind == "set" else None
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")
@@ -67,13 +79,36 @@ def collection(text: str) -> Collection | None:
         return _list(items)
     if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
         return Collection("set", _expanded(split(text[2:-2], ",;")))
-    if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1:
-        inside = split(text[1:-1], ",;")
-        if len(inside) > 1:
-            return Collection(text[0] + text[-1], tuple(inside))
+    if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
+        return Collection(text[0] + text[-1], tuple(parts))
     if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
         return _list([text])
     return None
+
+
+def has_names(text: str) -> bool:
+    """Whether an answer is of the form `x=1, y=2`."""
+    found = collection(text) if "=" in text else None
+    return found is not None and found.kind == "names"
+
+
+def one_by_one(form: Named) -> str | None:
+    """`(a,b)=(3,5)` as `a=3, b=5`; None where the name is no tuple, or the value not one of as many."""
+    sides = [collection(side.strip()) for side in (form.name, form.values[-1])]
+    if any(side is None or side.kind != "()" for side in sides):
+        return None
+    parts = [side.items for side in sides if side is not None]
+    if len(parts[0]) != len(parts[1]):
+        return None
+    return ", ".join(f"{name}={value}" for name, value in zip(*parts, strict=True))
+
+
+def _nested(text: str) -> Collection | None:
+    """`[[1,2],[3,4]]` as a matrix."""
+    if not (text.startswith("[[") and text.endswith("]]") and matching(text, 0) == len(text) - 1):
+        return None
+    cells = [split(row.strip()[1:-1], ",") for row in split(text[1:-1], ",")]
+    return Collection(f"matrix {[len(row) for row in cells]}", tuple(cell for row in cells for cell in row))
 
 
 def _list(items: Sequence[str]) -> Collection:
@@ -85,8 +120,8 @@ def _list(items: Sequence[str]) -> Collection:
         if len({re.sub(r"_.*", "", name) for name in names}) == 1:
             return Collection("list", _expanded(values))
         if len(set(names)) == len(names):
-            ordered = sorted(zip(names, values, strict=True))
-            return Collection("names", tuple(value for _, value in ordered))
+            ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
+            return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered))
     if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
         items = [forms[0].values[-1], *items[1:]]
     return Collection("list", _expanded(items))

@@ -13,7 +13,11 @@ _NUMBER = r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[
 _LONGEST = 10_000  # the patterns here are quadratic at worst
 _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
-_PROSE = re.compile(r"(?:(?<![\\A-Za-z{])[A-Za-z']{2,}[\s,]+){2}")
+_PROSE = re.compile(r"(?:(?<![\\A-Za-z{])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
+_DATE = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
+)
+_LABEL = re.compile(r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}", re.IGNORECASE)
 
 
 def locate(text: str, *, numbers: bool = True) -> str:
@@ -32,6 +36,7 @@ def locate(text: str, *, numbers: bool = True) -> str:
     contents = [content for content in boxes(text) if content.strip()]
     if contents:
         return _joined(text, contents)
+    text = _LABEL.sub("", text)
     if stated := _STATED.findall(text):
         text = str(stated[-1])
     return _last_candidate(text, numbers) if _is_prose(text) else text
@@ -42,7 +47,7 @@ def _is_prose(text: str) -> bool:
     outside = _SEGMENT.sub(" ", text)
     if outside != text:
         return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
-    return bool(_PROSE.search(text))
+    return bool(_PROSE.search(text)) and not _DATE.search(text)
 
 
 def _last_candidate(text: str, numbers: bool) -> str:

@@ -16,6 +16,13 @@ _RATIO = re.compile(
     + r"(?:(?P<whole>\d{1,9})\s*(?:\s|(?=\\frac)))?\s*"
     + r"(?:\\frac\{(?P<a>-?[\d.]+)\}\{(?P<b>-?[\d.]+)\}|(?P<c>[\d.]+)\s*/\s*(?P<d>[\d.]+))"
 )
+_PERIODIC = re.compile(
+    _SIGN
+    + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*"
+    + r"(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?"
+    + r"|\\dot\s*\{?(?P<dot>\d)\}?(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?"
+    + r"|(?P<open>\d+)\s*\\ldots)"
+)
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
 
 # How many significant digits a decimal must show to stand for an exact value, and for a longer decimal.
@@ -45,6 +52,8 @@ def number(text: str) -> Number | None:
         return Number(_signed(match, Fraction(10) ** int(match["power"].replace(" ", ""))))
     if match := _RATIO.fullmatch(text):
         return _ratio(match)
+    if match := _PERIODIC.fullmatch(text):
+        return _periodic(match)
     return None
 
 
@@ -81,6 +90,18 @@ def _decimal(match: re.Match[str]) -> Number:
     if not places:
         return Number(value)
     return Number(value, len((whole + places).lstrip("0")), Fraction(10) ** (exponent - len(places)))
+
+
+def _periodic(match: re.Match[str]) -> Number | None:
+    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; digits that show no period are no number."""
+    start, period = match["start"], match["bar"] or "".join(match[g] or "" for g in ("dot", "middle", "last"))
+    if match["open"]:
+        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", match["start"] + match["open"])
+        if shown is None or len(shown[0]) - len(shown[1]) < 3:
+            return None
+        start, period = shown[1], shown["period"]
+    whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
+    return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
 
 
 def _ratio(match: re.Match[str]) -> Number | None:

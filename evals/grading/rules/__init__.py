@@ -9,50 +9,29 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evals.grading.rules.form import (
-    approximation,
-    malformed,
-    same_choice,
-    same_literal,
-    same_numeral_in_base,
-    same_plain_number,
-    same_words,
-    without_condition,
-)
-from evals.grading.rules.quantities import (
-    degrees_inside,
-    mixed_number,
-    rounded_value,
-    same_quantity,
-)
-from evals.grading.rules.relations import (
-    named_value,
-    numeric_chain,
-    relation_or_value,
-    value_of_expression,
-)
-from evals.grading.rules.several import (
-    same_collection,
-    same_ratio,
-)
+from evals.grading.rules import form, quantities, relations, several
 
 RULES: tuple[Callable[[str, str], bool | None], ...] = (
-    same_literal,
-    same_plain_number,
-    malformed,
-    same_numeral_in_base,
-    same_choice,
-    same_words,
-    without_condition,
-    approximation,
-    named_value,
-    value_of_expression,
-    numeric_chain,
-    relation_or_value,
-    same_quantity,
-    same_collection,
-    same_ratio,
-    degrees_inside,
-    mixed_number,
-    rounded_value,
+    form.same_literal,
+    form.same_plain_number,
+    form.malformed,
+    form.same_numeral_in_base,
+    form.spelled_number,
+    form.same_choice,
+    form.same_phrase,
+    form.same_words,
+    form.without_condition,
+    relations.for_every_whole_number,
+    form.approximation,
+    relations.named_value,
+    relations.value_of_expression,
+    relations.numeric_chain,
+    relations.relation_or_value,
+    several.same_time_of_day,
+    quantities.same_quantity,
+    several.same_collection,
+    several.same_ratio,
+    quantities.degrees_inside,
+    quantities.mixed_number,
+    quantities.rounded_value,
 )

@@ -8,7 +8,7 @@ from evals.grading import forms
 from evals.grading.compare import compare
 from evals.grading.latex import literal
 from evals.grading.numbers import number, same_number
-from evals.grading.words import NUMBER_WORDS, bare_word, choice, words
+from evals.grading.words import bare_word, choice, phrase, spoken, words
 
 
 def same_literal(gold: str, answer: str) -> bool | None:
@@ -34,13 +34,32 @@ def malformed(gold: str, answer: str) -> bool | None:
     return False if bad and not re.search(r"matrix|\\text|[A-Za-z]{3}", answer) else None
 
 
+_IN_BASE = re.compile(r"\(?\s*(\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
+
+
 def same_numeral_in_base(gold: str, answer: str) -> bool | None:
     r"""`4210_7` as gold is met by 4210, whose base the question tells; `5_8` as an answer is not 5, nor any value."""
-    form = re.compile(r"(\d[\dA-F]*)\s*_\s*\{(?:[^{}]|\{[^{}]*\})*\}")
-    if form.fullmatch(answer):
-        return False  # the same digits in the same base are literally equal
-    match = form.fullmatch(gold)
-    return literal(answer) == match[1] if match else None
+    left, right = _IN_BASE.fullmatch(gold), _IN_BASE.fullmatch(answer)
+    if right is not None:
+        return (
+            left is not None and left[1] == right[1] and (spoken(left[2]) or left[2]) == (spoken(right[2]) or right[2])
+        )
+    return literal(answer) == left[1] if left else None
+
+
+def spelled_number(gold: str, answer: str) -> bool | None:
+    r"""`twenty-five`, `three fourths`, `1.5 million`.
+
+    With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
+    """
+    left, right = spoken(gold), spoken(answer)
+    if left is None and right is None:
+        return None
+    if compare(left or gold, right or answer):
+        return True
+    scale = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
+    short = [scale.sub("", text) for text in (gold, answer)]
+    return (left is None) != (right is None) and short != [gold, answer] and compare(short[0], short[1])
 
 
 def same_choice(gold: str, answer: str) -> bool | None:
@@ -48,7 +67,7 @@ def same_choice(gold: str, answer: str) -> bool | None:
     left, right = choice(gold), choice(answer)
     if left is None or right is None or not (left[1] or right[1]):
         return None
-    return left[0] == right[0]
+    return left[0] == (right[0].upper() if left[1] and left[0].isupper() else right[0])
 
 
 def same_words(gold: str, answer: str) -> bool | None:
@@ -57,12 +76,15 @@ def same_words(gold: str, answer: str) -> bool | None:
     if left is None and right is None:
         return None
     if left is None or right is None:
-        spelled = (NUMBER_WORDS.get(left or ""), NUMBER_WORDS.get(right or ""))
-        if left in NUMBER_WORDS or right in NUMBER_WORDS:
-            return compare(spelled[0] or gold, spelled[1] or answer)
         plain = bare_word(gold if left is None else answer)
         return plain == (left or right) if plain else False
     return left == right
+
+
+def same_phrase(gold: str, answer: str) -> bool | None:
+    r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
+    left = phrase(gold)
+    return True if left is not None and left == phrase(answer) else None
 
 
 def without_condition(gold: str, answer: str) -> bool | None:

@@ -7,7 +7,7 @@ import re
 from evals.grading import forms
 from evals.grading.compare import compare
 from evals.grading.numbers import number, rounds_to
-from evals.grading.units import DEGREE, PERCENT, quantity
+from evals.grading.units import DEGREE, PERCENT, Quantity, quantity, with_symbol
 
 
 def same_quantity(gold: str, answer: str) -> bool | None:
@@ -18,6 +18,10 @@ def same_quantity(gold: str, answer: str) -> bool | None:
     left, right = quantity(gold), quantity(answer)
     if left is None and right is None:
         return None
+    if left and left.unit and right is None and (body := with_symbol(answer, left.unit)):
+        right = Quantity(body, left.unit)
+    if right and right.unit and left is None and (body := with_symbol(gold, right.unit)):
+        left = Quantity(body, right.unit)
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
     if len(units) == 2:
@@ -27,10 +31,17 @@ def same_quantity(gold: str, answer: str) -> bool | None:
     for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
         if units == [((unit, 1),)]:
             scaled = [
-                factor.format(q.body) if q and q.unit else body for q, body in zip((left, right), bodies, strict=True)
+                factor.format(_digits(q.body)) if q and q.unit else body
+                for q, body in zip((left, right), bodies, strict=True)
             ]
             return compare(*scaled)
     return False
+
+
+def _digits(body: str) -> str:
+    """A number without a period (`66.\\overline{6}`), which cannot stand inside a fraction."""
+    found = number(body)
+    return body if found is None or "\\" not in body else f"({found.value})"
 
 
 def degrees_inside(gold: str, answer: str) -> bool | None:

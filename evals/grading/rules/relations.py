@@ -22,6 +22,8 @@ def named_value(gold: str, answer: str) -> bool | None:
     if left is None or right is None:
         named, other = (left, answer) if left else (right, gold)
         assert named is not None
+        if (together := forms.one_by_one(named)) and forms.has_names(other):  # (a,b)=(3,5) and a=3, b=5
+            return compare(*((together, other) if left else (other, together)))
         if forms.is_relation(other):
             return None
         return all(compare(side, answer) if left else compare(gold, side) for side in named.values)
@@ -53,11 +55,27 @@ def value_of_expression(gold: str, answer: str) -> bool | None:
 
 def relation_or_value(gold: str, answer: str) -> bool | None:
     r"""`\neq 5` and `x>5` are not 5; an inequality is an interval (`-1<x\le 2`, `x \in (-1, 2]`, `\{x|...\}`)."""
-    if len(split(gold, ",;")) > 1 or len(split(answer, ",;")) > 1:
-        return None  # lists are compared item by item
     left, right = set_form(gold), set_form(answer)
+    if len(split(gold, ",;")) > 1 or len(split(answer, ",;")) > 1:
+        # a list is compared item by item, but one of inequalities is the union of what they hold for
+        return compare(left, right) if left and right and (left, right) != (gold, answer) else None
     if left is None or right is None or (left == gold and right == answer):
         return False if bool(forms.is_relation(gold)) != bool(forms.is_relation(answer)) else None
     if forms.is_relation(gold) and forms.is_relation(answer) and variable(gold) != variable(answer):
         return False
     return compare(left, right)
+
+
+_PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
+_WHOLE = re.compile(r"[,\s]*\(?\s*[kmn]\s*\\in\s*\\mathbb\s*\{?\s*[ZN]\s*\}?\s*\)?\s*$")
+
+
+def for_every_whole_number(gold: str, answer: str) -> bool | None:
+    r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: what k runs over may be left out, and k may be called n or m."""
+    left, right = _WHOLE.sub("", gold), _WHOLE.sub("", answer)
+    names = [set(_PARAMETER.findall(text)) for text in (left, right)]
+    if len(names[0]) != 1 or len(names[1]) != 1 or r"\pi" not in left or r"\pi" not in right:
+        return compare(left, right) if left and right and (left, right) != (gold, answer) and names[0] else None
+    if names[0] != names[1]:
+        right = _PARAMETER.sub(names[0].pop(), right)
+    return compare(left, right) if (left, right) != (gold, answer) else None
