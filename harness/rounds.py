@@ -23,7 +23,7 @@ from evals.benchmarks import Benchmark, Problem
 from evals.engines import Decoding, Engine
 from evals.evaluate import draw
 from evals.verdicts import Verdict
-from harness.data import content_hash, load_problems
+from harness.data.problems import content_hash, load_problems
 from harness.hardware import Hardware
 from harness.record import read_json, write_json
 from harness.rejection import Rejection, Sample

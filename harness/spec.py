@@ -388,7 +388,7 @@ class Arm:
 
 @dataclass(frozen=True)
 class Claim:
-    """Something that the paper says, in our own words, and the comparison that decides it (see `harness.claims`).
+    """What the paper says, in our own words, and the comparison that decides it (see `harness.tables.claims`).
 
     A claim that no comparison of verdicts decides names no arms; `undecided` then says why.
     """

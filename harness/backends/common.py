@@ -30,7 +30,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     """
     from evals import prompts
     from evals.benchmarks import Problem
-    from harness.data import content_hash, load_problems
+    from harness.data.problems import content_hash, load_problems
 
     problems = load_problems(experiment.dataset.value, seed=seed)
     prompt = prompts.get(experiment.prompt.value)

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.drawing import Drawing, save
 from harness import catalogue
-from harness.analysed import Analysed, read_runs
-from harness.claims import Checked, Evidence, check_claims
+from harness.analysis.runs import Analysed, read_runs
+from harness.analysis.token_cache import token_table
 from harness.config import UsageError, nearest
-from harness.grid import Grid
-from harness.measured import Measured, gather
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
 from harness.scales import SCALES
 from harness.spec import Reproduction
-from harness.tabulate import difference_grid, published_grids, scale_grids
-from harness.token_cache import token_table
+from harness.tables.claims import Checked, Evidence, check_claims
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured, gather
+from harness.tables.tabulate import difference_grid, published_grids, scale_grids
 from harness.track import Tracker, tracking_uri
 
 if TYPE_CHECKING:

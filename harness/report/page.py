@@ -16,7 +16,7 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from harness.grid import Grid
+from harness.tables.grid import Grid
 
 PX = 4 / 3  # pixels of a point, matplotlib's unit
 OUTCOMES = {"holds": "●", "does not hold": "✕", "not resolved": "◐", "not measured": "○"}

@@ -13,7 +13,7 @@ import sys
 import time
 from pathlib import Path
 
-from harness.columns import columns
+from harness.cli.columns import columns
 from harness.record import environment
 from tests.bench.timing import Row
 

@@ -32,7 +32,7 @@ def run(rounds: int) -> Iterator[Row]:
         found = medians({"ours": ours, "theirs": theirs}, rounds)
         yield Row(
             f"method {name}", "tokens/s", ROWS * TOKENS / found["ours"], ROWS * TOKENS / found["theirs"], "its loops",
-            rounds, f"{ROWS} x {TOKENS} tokens; equal to 1e-5 in tests/harness/test_trl_trainer.py",
+            rounds, f"{ROWS} x {TOKENS} tokens; equal to 1e-5 in tests/harness/backends/test_trl_trainer.py",
         )  # fmt: skip
 
 

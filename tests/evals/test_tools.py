@@ -19,8 +19,8 @@ from evals.engines.transformers import TransformersEngine
 from evals.evaluate import draw
 from evals.prompts import Prompt
 from evals.scripts import Printed, SandboxError
+from harness.cli.engine_options import take_engine
 from harness.config import UsageError, parse_overrides
-from harness.engine_options import take_engine
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")

@@ -112,7 +112,7 @@ def test_mlflow_holds_parent_children_params_metrics_and_artifacts(
 def test_the_table_keeps_published_and_measured_apart(
     unbroken: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from harness.tabulate import report
+    from harness.tables.tabulate import report
     from harness.track import Tracker
 
     home, printed = unbroken

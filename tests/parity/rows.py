@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from tests.harness.test_trl_trainer import GROUP, LENGTHS
+from tests.harness.backends.test_trl_trainer import GROUP, LENGTHS
 
 
 def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:

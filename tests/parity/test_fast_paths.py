@@ -15,7 +15,7 @@ need_verl()
 from transfer_queue import KVBatchMeta  # noqa: E402
 
 from tests.experiments import save_random_model  # noqa: E402
-from tests.harness.test_trl_trainer import rollout  # noqa: E402
+from tests.harness.backends.test_trl_trainer import rollout  # noqa: E402
 from tests.parity.local_verl import LocalWorkers, Store, make_worker  # noqa: E402
 from tests.parity.rows import verl_rows  # noqa: E402
 

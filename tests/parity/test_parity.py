@@ -16,8 +16,8 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
+from tests.harness.backends.test_trl_trainer import declared_with, fast, make_trainer, rollout  # noqa: E402
 from tests.harness.cases import CASES  # noqa: E402
-from tests.harness.test_trl_trainer import declared_with, fast, make_trainer, rollout  # noqa: E402
 from tests.parity.local_verl import make_worker, step  # noqa: E402
 from tests.parity.rows import verl_rows  # noqa: E402
 

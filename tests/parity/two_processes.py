@@ -15,8 +15,8 @@ def main(model: Path, folder: Path) -> None:
     import torch
     from transformers import AutoConfig
 
+    from tests.harness.backends.test_trl_trainer import declared_with, rollout
     from tests.harness.cases import CASES
-    from tests.harness.test_trl_trainer import declared_with, rollout
     from tests.parity.local_verl import make_worker, step
     from tests.parity.rows import verl_rows
 

@@ -12,7 +12,7 @@ import pytest
 
 import reproductions
 from harness import catalogue
-from harness.cli import main
+from harness.cli.main import main
 from harness.loss import Aggregation
 
 FOLDER = Path(reproductions.__path__[0])

@@ -78,7 +78,7 @@ def finetune(
 
     from evals import prompts
     from evals.benchmarks import Problem
-    from harness.data import content_hash, load_solutions
+    from harness.data.problems import content_hash, load_solutions
 
     started = time.monotonic()
     if not sys.stderr.isatty():

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.grid import Grid
 from harness.report.page import ClaimRow, Document, Figure, Link
 from harness.report.viewer import Shown, pack
+from harness.tables.grid import Grid
 
 HOSTILE = "</script><script>window.hit=1</script><img src=x onerror='window.hit=2'>]]>--><!--\u2028\u2029 &lt;b&gt;"
 PATH = '<path d="M 0 0 L 300 200" style="stroke: #06c"/>'

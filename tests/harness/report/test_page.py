@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.grid import Grid
 from harness.report.page import asset, inert, picture, render, smaller, table
+from harness.tables.grid import Grid
 from tests.harness.report.pages import HOSTILE, SVG, document
 
 TEXT = st.text(alphabet=st.one_of(st.characters(), st.sampled_from("<>&/!-\"'\u2028\u2029\ud800\udfff")))

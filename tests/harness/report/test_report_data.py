@@ -9,11 +9,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.cli import main
-from harness.measured import Measured
+from harness.cli.main import main
 from harness.report.data import environment_grid, values_grid
+from harness.tables.measured import Measured
 from harness.track import Tracker
-from tests.harness.test_tabulate import BENCHMARKS, log_arm
+from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 
 def measured(arm: str, settings: dict[str, Any], commit: str = "a") -> Measured:

@@ -1,0 +1,142 @@
+"""`rlvr analyze`: the figures and numbers of some runs, in a folder and as the artifacts of an MLflow run."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals.analysis.drawing import save
+from harness.analysis.families import FAMILIES, Material, draw_all
+from harness.analysis.runs import TAGS, Analysed
+from harness.config import UsageError, choose
+from harness.record import environment, read_json, write_json
+from harness.scales import SCALES
+from harness.track import Tracker
+
+
+@dataclass(frozen=True)
+class Result:
+    """What an analysis wrote."""
+
+    folder: Path
+    models: tuple[dict[str, Any], ...]
+    benchmarks: tuple[str, ...]
+    figures: tuple[dict[str, Any], ...]  # family, name, title, caption, source
+    left_out: tuple[str, ...]
+    run_id: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """One JSON document."""
+        return {
+            "folder": str(self.folder),
+            "models": list(self.models),
+            "benchmarks": list(self.benchmarks),
+            "figures": list(self.figures),
+            "left_out": list(self.left_out),
+            "mlflow_run": self.run_id,
+        }
+
+
+def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) -> list[str]:
+    """The benchmarks that all runs have, in the first one's order; of these, those that are asked for.
+
+    Raises:
+        UsageError: there is none, or one is asked for that not all have.
+    """
+    common = [b for b in models[0].subject.tables if all(b in m.subject.tables for m in models)]
+    if not common:
+        raise UsageError("runs: no benchmark that all of them were measured on")
+    return choose("benchmarks", list(wanted) if wanted is not None else None, common)
+
+
+def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
+    """Draw, write and log. Token tables are kept in the material's cache, so that a second call goes on from there."""
+    drawn, left_out = draw_all(material, only)
+    out.mkdir(parents=True, exist_ok=True)
+    figures = []
+    for family, drawings in drawn.items():
+        for drawing in drawings:
+            save(drawing, out / family)
+            words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}
+            figures.append({"family": family, "name": drawing.name, **words})
+    models = [_model(m) for m in material.models]
+    index = index_page(models, material.benchmarks, figures, left_out, command)
+    (out / "README.md").write_text(index, encoding="utf-8")
+    write_json(
+        out / "analysis.json",
+        {"models": models, "benchmarks": list(material.benchmarks), "figures": figures, "left_out": left_out,
+         "command": command, "environment": environment()},
+    )  # fmt: skip
+    run_id = log(material.models, out, command, material.cache)
+    return Result(out, tuple(models), tuple(material.benchmarks), tuple(figures), tuple(left_out), run_id)
+
+
+def _model(m: Analysed) -> dict[str, Any]:
+    return {
+        "name": m.name,
+        "seeds": len(m.sources),
+        "made_by": list(dict.fromkeys(s.made for s in m.sources if s.made)),
+        "mlflow_runs": [s.run_id for s in m.sources if s.run_id is not None],
+        **m.tags,
+    }
+
+
+def index_page(
+    models: Sequence[Mapping[str, Any]],
+    benchmarks: Sequence[str],
+    figures: Sequence[Mapping[str, Any]],
+    left_out: Sequence[str],
+    command: str,
+) -> str:
+    """The folder's page, in Markdown: what was analysed, every figure with its words, what was left out."""
+    scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
+    lines = ["# Analysis", "", f"Written by `{command}`; not edited by hand.", ""]
+    lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]
+    lines += ["| model | paper | arm | scale | backend | training seeds |", "| --- | --- | --- | --- | --- | --- |"]
+    lines += [
+        f"| {m['name']} | {' | '.join(str(m.get(key, '–')) for key in ('paper', 'arm', 'scale', 'backend', 'seeds'))} |"
+        for m in models
+    ]
+    made = dict.fromkeys(text for m in models for text in m["made_by"])
+    lines += ["", *(f"Trained and measured by {text}.  " for text in made), f"Benchmarks: {', '.join(benchmarks)}.", ""]
+    if any(m["seeds"] > 1 for m in models):
+        lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
+    if left_out:
+        lines += ["Left out:", "", *(f"- {text}" for text in left_out), ""]
+    for family in dict.fromkeys(f["family"] for f in figures):
+        lines += [f"## {FAMILIES[family].title}", ""]
+        for f in figures:
+            if f["family"] == family:
+                at = f"{family}/{f['name']}"
+                redraws = f" Redraws {f['source']}." if f["source"] else ""
+                lines += [f"### {f['title']}", "", f"![{f['title']}]({at}.svg)", ""]
+                lines += [f"{f['caption']}{redraws} [Numbers]({at}.csv).", ""]
+    return "\n".join(lines)
+
+
+def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str:
+    """The folder as the artifacts of a run of kind "analysis"; the same folder goes to the same run again."""
+    tracker = Tracker.open()
+    tags = merged_tags(models)
+    experiment = tracker.experiment(tags.get("rlvr.paper", "analysis").partition(",")[0])
+    link = cache / "analyses" / f"{hashlib.sha256(str(out.resolve()).encode()).hexdigest()[:16]}.json"
+    known = (read_json(link) or {}).get("run_id")
+    name = "analysis: " + ", ".join(m.name for m in models)
+    run_id = tracker.run(experiment, known, name[:250], {"rlvr.kind": "analysis", "rlvr.command": command, **tags})
+    status = "FAILED"
+    try:
+        tracker.client.log_artifacts(run_id, str(out))
+        status = "FINISHED"
+    finally:
+        tracker.finish(run_id, status)
+    write_json(link, {"run_id": run_id})
+    return run_id
+
+
+def merged_tags(models: Sequence[Analysed]) -> dict[str, str]:
+    """The runs' tags, to group by: each tag's distinct values, joined by commas."""
+    found = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in TAGS}
+    return {f"rlvr.{key}": ",".join(values) for key, values in found.items() if values}

@@ -1,0 +1,225 @@
+"""Which analyses there are: each family of figures, and what its figures are drawn from."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.analysis.drawing import Drawing
+from evals.analysis.subjects import Subject
+from harness.analysis.runs import Analysed
+from harness.analysis.token_cache import content, token_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Material:
+    """What figures are drawn from: the models in their order (the base model first) and the benchmarks looked at."""
+
+    models: Sequence[Analysed]
+    benchmarks: Sequence[str]
+    cache: Path  # of what takes long: token tables, interventions
+    embedder: str = "ngrams"  # see `evals.analysis.embedders.load_embedder`
+    continuations: int = 8  # of each changed response, in interventions
+    sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
+    left_out: list[str] = field(default_factory=list)  # parts of a family that could not be drawn, and why
+
+    @property
+    def subjects(self) -> list[Subject]:
+        """Each model with all its training seeds, on the benchmarks looked at."""
+        return [replace(m.subject, tables={b: m.subject.tables[b] for b in self.benchmarks}) for m in self.models]
+
+    @property
+    def readable(self) -> list[Subject]:
+        """Each model's first training seed, with model and prompts.
+
+        Raises:
+            ValueError: a model cannot be read.
+        """
+        found = []
+        for m in self.models:
+            if m.readable is None:
+                raise ValueError(m.unread)
+            found.append(replace(m.readable, tables={b: m.readable.tables[b] for b in self.benchmarks}))
+        return found
+
+    def tokens(self, benchmark: str) -> dict[str, pd.DataFrame]:
+        """Name -> token table of a benchmark, each model reading its own responses; kept on disk."""
+        return {s.name: token_table(s, benchmark, self.cache / "tokens") for s in self.readable}
+
+    def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+        """Name of each model but the first -> (the first model's reading, its own) of the first model's responses.
+
+        Raises:
+            ValueError: a model cannot be read, or has another tokenizer.
+        """
+        first, *others = self.readable
+        folder = self.cache / "tokens"
+        before = token_table(first, benchmark, folder)
+        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+
+    def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
+        """Each model and its token table."""
+        return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
+
+    def continuing(self, subject: Subject, benchmark: str, measure: str) -> dict[str, Any]:
+        """How the beginnings of a model's responses are continued: as the responses were drawn. Each measure has its
+        folder.
+
+        Raises:
+            ValueError: nothing says how they were.
+        """
+        decoding, policy = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
+        folder = self.cache / "interventions" / content(subject, benchmark) / measure.replace(" ", "_")
+        return {"decoding": decoding, "policy": policy, "k": self.continuations, "folder": folder}
+
+    def curves(self) -> dict[str, pd.DataFrame]:
+        """Name -> training curves, of the models that have some."""
+        found = ((m.name, m.curves) for m in self.models)
+        return {name: frame for name, frame in found if frame is not None}
+
+
+@dataclass(frozen=True)
+class Family:
+    """`draw` makes the figures; it raises ValueError where the material does not allow them. `by_name`: it generates
+    text with the models, so that it runs only when it is asked for."""
+
+    title: str
+    draw: Callable[[Material], list[Drawing]]
+    by_name: bool = False
+
+
+def verdicts(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.verdicts import draw_verdicts
+
+    return draw_verdicts(m.subjects, benchmarks=m.benchmarks)
+
+
+def unsolvable(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.unsolvable import draw_unsolvable
+
+    return draw_unsolvable(m.subjects, benchmarks=m.benchmarks)
+
+
+def training(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.training import draw_training
+
+    curves = m.curves()
+    if not curves:
+        raise ValueError("none of the runs holds training curves")
+    return draw_training(m.subjects, curves)
+
+
+def tokens(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.tokens import draw_token_changes, draw_tokens
+
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        drawn = draw_tokens(m.readable, m.tokens(b), benchmark=b)
+        if pairs := m.readings(b):
+            drawn += draw_token_changes(m.readable, pairs, benchmark=b, read=f"the responses of {m.models[0].name}")
+        drawings += _of(b, drawn)
+    return drawings
+
+
+def words(m: Material) -> list[Drawing]:
+    import numpy as np
+
+    from evals.analysis.embedders import Remembered, load_embedder
+    from evals.analysis.figures.words import draw_words
+
+    embedder = Remembered(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        changes = {
+            name: (before, np.exp(after["logp"]) - np.exp(before["logp"]))
+            for name, (before, after) in m.readings(b).items()
+        }
+        drawings += _of(b, draw_words(m.readable, m.tokens(b), benchmark=b, changes=changes, embedder=embedder))
+    return drawings
+
+
+def interventions(m: Material) -> list[Drawing]:
+    """Replaced tokens by entropy and by position, of the first response to each problem; and perturbed ones, of right
+    responses. The rest of a response is written anew."""
+    from evals.analysis.figures.interventions import draw_perturbation, draw_replacement
+    from evals.analysis.perturbation import Perturbation, measure_perturbation
+    from evals.analysis.replacement import POSITIONS, measure_impact
+
+    def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
+        first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
+        return measure_impact(subject, b, first, **options)
+
+    perturbation = Perturbation(sure=m.sure)
+    measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
+        ("replacement by entropy", impact, draw_replacement),
+        ("replacement by position", partial(impact, groups=POSITIONS), partial(draw_replacement, by="position")),
+        (
+            f"perturbation, {m.sure:g} right",
+            partial(measure_perturbation, perturbation=perturbation),
+            partial(draw_perturbation, perturbation=perturbation),
+        ),
+    )
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        for name, measure, drawn in measures:
+            try:
+                frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
+                drawings += _of(b, drawn(frames, benchmark=b))
+            except ValueError as error:  # no response that it asks for, say: the other measures go on
+                m.left_out.append(f"{name}, {b}: {error}")
+    return drawings
+
+
+FAMILIES: Mapping[str, Family] = {
+    "verdicts": Family("Right, wrong and how they are put", verdicts),
+    "unsolvable": Family("Unsolvable problems", unsolvable),
+    "training": Family("Training", training),
+    "tokens": Family("Tokens", tokens),
+    "words": Family("Words", words),
+    "interventions": Family("Interventions", interventions, by_name=True),
+}
+
+
+def _of(benchmark: str, drawings: Sequence[Drawing]) -> list[Drawing]:
+    """Drawings of one benchmark, named and titled so."""
+    return [
+        replace(
+            d,
+            name=d.name if d.name.endswith(benchmark) else f"{d.name}_{benchmark}",
+            title=d.title if benchmark in d.title else f"{d.title}, {benchmark}",
+        )
+        for d in drawings
+    ]
+
+
+def draw_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Drawing]], list[str]]:
+    """(family -> its figures, what could not be drawn and why). None takes all but those that run by name only.
+
+    Raises:
+        ValueError: two figures of one name.
+    """
+    wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
+    found: dict[str, list[Drawing]] = {}
+    left_out = []
+    for key in wanted:
+        print(f"{key}: {FAMILIES[key].title.lower()}", file=sys.stderr, flush=True)
+        try:
+            found[key] = FAMILIES[key].draw(material)
+        except ValueError as error:
+            left_out.append(f"{key}: {error}")
+            print(f"    left out: {error}", file=sys.stderr, flush=True)
+    for text in material.left_out:
+        print(f"    left out: {text}", file=sys.stderr, flush=True)
+    left_out += material.left_out
+    twice = [name for name, n in Counter(d.name for drawings in found.values() for d in drawings).items() if n > 1]
+    if twice:
+        raise ValueError(f"figures: two are called {twice[0]!r}")
+    return found, left_out

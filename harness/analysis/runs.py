@@ -1,0 +1,255 @@
+"""The runs that `rlvr analyze` and `rlvr report` are about: their responses, their models, their training curves.
+
+A run is a job's folder, a folder of an evaluation, or an MLflow run id; the training seeds of one method are joined by
+commas. What needs a model (teacher-forced passes, interventions) is done on the first seed, and says so.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals import prompts
+from evals.analysis.subjects import Subject, read_subject
+from evals.engines.base import Decoding
+from harness.config import UsageError
+from harness.record import read_json
+from harness.tables.measured import as_typed
+from harness.track import Tracker, home, tracking_uri
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+TAGS = ("paper", "model", "arm", "scale", "backend", "seed")
+
+
+@dataclass(frozen=True)
+class Source:
+    """One training seed of a run, as it was found."""
+
+    verdicts: Path  # the folder of the evaluation
+    model: str | None  # a folder or hub id; None where it is not on this machine
+    curves: pd.DataFrame | None  # `step` and one column a metric; None where nothing was trained, or nothing is kept
+    tags: Mapping[str, str] = field(default_factory=dict)  # of TAGS, those that are known
+    run_id: str | None = None  # in MLflow
+    made: str = ""  # the command that trained and measured it, and the commit; "" where nothing says so
+
+
+@dataclass(frozen=True)
+class Analysed:
+    """One model of an analysis.
+
+    `subject` holds all training seeds; `readable` the first seed with its model and prompts, None where `unread` says
+    why it cannot be read.
+    """
+
+    subject: Subject
+    readable: Subject | None
+    unread: str
+    sources: tuple[Source, ...]
+
+    @property
+    def name(self) -> str:
+        return self.subject.name
+
+    @property
+    def curves(self) -> pd.DataFrame | None:
+        """Of all seeds that have some: the mean of each step and metric (a metric that a seed lacks is left out)."""
+        import pandas as pd
+
+        found = [s.curves for s in self.sources if s.curves is not None]
+        if not found:
+            return None
+        return found[0] if len(found) == 1 else pd.concat(found).groupby("step", as_index=False).mean()
+
+    def sampling(self, benchmark: str) -> tuple[Decoding, str]:
+        """How the first seed's responses to a benchmark were drawn, and the policy that finds their answers.
+
+        Raises:
+            ValueError: no manifest beside the verdicts.
+        """
+        folder = self.sources[0].verdicts
+        places = (folder / benchmark / "manifest.json", folder / "manifest.json")
+        manifest = next((read_json(path) for path in places if path.is_file()), None)
+        if manifest is None:
+            raise ValueError(f"{self.name}, {benchmark}: no manifest.json beside the verdicts says how they were drawn")
+        identity = manifest["identity"]
+        return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"]).policy
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """Each tag's values over the seeds, joined by commas."""
+        values = {key: dict.fromkeys(s.tags[key] for s in self.sources if key in s.tags) for key in TAGS}
+        return {key: ",".join(found) for key, found in values.items() if found}
+
+
+def check_names(texts: Sequence[str]) -> None:
+    """Refuse, before anything heavy is imported, what can be neither a folder nor a run id."""
+    for part in (part for text in texts for part in text.split(",") if part):
+        if not Path(part).is_dir() and not RUN_ID.fullmatch(part):
+            raise UsageError(f"runs: {part}: expected a job's folder, a folder of an evaluation, or an MLflow run id")
+
+
+def read_runs(
+    texts: Sequence[str], names: Sequence[str] | None, *, data_dir: str | None, cache: Path
+) -> list[Analysed]:
+    """Every run that the command line names, in its order.
+
+    Args:
+        names: what legends call them; None takes the arms' names (told apart by the paper where two are the same).
+        data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
+            the folder that `rlvr run` made them in.
+        cache: where the artifacts of MLflow runs are put.
+    Raises:
+        UsageError: no such run, or one without responses; names that are not one a run, or not told apart.
+    """
+    check_names(texts)
+    found = [[_source(part, cache) for part in text.split(",") if part] for text in texts]
+    if any(not sources for sources in found):
+        raise UsageError("runs: expected a folder or a run id, got an empty one")
+    names = list(names) if names is not None else _names(found)
+    if len(names) != len(found) or len(set(names)) != len(names):
+        raise UsageError(f"names: expected {len(found)} different ones (one a run), got {', '.join(names)}")
+    return [analysed(name, sources, data_dir=data_dir) for name, sources in zip(names, found, strict=True)]
+
+
+def analysed(name: str, sources: Sequence[Source], *, data_dir: str | None) -> Analysed:
+    """One model from its seeds.
+
+    Raises:
+        UsageError: the seeds cannot be read together.
+    """
+    paths = [source.verdicts for source in sources]
+    try:
+        subject = read_subject(name, paths)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"runs: {error}") from error
+    if without := [benchmark for benchmark, table in subject.tables.items() if "response" not in table]:
+        raise UsageError(f"runs: {name}: the verdicts of {', '.join(without)} were kept without the responses")
+    if sources[0].model is None:
+        return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources))
+    if data_dir is None and all(benchmark.startswith("tiny_") for benchmark in subject.tables):
+        data_dir = str(tiny_benchmarks())
+    try:
+        readable = read_subject(name, paths[:1], model_path=sources[0].model, data_dir=data_dir)
+    except (ValueError, OSError) as error:  # another model, other problems, a prompt that has changed
+        return Analysed(subject, None, str(error), tuple(sources))
+    return Analysed(subject, readable, "", tuple(sources))
+
+
+def tiny_benchmarks() -> Path:
+    """The folder of the tiny tiers, made where it is missing (as `rlvr run` does)."""
+    folder = home() / "tiny-benchmarks"
+    if not folder.is_dir():
+        from harness.tiny.problems import write_benchmarks
+
+        folder.mkdir(parents=True)
+        write_benchmarks(folder)
+    return folder
+
+
+def _names(found: Sequence[Sequence[Source]]) -> list[str]:
+    """The arm of each run; with the paper, then the folder, where that does not tell them apart."""
+    arms = [s[0].tags.get("arm") or s[0].verdicts.resolve().name for s in found]
+    if len(set(arms)) == len(arms):
+        return arms
+    longer = [f"{s[0].tags['paper']}/{a}" if "paper" in s[0].tags else a for s, a in zip(found, arms, strict=True)]
+    if len(set(longer)) == len(longer):
+        return longer
+    return [f"{a} ({i})" for i, a in enumerate(longer, 1)]
+
+
+def _source(part: str, cache: Path) -> Source:
+    path = Path(part)
+    if not path.is_dir():
+        return _from_mlflow(part, cache)
+    job = path.parent if path.name == "eval" and (path.parent / "record.json").is_file() else path
+    record = read_json(job / "record.json")
+    if record is not None:
+        return _from_job(job, record)
+    return Source(path, _model_of(path), None)
+
+
+def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
+    link = read_json(job / "mlflow.json") or {}
+    tags = {key: str(record[key]) for key in TAGS if key in record}
+    made = _made(record)
+    return Source(job / "eval", _trained(job, record), _kept_curves(job), tags, link.get("run_id"), made)
+
+
+def _made(record: Mapping[str, Any]) -> str:
+    environment = record.get("environment", {})
+    command, commit = environment.get("command"), str(environment.get("commit"))[:10]
+    return f"`{as_typed(command)}` with code at {commit}" if command else ""
+
+
+def _trained(job: Path, record: Mapping[str, Any]) -> str | None:
+    if (job / "train" / "final").is_dir():
+        return str(job / "train" / "final")
+    if record.get("training") is not None or "base_model" not in record:
+        return None
+    return str(record["base_model"]["loaded_from"])
+
+
+def _kept_curves(job: Path) -> pd.DataFrame | None:
+    import pandas as pd
+
+    path = job / "train" / "metrics.jsonl"
+    if not path.is_file():
+        return None
+    steps = {s["step"]: s["metrics"] for s in map(json.loads, path.read_text().splitlines())}  # a step's last try
+    return pd.DataFrame([{"step": step, **metrics} for step, metrics in sorted(steps.items())])
+
+
+def _model_of(folder: Path) -> str | None:
+    """The model that a manifest names, where it is a folder that is still there, or a hub id."""
+    manifests = [folder / "manifest.json", *sorted(folder.glob("*/manifest.json"))]
+    found = next((read_json(path) for path in manifests if path.is_file()), None)
+    model = (found or {}).get("record", {}).get("model_path")
+    if model is None or (Path(model).is_absolute() and not Path(model).is_dir()):
+        return None
+    return str(model)
+
+
+def _from_mlflow(run_id: str, cache: Path) -> Source:
+    store = tracking_uri()
+    if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
+        raise UsageError(f"runs: {run_id}: no MLflow store at {store}; set RLVR_HOME or MLFLOW_TRACKING_URI")
+    from mlflow.exceptions import MlflowException
+
+    tracker = Tracker.open()
+    folder = cache / run_id
+    try:
+        run = tracker.client.get_run(run_id)
+        if not (folder / "record.json").is_file():
+            folder.mkdir(parents=True, exist_ok=True)
+            tracker.download(run_id, "verdicts", folder)
+            tracker.download(run_id, "record.json", folder)  # the last: with it, all is there
+    except (MlflowException, OSError) as error:
+        raise UsageError(f"runs: {run_id}: no finished arm with verdicts in {store} ({error})") from error
+    record = read_json(folder / "record.json")
+    tags = {key: run.data.tags[f"rlvr.{key}"] for key in TAGS if f"rlvr.{key}" in run.data.tags}
+    job = home() / tags["paper"] / tags["scale"]
+    job /= f"{tags['model']}-{tags['arm']}-{run.data.tags['rlvr.digest']}-seed{tags['seed']}"
+    curves = _kept_curves(job)
+    if curves is None:
+        curves = _logged_curves(tracker, run_id, run.data.metrics)
+    return Source(folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record))
+
+
+def _logged_curves(tracker: Tracker, run_id: str, metrics: Mapping[str, float]) -> pd.DataFrame | None:
+    import pandas as pd
+
+    steps: dict[int, dict[str, float]] = {}
+    for name in metrics:
+        if name.startswith("train/"):
+            for point in tracker.client.get_metric_history(run_id, name):
+                steps.setdefault(point.step, {})[name] = point.value
+    if not steps:
+        return None
+    return pd.DataFrame([{"step": step, **values} for step, values in sorted(steps.items())])

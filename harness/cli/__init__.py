@@ -1,0 +1,1 @@
+"""The `rlvr` command: what each command reads, and what it prints."""

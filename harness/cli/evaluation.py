@@ -1,0 +1,89 @@
+"""The commands `rlvr eval` and `rlvr grade`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.config import UsageError, choose, no_more, parse_overrides, take
+
+EVAL = """options:
+  model=PATH_OR_HUB_ID   required
+  protocol=NAME          required; see `rlvr list`
+  out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it goes on
+  data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
+  benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
+  seed=0                 sampling seed
+  engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
+  engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
+                         variable with the key), concurrency, ...; ray: address, replicas, inner (which engine), ...
+  tools=true             run a response's ```python blocks in a sandbox, show it what they print (```output), go on;
+                         max_tokens then counts the outputs too. Not with openai
+  tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
+  allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
+GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
+or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
+
+
+def do_eval(arguments: Any) -> int:
+    from evals import benchmarks, protocols
+    from evals.engines.base import EngineError
+    from evals.provenance import Origin
+    from harness.cli.engine_options import take_engine
+
+    values = parse_overrides(arguments.options)
+    model = take(values, "model", str, required=True)
+    name = take(values, "protocol", str, required=True)
+    choose("protocol", [name], protocols.PROTOCOLS)
+    seed = take(values, "seed", int, 0)
+    engine = take_engine(values, model)
+    data_dir = take(values, "data_dir", str)
+    changed = take(values, "allow_changed_data", bool, False)
+    out = Path(take(values, "out", str, f"evaluations/{Path(model).name}-{name}-seed{seed}"))
+    protocol = protocols.get(name)
+    no_more({k: v for k, v in values.items() if k not in protocol.sourced()}, (*protocol.sourced(), *_EVAL_KEYS))
+    if isinstance(values.get("benchmarks"), str):
+        values["benchmarks"] = [values["benchmarks"]]
+    for benchmark in values.get("benchmarks", ()):
+        choose("benchmarks", [benchmark], benchmarks.names())
+    from evals.evaluate import evaluate
+    from harness.cli.eval_report import as_text, summary
+
+    try:
+        protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
+        verdicts = evaluate(
+            model, protocol, out_dir=out, data_dir=data_dir, seed=seed, engine=engine, allow_changed_data=changed
+        )
+    except (ValueError, OSError) as error:  # wrong data, a model that cannot be loaded, samples drawn otherwise
+        raise UsageError(str(error)) from error
+    except EngineError as error:
+        print(
+            f"rlvr eval: {error}\nthe samples drawn so far are kept; the same command goes on from here",
+            file=sys.stderr,
+        )
+        return 1
+    document = summary(protocol, verdicts)
+    print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
+    return 0
+
+
+_EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
+
+
+def do_grade(arguments: Any) -> int:
+    from evals.grade_file import grade_file
+
+    try:
+        result = grade_file(
+            arguments.file,
+            answers=arguments.answers,
+            out=arguments.out,
+            workers=arguments.workers,
+            limit_s=arguments.limit,
+        )
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    print(json.dumps(result.as_dict(), indent=2) if arguments.json else result.as_text())
+    return 0

@@ -1,0 +1,107 @@
+"""The `rlvr` command. Options are Hydra's `key=value`; results go to stdout, progress and errors to stderr.
+
+Exit codes: 0 done, 1 failed while running, 2 the command line or a file could not be used (nothing was started),
+130 interrupted, 141 the reader of its output went away.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
+from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
+from harness.cli.new import NEW, do_new
+from harness.cli.records import TABLES, UI, do_list, do_tables, do_ui
+from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
+from harness.cli.training import RUN, do_config, do_plan, do_run
+from harness.config import UsageError
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Entry point; returns the exit code."""
+    arguments = build_parser().parse_args(argv)
+    try:
+        code: int = arguments.call(arguments)
+        sys.stdout.flush()
+        return code
+    except UsageError as error:
+        print(f"rlvr {arguments.command}: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `rlvr list | head`: nobody reads any more
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
+        return 141
+
+
+def build_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="rlvr",
+        description="Does the paper's number come back? Declare, train, evaluate, log and tabulate RLVR reproductions.",
+        epilog="Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5",
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, call: Callable[[Any], int], summary: str, keys: str, *, as_json: bool = False) -> Any:
+        sub = commands.add_parser(
+            name, help=summary, description=summary, epilog=keys, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        sub.set_defaults(call=call)
+        if as_json:
+            sub.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
+        return sub
+
+    def options(sub: Any) -> None:
+        sub.add_argument("options", nargs="*", metavar="key=value", help="see below")
+
+    options(command("list", do_list, "Papers, arms, backends, benchmarks, protocols, scales.", "", as_json=True))
+    options(
+        command(
+            "plan", do_plan, "What a run would start, with every value's source. Starts nothing.", RUN, as_json=True
+        )
+    )
+    options(
+        command(
+            "config",
+            do_config,
+            "What the trainer would get: its own configuration, checked by itself, as YAML.",
+            RUN,
+        )
+    )
+    options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it goes on.", RUN))
+    options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
+    grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
+    grade.add_argument("file", type=Path)
+    grade.add_argument("--answers", action="store_true", help="rows are gold, prediction pairs of bare answers")
+    grade.add_argument("--out", type=Path, help="write the rows with their verdicts (.parquet or .jsonl)")
+    grade.add_argument("--workers", type=int, default=2, help="grading processes (default 2)")
+    grade.add_argument("--limit", type=float, default=5.0, help="seconds one answer may take (default 5)")
+    comparing = command(
+        "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True
+    )
+    comparing.add_argument("a", metavar="RUN_A")
+    comparing.add_argument("b", metavar="RUN_B")
+    options(comparing)
+    options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
+    options(command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, as_json=True))
+    options(
+        command(
+            "report",
+            do_report,
+            "A paper's claims, tables, figures and responses as one HTML file.",
+            REPORT,
+            as_json=True,
+        )
+    )
+    options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
+    making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
+    making.add_argument("name", metavar="NAME")
+    options(making)
+    options(command("ui", do_ui, "Open MLflow's web interface on the runs.", UI))
+    return parser

@@ -1,0 +1,130 @@
+"""`rlvr new NAME`: a method, its declaration and its test, which run at once and are there to be changed."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import keyword
+import re
+import shutil
+import sys
+import tempfile
+import tokenize
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from harness.cli import new_templates as templates
+from harness.config import UsageError, no_more, parse_overrides, take
+from harness.spec import Experiment
+
+NEW = """NAME is the paper's key and its method's name: a Python identifier in lower case. What is written works and is
+there to be changed: CONTRIBUTING.md, "Add a paper".
+options:
+  root=FOLDER            the checkout to write into (default: the one that this command is of)"""
+LONGEST = 24  # characters of a name, so that no line of a generated file becomes too long
+NEEDED = ("reproductions", "tests/reproductions")
+
+
+def do_new(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    root = Path(take(values, "root", str, str(Path(__file__).resolve().parents[2])))
+    no_more(values, ("root",))
+    for path in new(arguments.name, root):
+        print(path)
+    print(
+        f"it runs as it is: rlvr run paper={arguments.name}\n"
+        'CONTRIBUTING.md, "Add a paper", says what to change, in which order',
+        file=sys.stderr,
+    )
+    return 0
+
+
+def new(name: str, root: Path) -> list[Path]:
+    """Write `reproductions/NAME/` and its test into a checkout; all of them or none.
+
+    Args:
+        root: the checkout's folder.
+    Returns:
+        The files written.
+    Raises:
+        UsageError: a name that cannot be used (see `check_name`), or `root` is no checkout. Nothing is written then.
+    """
+    check_root(root)
+    check_name(name, root)
+    files, test = _contents(name)
+    folder, test_file = root / "reproductions" / name, _test_file(name, root)
+    # made beside their places under names that Python and pytest pass over, then moved: a file is there whole or not
+    making = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
+    try:
+        package, waiting = making / name, making / test_file.name
+        package.mkdir()
+        for path, text in files.items():
+            (package / path).write_text(text, encoding="utf-8")
+        waiting.write_text(test, encoding="utf-8")
+        waiting.rename(test_file)
+        try:
+            package.rename(folder)
+        except OSError:
+            test_file.unlink()
+            raise
+    finally:
+        shutil.rmtree(making)
+    return [*(folder / path for path in files), test_file]
+
+
+def check_root(root: Path) -> None:
+    """Raises UsageError when the folder does not hold what a checkout of this project holds."""
+    for needed in NEEDED:
+        if not (root / needed).is_dir():
+            raise UsageError(f"root={root}: expected a checkout of rlvr-harness, found no folder {needed} in it")
+
+
+def check_name(name: str, root: Path) -> None:
+    """Raises UsageError when the name cannot be a package, an equation, an arm and a test, or is in use."""
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
+        raise UsageError(
+            f"name={name}: expected a Python identifier in lower case (a to z, 0 to 9, _) that is no keyword"
+        )
+    if len(name) > LONGEST:
+        raise UsageError(f"name={name}: expected at most {LONGEST} characters, got {len(name)}")
+    for path in (root / name, root / "reproductions" / name, *root.glob(f"tests/**/test_{name}.py")):
+        if path.exists():
+            raise UsageError(f"name={name}: expected a name that is not in use, but {path.relative_to(root)} exists")
+    if name in _words() | _sessions(root) | {"protocol", "hardware", *Experiment.GROUPS}:
+        raise UsageError(
+            f"name={name}: expected a name that means nothing else, but Python, the generated files, "
+            "the command line or a nox session uses it"
+        )
+
+
+def _test_file(name: str, root: Path) -> Path:
+    return root / "tests" / "reproductions" / f"test_{name}.py"
+
+
+def _contents(name: str) -> tuple[dict[str, str], str]:
+    """(the package's files, its test)."""
+    sources = {
+        "__init__.py": templates.INIT,
+        "method.py": templates.METHOD,
+        "paper.py": templates.PAPER,
+        "published.csv": templates.PUBLISHED,
+    }
+    files = {path: Template(text).substitute(name=name) for path, text in sources.items()}
+    return files, Template(templates.TEST).substitute(name=name)
+
+
+def _words() -> set[str]:
+    """Python's own names, and all names and strings of the generated files: a method called so would hide one."""
+    files, test = _contents("_")
+    texts = (files["method.py"], files["paper.py"], test)
+    tokens = (token for text in texts for token in tokenize.generate_tokens(io.StringIO(text).readline))
+    kinds = (tokenize.NAME, tokenize.STRING)
+    return {*dir(builtins), *(token.string.strip("\"'") for token in tokens if token.type in kinds)}
+
+
+def _sessions(root: Path) -> set[str]:
+    """The nox sessions of the checkout: a paper has one of its own name."""
+    noxfile = root / "noxfile.py"
+    text = noxfile.read_text(encoding="utf-8") if noxfile.is_file() else ""
+    return set(re.findall(r"^@nox\.session.*\ndef (\w+)", text, flags=re.MULTILINE))

@@ -1,0 +1,110 @@
+"""`rlvr power`: the document and the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from evals.power import MOST, Spread, power, problems_needed, seeds_needed
+from evals.provenance import Origin
+from evals.spread import measured_spread
+from harness.cli.columns import columns
+from harness.cli.compare_report import load_run
+
+
+def override(spread: Spread, values: dict[str, float]) -> Spread:
+    """The same spread with values of the command line.
+
+    Raises:
+        ValueError: as `Spread`.
+    """
+    known = spread.sourced()
+    return replace(spread, **{key: known[key].replace(v, Origin.USER, "command line") for key, v in values.items()})
+
+
+def measured(source: str, versus: str | None, benchmark: str | None, fallback: Spread) -> tuple[str, Spread]:
+    """(benchmark, what one run or two show of its spread).
+
+    Raises:
+        ValueError: a run has several benchmarks and none was chosen, or as `load_run` and `measured_spread`.
+    """
+    run = load_run(source)
+    other = load_run(versus) if versus is not None else None
+    names = [name for name in run.tables if other is None or name in other.tables]
+    if benchmark is None and len(names) == 1:
+        (benchmark,) = names
+    if benchmark not in names:
+        where = ", ".join(names) or "none"
+        raise ValueError(f"benchmark={benchmark}: expected one that {source} has: {where}")
+    name = source if versus is None else f"{source} and {versus}"
+    table = None if other is None else other.tables[benchmark]
+    return benchmark, measured_spread(run.tables[benchmark], name, fallback=fallback, other=table)
+
+
+def power_document(
+    difference: float,
+    spread: Spread,
+    *,
+    benchmark: str | None,
+    problems: int,
+    samples: Sequence[int],
+    seeds: Sequence[int],
+    wanted: float,
+    level: float,
+) -> dict[str, Any]:
+    """For each number of samples: the power with each number of seeds, the seeds that `wanted` needs, and the problems
+    that it needs with each number of seeds."""
+    rows = []
+    for n in samples:
+        at = {str(s): power(difference, spread, problems=problems, samples=n, seeds=s, level=level) for s in seeds}
+        needed = {
+            str(s): problems_needed(difference, spread, wanted=wanted, samples=n, seeds=s, level=level) for s in seeds
+        }
+        fewest = seeds_needed(difference, spread, wanted=wanted, problems=problems, samples=n, level=level)
+        rows.append({"samples": n, "power_by_seeds": at, "seeds_needed": fewest, "problems_needed_by_seeds": needed})
+    return {
+        "difference": difference,
+        "power": wanted,
+        "level": level,
+        "benchmark": benchmark,
+        "problems": problems,
+        "model": {key: sourced.as_dict() for key, sourced in spread.sourced().items()},
+        "most": MOST,
+        "rows": rows,
+    }
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """Two tables, and under them the model's values with their sources."""
+    rows, wanted = document["rows"], f"{100 * document['power']:.0f} %"
+    where = f"{document['benchmark']}, " if document["benchmark"] else ""
+    seeds = list(rows[0]["power_by_seeds"])
+    by_seeds = [f"{s} seed" if s == "1" else f"{s} seeds" for s in seeds]
+
+    def count(value: int | None) -> str:
+        return f"> {document['most']}" if value is None else str(value)
+
+    at = [
+        (str(r["samples"]), *(f"{100 * p:.0f} %" for p in r["power_by_seeds"].values()), count(r["seeds_needed"]))
+        for r in rows
+    ]
+    needed = [(str(r["samples"]), *map(count, r["problems_needed_by_seeds"].values())) for r in rows]
+    lines = [
+        f"A difference of {100 * document['difference']:g} points between two methods on the same problems, two-sided "
+        f"test at the {100 * (1 - document['level']):.0f} % level; seeds are for each method.",
+        "",
+        f"Power with {where}{document['problems']} problems, and the seeds that {wanted} needs:",
+        columns(("samples", *by_seeds, f"seeds for {wanted}"), at),
+        "",
+        f"Problems that {wanted} needs:",
+        columns(("samples", *by_seeds), needed),
+        "",
+    ]
+    if "1" in seeds:
+        lines.append("With one seed the test covers problems only: it says nothing about other training seeds.")
+    lines.append("Standard deviations in points, and what they are from:")
+    for key, sourced in document["model"].items():
+        value = f"{sourced['value']:.2f}" if key == "correlation" else f"{100 * sourced['value']:.1f}"
+        lines.append(f"  {key:<15} {value:>5}  {sourced['origin']}: {sourced['note']}")
+    return "\n".join(lines)

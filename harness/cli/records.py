@@ -1,0 +1,88 @@
+"""The commands `rlvr list`, `rlvr tables` and `rlvr ui`: what there is, what was measured."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.config import choose, no_more, parse_overrides, take, take_list
+
+TABLES = """options:
+  paper=KEY              one paper (default: all)
+  out=FOLDER             default results; files go to FOLDER/KEY/"""
+UI = """options:
+  port=5000  host=127.0.0.1"""
+
+
+def do_list(arguments: Any) -> int:
+    from evals import benchmarks, engines, protocols
+    from harness import catalogue
+    from harness.resolve import BACKENDS
+    from harness.scales import SCALES
+
+    no_more(parse_overrides(arguments.options), ())
+    papers: dict[str, Any] = {}
+    for key in catalogue.papers():
+        r = catalogue.load(key)
+        arms: dict[str, list[str]] = {}
+        for arm in r.arms:
+            arms.setdefault(arm.model, []).append(arm.key)
+        models = {model: sourced.value for model, sourced in r.models.items()}
+        papers[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
+    document: dict[str, Any] = {
+        "papers": papers,
+        "backends": list(BACKENDS),
+        "scales": {name: scale.label for name, scale in SCALES.items()},
+        "benchmarks": list(benchmarks.names()),
+        "protocols": sorted(protocols.PROTOCOLS),
+        "engines": list(engines.NAMES),
+    }
+    if arguments.json:
+        print(json.dumps(document, indent=2))
+        return 0
+    for key, paper in papers.items():
+        print(f"{key}: {paper['title']} (arXiv {paper['arxiv']})")
+        for model, names in paper["arms"].items():
+            print(f"    {model} ({paper['models'][model]}): {', '.join(names)}")
+    for kind in ("backends", "scales", "benchmarks", "protocols", "engines"):
+        print(f"{kind}: {', '.join(document[kind])}")
+    return 0
+
+
+def do_tables(arguments: Any) -> int:
+    from harness.catalogue import papers
+
+    values = parse_overrides(arguments.options)
+    wanted = choose("paper", take_list(values, "paper"), papers())
+    out = Path(take(values, "out", str, "results"))
+    no_more(values, ("paper", "out"))
+    from harness.tables.tabulate import report
+    from harness.track import Tracker
+
+    tracker = Tracker.open()
+    reports = {key: report(key, tracker) for key in wanted}
+    for key, result in reports.items():
+        for path in result.write(out / key):
+            print(f"wrote {path}", file=sys.stderr)
+    if arguments.json:
+        print(json.dumps([result.as_dict() for result in reports.values()], indent=2, default=list))
+    else:
+        print("\n".join(result.markdown() for result in reports.values()))
+    return 0
+
+
+def do_ui(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    port, host = take(values, "port", int, 5000), take(values, "host", str, "127.0.0.1")
+    no_more(values, ("port", "host"))
+    import subprocess
+
+    from harness.track import tracking_uri
+
+    uri = tracking_uri()
+    print(f"MLflow at http://{host}:{port} on {uri}; Ctrl-C ends it", file=sys.stderr)
+    print("curves side by side: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
+    command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
+    return subprocess.run(command, check=False).returncode

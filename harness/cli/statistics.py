@@ -1,0 +1,117 @@
+"""The commands `rlvr compare` and `rlvr power`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number, take_numbers
+
+COMPARE = """RUN is a verdicts.parquet, the folder of an evaluation, or the MLflow run id of an arm; the training seeds
+of one method are joined by commas: a0,a1,a2. Differences are RUN_A minus RUN_B.
+options:
+  metrics=[avg,pass,maj] and g_pass, unsolvable, fmt, mean_tokens, truncation_rate
+  ks=[8,16]              for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem)
+  taus=[0.5,1]           for g_pass
+  benchmarks=[A,B]       some of those in both runs
+  figure=FILE.svg|.png   draw the differences
+  allow_different=true   compare though protocol, prompt, decoding or data differ; the output says what does
+  seed=0                 draws the permutations"""
+POWER = """options:
+  difference=0.05        required; between the two methods' scores, as a fraction
+  benchmark=NAME         its number of problems, and what is published about its noise
+  problems=30            how many problems (default: the benchmark's)
+  samples=[1,4,16,64]  seeds=[1,3,5,10]   what to try
+  power=0.8  level=0.95  the chance to resolve the difference, and of the interval
+  from=RUN  versus=RUN   measure the noise on a run (see `rlvr compare --help`), the correlation on two
+  within_sd= between_sd= interaction_sd= seed_sd= correlation=   the model's values (fractions), evals/power.py"""
+
+
+def do_compare(arguments: Any) -> int:
+    from evals.compare import compare_runs
+    from evals.compare_figure import check_figure, write_figure
+    from evals.verdict_table import METRICS
+    from harness.cli.compare_report import as_text, check_names, load_run
+
+    values = parse_overrides(arguments.options)
+    metrics = choose("metrics", take_list(values, "metrics"), METRICS, default=["avg", "pass", "maj"])
+    ks, taus = take_numbers(values, "ks", int), take_numbers(values, "taus", float)
+    benchmarks, seed = take_list(values, "benchmarks"), take(values, "seed", int, 0)
+    allow = take(values, "allow_different", bool, False)
+    figure = take(values, "figure", str)
+    no_more(values, ("metrics", "ks", "taus", "benchmarks", "seed", "allow_different", "figure"))
+    check_names(arguments.a, arguments.b)
+    more: dict[str, Any] = {} if taus is None else {"taus": taus}
+    try:
+        if figure is not None:
+            check_figure(Path(figure))
+        result = compare_runs(
+            load_run(arguments.a),
+            load_run(arguments.b),
+            metrics=metrics,
+            ks=ks,
+            benchmarks=benchmarks,
+            seed=seed,
+            allow_different=allow,
+            **more,
+        )
+        if figure is not None:
+            write_figure(result, Path(figure))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(json.dumps(result.as_dict(), indent=2) if arguments.json else as_text(result))
+    return 0
+
+
+def do_power(arguments: Any) -> int:
+    from evals import benchmarks
+    from evals.spread import default_spread
+    from harness.cli.compare_report import check_names
+    from harness.cli.power_report import as_text, measured, override, power_document
+
+    values = parse_overrides(arguments.options)
+    difference = take_number(values, "difference", required=True)
+    benchmark = take(values, "benchmark", str)
+    if benchmark is not None:
+        choose("benchmark", [benchmark], benchmarks.names())
+    source, versus = take(values, "from", str), take(values, "versus", str)
+    if versus is not None and source is None:
+        raise UsageError(f"versus={versus}: needs from=RUN, which is missing")
+    check_names(*(text for text in (source, versus) if text is not None))
+    problems = take(values, "problems", int)
+    if problems is None and benchmark is not None:
+        problems = benchmarks.task(benchmark)["metadata"]["rows"]
+    samples = take_numbers(values, "samples", int) or [1, 4, 16, 64]
+    seeds = take_numbers(values, "seeds", int) or [1, 3, 5, 10]
+    wanted, level = take_number(values, "power", 0.8), take_number(values, "level", 0.95)
+    try:
+        spread = default_spread(benchmark)
+        keys = list(spread.sourced())
+        mine = {key: take_number(values, key) for key in keys if key in values}
+        no_more(values, (*_POWER_KEYS, *keys))
+        spread = override(spread, mine)
+        if source is not None:
+            measured_benchmark, found = measured(source, versus, benchmark, spread)
+            spread = override(found, mine)
+            benchmark = benchmark or measured_benchmark
+            problems = problems or benchmarks.task(benchmark)["metadata"]["rows"]
+        if problems is None:
+            raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or from=RUN")
+        document = power_document(
+            difference,
+            spread,
+            benchmark=benchmark,
+            problems=problems,
+            samples=samples,
+            seeds=seeds,
+            wanted=wanted,
+            level=level,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(json.dumps(document, indent=2) if arguments.json else as_text(document))
+    return 0
+
+
+_POWER_KEYS = ("difference", "benchmark", "problems", "samples", "seeds", "power", "level", "from", "versus")

@@ -1,0 +1,123 @@
+"""The commands `rlvr plan`, `rlvr config` and `rlvr run`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
+
+RUN = """options:
+  paper=KEY              required; see `rlvr list`
+  arm=A,B model=A,B      which arms and base models (default: all; at tiny scale the paper's first model)
+  scale=tiny|paper       default tiny
+  backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
+  seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
+  data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
+  hardware.KEY=VALUE     the machine: processes, micro_batch, rollouts, device, ...; changes no result by design
+  KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours"""
+
+
+def do_plan(arguments: Any) -> int:
+    from harness.plan import as_text, plan
+
+    values = parse_overrides(arguments.options)
+    hardware = _hardware(values)
+    jobs = _jobs(values)
+    document = plan(jobs, _refused(jobs, hardware))
+    print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
+    return 0
+
+
+def do_config(arguments: Any) -> int:
+    import yaml
+
+    from harness.trainer_config import trainer_configs
+
+    values = parse_overrides(arguments.options)
+    hardware = _hardware(values)
+    named = "arm" in values
+    jobs = _jobs(values)
+    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
+    try:
+        found = trainer_configs(jobs, hardware)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    print(yaml.safe_dump(json.loads(json.dumps(found, default=str)), sort_keys=False), end="")
+    return 0
+
+
+def do_run(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    data_dir = take(values, "data_dir", str)
+    hardware = _hardware(values)
+    named = "arm" in values
+    jobs = _jobs(values)
+    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
+    if data_dir is not None and not Path(data_dir).is_dir():
+        raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
+    from harness.backends import ready
+    from harness.run import check_data, run, say
+    from harness.tables.tabulate import report
+    from harness.track import Tracker, home
+
+    hardware = hardware.settled()
+    try:
+        ready(jobs[0].backend, hardware)
+        data_dir = check_data(jobs, data_dir)
+    except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
+        raise UsageError(str(error)) from error
+    run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
+    print(report(jobs[0].paper, Tracker.open()).markdown())
+    say(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)")
+    return 0
+
+
+def _jobs(values: dict[str, Any]) -> list[Any]:
+    from harness.catalogue import load, papers
+    from harness.resolve import resolve
+
+    paper = take(values, "paper", str, required=True)
+    choose("paper", [paper], papers())
+    models, arms = take_list(values, "model"), take_list(values, "arm")
+    scale, backend = take(values, "scale", str, "tiny"), take(values, "backend", str, "trl")
+    seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
+    for key in values:
+        if key in ("models", "arms", "seed"):
+            right = {"models": "model", "arms": "arm", "seed": "seeds"}[key]
+            raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
+    return resolve(paper, models=models, arms=arms, scale=scale, backend=backend, seeds=seeds, overrides=values)
+
+
+def _hardware(values: dict[str, Any]) -> Any:
+    from harness.hardware import HARDWARE_KEYS, Hardware
+
+    mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
+    valid = [f"hardware.{key}" for key in HARDWARE_KEYS]
+    no_more({key: value for key, value in mine.items() if key not in valid}, valid)
+    try:
+        return Hardware(**{key.removeprefix("hardware."): value for key, value in mine.items()})
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _refused(jobs: list[Any], hardware: Any) -> dict[tuple[str, str], Any]:
+    """The arms that the backend cannot train, and why, before anything starts."""
+    from harness.backends import refusals
+
+    try:
+        return refusals(jobs, hardware)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def _that_run(jobs: list[Any], refused: dict[tuple[str, str], Any], *, named: bool) -> list[Any]:
+    """The jobs without the refused arms, each left out aloud; an error where a refused arm or value was asked for."""
+    kept = [job for job in jobs if (job.model, job.arm) not in refused]
+    for (model, arm), error in refused.items():
+        if named or error.asked_for or not kept:
+            raise UsageError(f"{model}/{arm}: {error}") from error
+        print(f"left out {model}/{arm}: {error}", file=sys.stderr)
+    return kept

@@ -1,0 +1,200 @@
+"""Training sets known by name: where they are, which columns hold what, which rows, and how many there must be.
+
+No copy of these sets is on the machine this was written on. What is known of them was read in public code and pages:
+each entry names its source, and what no source gives is None, which checks nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals import prompts
+from harness.data.files import read_rows
+
+Row = dict[str, Any]
+Rows = list[Row]
+
+
+def same(text: str) -> str:
+    """The text as it stands."""
+    return text
+
+
+@dataclass(frozen=True)
+class NamedSet:
+    """Rows of a hub data set, or of a local file with the same columns.
+
+    Args:
+        hub: the data set's id on the hub.
+        columns: our column -> theirs; "a.b" is column b within column a, and a list stands for its only element.
+        split: as `datasets` reads it; "train+test" is both, in this order.
+        file: of the hub's files, the one to read; None leaves the choice to the set's own configuration.
+        revision: commit of the hub's repository, which fixes the content; None is the newest.
+        problem: the text of their problem column -> the bare problem.
+        select: all rows, with our columns -> those that are kept.
+        read: how many rows there must be before `select`; None: not checked.
+        rows: how many must be kept; None: not known.
+        sha256: of the kept problems and answers, as a record's `train_data_sha256` has it; None: not known.
+    """
+
+    hub: str
+    columns: Mapping[str, str]
+    split: str = "train"
+    file: str | None = None
+    revision: str | None = None
+    problem: Callable[[str], str] = same
+    select: Callable[[Iterable[Row]], Rows] = list
+    read: int | None = None
+    rows: int | None = None
+    sha256: str | None = None
+
+    def take(self, source: Iterable[Row]) -> Rows:
+        """Their rows -> ours, those that are kept.
+
+        Raises:
+            ValueError: a row lacks a column, or holds something else than text there (both are named); or there are
+                not as many rows as there must be.
+        """
+        seen = 0
+
+        def ours() -> Iterator[Row]:
+            nonlocal seen
+            for row in source:
+                yield self._ours(seen, row)
+                seen += 1
+
+        kept = self.select(ours())
+        if self.read not in (None, seen):
+            raise ValueError(
+                f"dataset: expected {self.read} rows in {self.hub} ({self.split}), got {seen}; is it another version?"
+            )
+        if self.rows not in (None, len(kept)):
+            raise ValueError(
+                f"dataset: expected to keep {self.rows} of the rows of {self.hub} ({self.split}), kept {len(kept)} of "
+                f"{seen}; is it another version?"
+            )
+        return kept
+
+    def _ours(self, number: int, row: Row) -> Row:
+        try:
+            found = {name: text_at(row, column) for name, column in self.columns.items()}
+            return {**found, "problem": self.problem(found["problem"])}
+        except ValueError as error:
+            raise ValueError(f"dataset {self.hub!r}, row {number}: {error}") from error
+
+    def load(self, path: Path | None = None) -> Rows:
+        """Read from a local file with the same columns, or from the hub (or its cache)."""
+        if path is not None:
+            return self.take(read_rows(path))
+        from datasets import load_dataset
+
+        return self.take(load_dataset(self.hub, data_files=self.file, split=self.split, revision=self.revision))
+
+
+def text_at(row: Row, column: str) -> str:
+    """The text in a column; "a.b" is column b within column a, and a list stands for its only element.
+
+    Raises:
+        ValueError: no such column, a list of more or fewer elements than one, or something else than text.
+    """
+    value: Any = row
+    for name in column.split("."):
+        if isinstance(value, list):
+            if len(value) != 1:
+                raise ValueError(f"expected one element before {name!r} in {column!r}, got {len(value)}")
+            value = value[0]
+        if not isinstance(value, dict) or name not in value:
+            has = ", ".join(value) if isinstance(value, dict) else repr(value)
+            raise ValueError(f"expected text in {column!r}, found no {name!r} (there is {has})")
+        value = value[name]
+    if not isinstance(value, str):
+        raise ValueError(f"expected text in {column!r}, got {value!r}")
+    return value
+
+
+def bare_problem(text: str) -> str:
+    """The problem inside DAPO's prompt, so that the declared prompt is the only one; ValueError if it is not inside."""
+    head, tail = prompts.get("dapo").user.split("{problem}")
+    text = text.strip()
+    if not (text.startswith(head) and text.endswith(tail) and len(text) > len(head) + len(tail)):
+        raise ValueError(f"expected a problem inside DAPO's prompt, got {text[:60]!r} ... {text[-60:]!r}")
+    return text[len(head) : -len(tail)]
+
+
+def distinct(rows: Iterable[Row]) -> Rows:
+    """The first row of each problem, in order."""
+    first: dict[str, Row] = {}
+    for row in rows:
+        first.setdefault(row["problem"], row)
+    return list(first.values())
+
+
+def answered(rows: Iterable[Row]) -> Rows:
+    """Rows whose answer is not blank: a response to another could not be graded."""
+    return [row for row in rows if row["answer"].strip()]
+
+
+def at_levels(rows: Iterable[Row], levels: tuple[int, ...]) -> Rows:
+    """Rows of MATH whose `level` is one of these; "Level 3" is level 3, and "Level ?" is none."""
+    names = {f"Level {level}" for level in levels}
+    return [row for row in rows if row["level"] in names]
+
+
+def shortest_solutions(rows: Rows, n: int) -> Rows:
+    """The `n` rows with the shortest solutions (in characters; of equal ones the earlier), in their own order."""
+    ranked = sorted(range(len(rows)), key=lambda i: len(rows[i]["solution"]))[:n]
+    return [rows[i] for i in sorted(ranked)]
+
+
+MATH = NamedSet(
+    hub="DigitalLearningGmbH/MATH-lighteval",
+    columns={"problem": "problem", "solution": "solution", "level": "level"},
+    # The commit that public code pins (two repositories). MATH (arXiv 2103.03874) has 7,500 and 5,000 problems.
+    revision="0530c78699ea5e8eb5530600900e1f328b48acad",
+    read=7500,
+)
+
+SETS = {
+    MATH.hub: MATH,
+    # arXiv 2603.28204, appendix A.3: MATH at levels 3 to 5, without long solutions, 8,441 problems. The limit that it
+    # states does not give that number (see reproductions/erpo/README.md); any limit keeps the shortest solutions.
+    "math_erpo": NamedSet(
+        hub=MATH.hub,
+        columns=MATH.columns,
+        revision=MATH.revision,
+        split="train+test",
+        read=12500,
+        select=lambda rows: shortest_solutions(at_levels(rows, (3, 4, 5)), 8441),
+        rows=8441,
+    ),
+    # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
+    # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file; public code counts
+    # 8,523 in both. `question` and `gt_answer` are columns of both (seen in a copy of the JSON; of the file, in code
+    # that reads it). Two problems are said to have no answer there, hence `answered`; how many is not checked.
+    "simplerl_8k": NamedSet(
+        hub="hkust-nlp/SimpleRL-Zoo-Data",
+        file="simplelr_qwen_level3to5/train.parquet",
+        columns={"problem": "question", "answer": "gt_answer"},
+        select=answered,
+        read=8523,
+    ),
+    # The hub's file has each problem about a hundred times (1,791,700 rows). huggingface.co/datasets/open-r1/
+    # DAPO-Math-17k-Processed drops the repeated prompts with its create_dataset.py and has 17,398 rows. A few of them
+    # are there with two answers (17,405 pairs, says a discussion of the set); as in that script the first one stays.
+    "BytedTsinghua-SIA/DAPO-Math-17k": NamedSet(
+        hub="BytedTsinghua-SIA/DAPO-Math-17k",
+        columns={"problem": "prompt.content", "answer": "reward_model.ground_truth"},
+        revision="65877096c24ffa7abc4e4fa5edb95cf3413a5674",
+        problem=bare_problem,
+        select=distinct,
+        rows=17398,
+    ),
+    # The columns are those that public code reads. Sources say 30K and 33K rows; none gives their number.
+    "RUC-AIBOX/STILL-3-Preview-RL-Data": NamedSet(
+        hub="RUC-AIBOX/STILL-3-Preview-RL-Data",
+        columns={"problem": "question", "answer": "answer"},
+    ),
+}

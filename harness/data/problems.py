@@ -1,0 +1,113 @@
+"""Training problems and solutions: from the hub, a local file, or the tiny family; checked before anything costly."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from harness.data.files import SUFFIXES, read_rows
+from harness.data.named import SETS
+
+COLUMNS = ("problem", "answer")
+SOLUTION_COLUMNS = ("problem", "solution")
+TINY_PROBLEMS = 4000
+
+
+def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
+    """Rows with the columns `problem` and `answer`.
+
+    Args:
+        dataset: "tiny"; a name in `harness.data.named.SETS`; NAME:FILE, a local file with the columns of that set; a
+            local .jsonl, .json or .parquet file with our columns; or another hub data set id, of which the train split
+            is read. A row without `answer` but with `solution` (as in MATH) gives the last box of the solution; one
+            without `problem` but with `question` gives that.
+        seed: of the tiny family only.
+    Raises:
+        ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
+            are not those of the set that is named.
+    """
+    if dataset == "tiny":
+        from harness.tiny.problems import train_problems
+
+        return _checked(dataset, train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
+    problems = _checked(dataset, _read(dataset), COLUMNS)
+    name, _ = _named(dataset)
+    expected = SETS[name].sha256 if name else None
+    if expected not in (None, content_hash(problems)):
+        raise ValueError(f"dataset {dataset!r}: expected rows with the hash {expected}, got {content_hash(problems)}")
+    return problems
+
+
+def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
+    """Rows with the columns `problem` and `solution`, for supervised fine-tuning.
+
+    Args:
+        dataset, seed: as for `load_problems`; the tiny family gives the same problems, with right solutions.
+    Raises:
+        ValueError: as for `load_problems`.
+    """
+    if dataset == "tiny":
+        from harness.tiny.solutions import train_solutions
+
+        return _checked(dataset, train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
+    return _checked(dataset, _read(dataset), SOLUTION_COLUMNS)
+
+
+def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
+    """The columns asked for of every row; ValueError names the first row that lacks one."""
+    if not rows:
+        raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
+    for number, row in enumerate(rows):
+        for column in columns:
+            if not isinstance(row.get(column), str) or not row[column].strip():
+                raise ValueError(
+                    f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
+                )
+    return [{column: row[column] for column in columns} for row in rows]
+
+
+def _named(dataset: str) -> tuple[str | None, Path | None]:
+    """NAME or NAME:FILE, where NAME is a set that we know -> (its name, the file); anything else -> (None, None)."""
+    name, colon, path = dataset.partition(":")
+    if name in SETS:
+        return name, Path(path) if colon else None
+    if colon and not Path(dataset).exists():
+        raise ValueError(f"dataset: expected NAME:FILE with a NAME of {', '.join(SETS)}, got {dataset!r}")
+    return None, None
+
+
+def _read(dataset: str) -> list[dict[str, Any]]:
+    name, path = _named(dataset)
+    rows: Iterable[dict[str, Any]]
+    if name:
+        rows = SETS[name].load(path)
+    elif dataset.endswith(SUFFIXES):
+        rows = read_rows(Path(dataset))
+    else:
+        from datasets import load_dataset
+
+        rows = load_dataset(dataset, split="train")
+    return [_with_answer(row) for row in rows]
+
+
+def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
+    """Some sets call the problem a question; MATH keeps its answers inside its solutions."""
+    if row.get("problem") is None and "question" in row:
+        row = {**row, "problem": row["question"]}
+    if row.get("answer") is None and isinstance(row.get("solution"), str):
+        from evals.grading.extraction import boxes
+
+        found = boxes(row["solution"])
+        return {**row, "answer": found[-1] if found else None}
+    return row
+
+
+def content_hash(rows: list[dict[str, str]]) -> str:
+    """SHA-256 of the values of all rows in order (of problems and answers, say), for the record."""
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update(json.dumps(list(row.values()), ensure_ascii=False).encode() + b"\n")
+    return digest.hexdigest()

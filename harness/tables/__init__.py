@@ -1,0 +1,1 @@
+"""From MLflow to the paper's tables and claims: published beside measured."""

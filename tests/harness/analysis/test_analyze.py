@@ -1,0 +1,206 @@
+"""`rlvr analyze` on made-up verdicts, through the command line; and what it keeps."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evals.analysis import token_pass
+from evals.analysis.drawing import Drawing
+from evals.analysis.subjects import Subject
+from evals.verdicts import schema
+from harness.analysis.analyze import merged_tags
+from harness.analysis.families import FAMILIES, Family, Material, draw_all
+from harness.analysis.runs import Source, analysed, read_runs
+from harness.analysis.token_cache import token_table
+from harness.cli.main import main
+from harness.config import UsageError
+from harness.record import write_json
+from harness.track import Tracker
+from tests.experiments import save_random_model
+
+
+def verdicts(benchmark: str, right: int, n: int = 4, problems: int = 6) -> pd.DataFrame:
+    """All samples of the first `right` problems are correct."""
+    rows = [
+        {
+            "benchmark": benchmark,
+            "problem_id": f"p{p}",
+            "sample": s,
+            "seed": 0,
+            "gold": "1",
+            "response": f"so it is \\boxed{{{int(p >= right)}}}",
+            "tokens": 5,
+            "finish_reason": "stop",
+            "boxed": True,
+            "answer": str(int(p >= right)),
+            "answer_class": int(p >= right),
+            "verdict": "correct" if p < right else "wrong",
+            "reason": None,
+        }
+        for p in range(problems)
+        for s in range(n)
+    ]
+    return pd.DataFrame(rows, columns=schema().names)
+
+
+def evaluation(folder: Path, right: int) -> Path:
+    (folder / "b").mkdir(parents=True)
+    verdicts("b", right).to_parquet(folder / "b" / "verdicts.parquet")
+    return folder
+
+
+def job(folder: Path, arm: str, right: int, seed: int = 0) -> Path:
+    """A job's folder as `rlvr run` leaves it, without its model."""
+    evaluation(folder / "eval", right)
+    record = {"paper": "made_up", "model": "m", "arm": arm, "scale": "tiny", "backend": "trl", "seed": seed}
+    write_json(folder / "record.json", {**record, "training": {"steps": 2}})
+    write_json(folder / "mlflow.json", {"run_id": f"{seed:032x}"})
+    steps = [{"step": 1, "metrics": {"train/reward": 0.5}}, {"step": 2, "metrics": {"train/reward": 0.25 + seed}}]
+    (folder / "train").mkdir()
+    lines = [json.dumps(s) for s in ({"step": 2, "metrics": {"train/reward": 9.0}}, *steps)]  # a step that was repeated
+    (folder / "train" / "metrics.jsonl").write_text("\n".join(lines))
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+
+
+def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
+    base = evaluation(tmp_path / "base", 1)
+    seeds = [job(tmp_path / f"grpo{s}", "grpo", 3, s) for s in (0, 1)]
+    plain, grpo = read_runs(
+        [str(base), ",".join(map(str, seeds))], ["base", "GRPO"], data_dir=None, cache=tmp_path / "cache"
+    )
+    assert (
+        plain.tags == {} and plain.curves is None and plain.readable is None and "not on this machine" in plain.unread
+    )
+    assert grpo.tags == {
+        "paper": "made_up",
+        "model": "m",
+        "arm": "grpo",
+        "scale": "tiny",
+        "backend": "trl",
+        "seed": "0,1",
+    }
+    assert sorted(grpo.subject.tables["b"]["train_seed"].unique()) == [0, 1]
+    # the last try of step 2; over the seeds (0.25 + 1.25) / 2
+    assert grpo.curves is not None and list(grpo.curves["train/reward"]) == [0.5, 0.75]
+
+
+def test_names_come_from_the_arms_and_are_told_apart(tmp_path: Path) -> None:
+    paths = [str(job(tmp_path / f"j{i}", arm, 2)) for i, arm in enumerate(("grpo", "egsw", "grpo"))]
+    assert [m.name for m in read_runs(paths[:2], None, data_dir=None, cache=tmp_path)] == ["grpo", "egsw"]
+    names = [m.name for m in read_runs(paths, None, data_dir=None, cache=tmp_path)]
+    assert len(set(names)) == 3 and names[1].endswith("egsw (2)")
+    with pytest.raises(UsageError, match="names: expected 2 different ones"):
+        read_runs(paths[:2], ["a", "a"], data_dir=None, cache=tmp_path)
+
+
+def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a, b = job(tmp_path / "a", "grpo", 1), job(tmp_path / "b", "egsw", 5)
+    out = tmp_path / "out"
+    command = ["analyze", f"runs=[{a},{b}]", "only=verdicts,words", f"out={out}", "--json"]
+    assert main(command) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["benchmarks"] == ["b"] and [m["name"] for m in document["models"]] == ["grpo", "egsw"]
+    assert any(f["name"].startswith("pass_at_k") for f in document["figures"])
+    for figure in document["figures"]:
+        for ending in ("svg", "png", "csv", "json"):
+            assert (out / "verdicts" / f"{figure['name']}.{ending}").stat().st_size > 0
+    # the models are not there: said, not hidden
+    assert [text.split(":")[0] for text in document["left_out"]] == ["words"]
+    index = (out / "README.md").read_text()
+    assert "Tiny scale" in index and "rlvr analyze runs=" in index and "words: grpo: its model is not" in index
+    client = Tracker.open().client
+    run = client.get_run(document["mlflow_run"])
+    assert run.info.status == "FINISHED"
+    assert run.data.tags["rlvr.kind"] == "analysis" and run.data.tags["rlvr.arm"] == "grpo,egsw"
+    assert {f.path for f in client.list_artifacts(document["mlflow_run"])} >= {"verdicts", "README.md", "analysis.json"}
+    assert main(command) == 0  # the same folder: the same run
+    assert json.loads(capsys.readouterr().out)["mlflow_run"] == document["mlflow_run"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "runs: missing"),
+        (["runs=[/no/such]"], "expected a job's folder, a folder of an evaluation, or an MLflow run id"),
+        (["runs=[.]", "only=verdict"], "only=verdict: no such only; did you mean 'verdicts'?"),
+        (["runs=[.]", "benchmark=b"], "benchmark=b: no such key; did you mean 'benchmarks'?"),
+        (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
+        (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
+        ([f"runs=[{'0' * 32}]"], "no MLflow store"),
+    ],
+)
+def test_wrong_options_are_answered_at_once(options: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["analyze", *options]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = evaluation(tmp_path / "a", 1)
+    (tmp_path / "c" / "c").mkdir(parents=True)
+    verdicts("c", 1).to_parquet(tmp_path / "c" / "c" / "verdicts.parquet")
+    assert main(["analyze", f"runs=[{a},{tmp_path / 'c'}]"]) == 2
+    assert "no benchmark that all of them were measured on" in capsys.readouterr().err
+
+
+def test_a_family_that_cannot_be_drawn_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def fails(material: Material) -> list[Drawing]:
+        raise ValueError("two models at least")
+
+    one = Drawing("one", "One", "", "", pd.DataFrame(), lambda figure: None)
+    families = {"a": Family("A", fails), "b": Family("B", lambda m: [one]), "c": Family("C", fails, by_name=True)}
+    monkeypatch.setattr("harness.analysis.families.FAMILIES", families)
+    nothing = Material([], [], tmp_path)
+    assert draw_all(nothing, None) == ({"b": [one]}, ["a: two models at least"])
+    assert draw_all(nothing, ["c"]) == ({}, ["c: two models at least"])
+    monkeypatch.setitem(families, "d", Family("D", lambda m: [one]))
+    with pytest.raises(ValueError, match="two are called 'one'"):
+        draw_all(nothing, ["b", "d"])
+
+
+def test_every_family_has_a_title_and_interventions_run_by_name_only() -> None:
+    assert [key for key, family in FAMILIES.items() if family.by_name] == ["interventions"]
+    assert len({family.title for family in FAMILIES.values()}) == len(FAMILIES)
+
+
+def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
+    def model(name: str, **tags: str) -> Any:
+        folder = evaluation(tmp_path / name, 1)
+        return analysed(name, [Source(folder, None, None, tags)], data_dir=None)
+
+    models = [model("a", paper="p", arm="base"), model("b", paper="p", arm="grpo"), model("c")]
+    assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}
+
+
+def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = save_random_model(tmp_path / "model")
+    table = verdicts("b", 1, n=1, problems=2).assign(response="so 1 + 1")
+    subject = Subject("a", {"b": table}, str(model), {"b": {"p0": "1 + 1 ?", "p1": "2 ?"}})
+    first = token_table(subject, "b", tmp_path / "cache")
+    assert set(first["problem_id"]) == {"p0", "p1"}
+
+    def measured_again(*arguments: object) -> pd.DataFrame:
+        raise AssertionError
+
+    monkeypatch.setattr(token_pass, "token_table", measured_again)
+    pd.testing.assert_frame_equal(token_table(subject, "b", tmp_path / "cache"), first)
+    for changed in (
+        replace(subject, tables={"b": table.assign(response="so 1 + 2")}),
+        replace(subject, tables={"b": table.assign(verdict="unscored")}),
+        replace(subject, prompts={"b": {"p0": "1 + 1 ?", "p1": "3 ?"}}),
+    ):
+        with pytest.raises(AssertionError):
+            token_table(changed, "b", tmp_path / "cache")
+    with pytest.raises(ValueError, match="a: has no model"):
+        token_table(replace(subject, model_path=None), "b", tmp_path / "cache")

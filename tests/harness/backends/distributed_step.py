@@ -1,0 +1,50 @@
+"""Run by test_trl_distributed: one optimiser step on a fixed rollout that is split over the processes.
+
+`python -m torch.distributed.run --nproc_per_node N .../distributed_step.py MODEL METHOD OUT` saves the loss and the
+gradient, averaged over processes as DDP does, and the step's metrics as the first process logs them.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from tests.harness.backends.test_trl_trainer import GROUP, PROMPTS, declared_with, make_trainer, rollout, step_log
+from tests.harness.cases import CASES
+
+
+def main(model_dir: str, method: str, out: str) -> None:
+    world, rank = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
+    trainer = make_trainer(
+        declared_with(CASES[method]), Path(model_dir), Path(out).parent, micro_batch=2, processes=world
+    )
+    fixed = rollout(trainer.model.config.vocab_size)
+    rows = PROMPTS * GROUP // world
+    mine: dict[str, Any] = {key: value[rank * rows : (rank + 1) * rows] for key, value in fixed.items()}
+    # each process pads to its own longest response
+    width = int(mine["completion_mask"].sum(1).max())
+    mine = {k: v[:, :width] if v.dim() == 2 and not k.startswith("prompt") else v for k, v in mine.items()}
+    trainer._generate_and_score_completions = lambda _: dict(mine)
+    trainer.model.train()
+    total = torch.zeros(())
+    for step in range(trainer.args.gradient_accumulation_steps):
+        trainer._step = step
+        loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(None))
+        loss.backward()
+        total += loss.detach() / world
+    gradient = [p.grad for p in trainer.model.parameters()]
+    for tensor in (total, *gradient):
+        dist.all_reduce(tensor)
+    if rank == 0:
+        made = {"loss": total.item(), "gradient": [g / world for g in gradient], "metrics": step_log(trainer)}
+        torch.save(made, out)
+    dist.barrier()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

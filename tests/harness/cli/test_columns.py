@@ -1,0 +1,32 @@
+"""Aligned tables, and the page that the benchmarks of speed print."""
+
+from __future__ import annotations
+
+from harness.cli.columns import columns
+from tests.bench.__main__ import report
+from tests.bench.timing import Row, medians
+
+
+def test_columns_are_markdown_and_aligned() -> None:
+    assert columns(("name", "n"), [("a|b", "5"), ("c", "1234")]).splitlines() == [
+        "| name |    n |",
+        "|------|-----:|",
+        "| a\\|b |    5 |",
+        "| c    | 1234 |",
+    ]
+
+
+def test_calls_take_turns() -> None:
+    order: list[str] = []
+    found = medians({"ours": lambda: order.append("o"), "theirs": lambda: order.append("t")}, 3, warm=False)
+    assert order == ["o", "t"] * 3
+    assert found.keys() == {"ours", "theirs"} and min(found.values()) >= 0
+
+
+def test_the_page_says_what_was_measured_and_what_was_not() -> None:
+    text = report([Row("grader", "verdicts/s", 600.0, 30.0, "a loop", 3, "all identical")], ["engine was left out: x"])
+    (row,) = [line for line in text.splitlines() if line.startswith("| grader")]
+    assert [cell.strip() for cell in row.strip("|").split("|")] == [
+        "grader", "a loop", "20.00", "600", "30", "verdicts/s", "all identical",
+    ]  # fmt: skip
+    assert "medians of 3 rounds" in text and "engine was left out: x" in text and "commit " in text

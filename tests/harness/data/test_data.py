@@ -1,0 +1,96 @@
+"""Training problems: read from files, checked row by row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.data.problems import content_hash, load_problems, load_solutions
+
+
+def write(path: Path, rows: list[dict[str, object]]) -> str:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def test_a_question_is_a_problem(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"question": "1 + 1?", "answer": "2"}\n')
+    assert load_problems(str(path)) == [{"problem": "1 + 1?", "answer": "2"}]
+
+
+def test_a_file_with_answers_or_with_solutions(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [
+        {"problem": "1+1?", "answer": "2", "level": "1"},
+        {"problem": "2+2?", "solution": r"first \boxed{3}, no: \boxed{4}."},
+    ]
+    got = load_problems(write(tmp_path / "x.jsonl", rows))
+    assert got == [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}]
+
+
+def test_parquet_is_the_same(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = [{"problem": "1+1?", "answer": "2"}]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
+    assert load_problems(str(tmp_path / "x.parquet")) == rows
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([{"problem": "1+1?"}], "row 0: expected text in 'answer', got None"),
+        ([{"problem": "1", "answer": "1"}, {"problem": " ", "answer": "2"}], "row 1: expected text in 'problem'"),
+        ([{"problem": "1", "answer": 2}], "row 0: expected text in 'answer', got 2"),
+        ([], "expected rows"),
+    ],
+)
+def test_a_bad_row_is_named(rows: list[dict[str, object]], message: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=message):
+        load_problems(write(tmp_path / "x.jsonl", rows))
+
+
+@pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.json", "nowhere.parquet"])
+def test_a_missing_file_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"expected a file at .*{name}, found none"):
+        load_problems(name)
+
+
+def test_a_json_list_is_the_same(tmp_path: Path) -> None:
+    rows = [{"problem": "1+1?", "answer": "2"}]
+    (tmp_path / "x.json").write_text(json.dumps(rows))
+    assert load_problems(str(tmp_path / "x.json")) == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.json", '{"problem": "1"}', "expected a JSON list of rows, got a dict"),
+        ("x.json", "[", "expected JSON"),
+        ("x.json", '[{"problem": "1", "answer": "1"}, "2"]', "row 1: expected a JSON object, got '2'"),
+        ("x.jsonl", '{"problem": "1", "answer": "1"}\n\n{"problem": \n', "row 1: expected JSON, got"),
+    ],
+)
+def test_a_broken_file_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(ValueError, match=f"{name}.*{message}"):
+        load_problems(str(tmp_path / name))
+
+
+def test_the_tiny_family_is_seeded() -> None:
+    assert load_problems("tiny", seed=1) == load_problems("tiny", seed=1)
+    assert content_hash(load_problems("tiny", seed=1)) != content_hash(load_problems("tiny", seed=2))
+
+
+def test_solutions_are_read_and_checked_like_problems(tmp_path: Path) -> None:
+    rows: list[dict[str, object]] = [{"problem": "1+1?", "solution": r"\boxed{2}", "level": "Level 1"}]
+    got = load_solutions(write(tmp_path / "x.jsonl", rows))
+    assert got == [{"problem": "1+1?", "solution": r"\boxed{2}"}]
+    with pytest.raises(ValueError, match="row 0: expected text in 'solution', got None"):
+        load_solutions(write(tmp_path / "y.jsonl", [{"problem": "1+1?", "answer": "2"}]))
+    assert [r["problem"] for r in load_solutions("tiny", seed=1)] == [
+        r["problem"] for r in load_problems("tiny", seed=1)
+    ]

@@ -1,0 +1,222 @@
+"""Named training sets, on made-up rows with the columns of the real ones."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import catalogue
+from harness.data.named import SETS, NamedSet, at_levels, bare_problem, distinct, shortest_solutions, text_at
+from harness.data.problems import content_hash, load_problems, load_solutions
+
+DAPO = "BytedTsinghua-SIA/DAPO-Math-17k"
+STILL_3 = "RUC-AIBOX/STILL-3-Preview-RL-Data"
+MATH = "DigitalLearningGmbH/MATH-lighteval"
+
+
+def dapo_row(problem: str, answer: str, index: str = "0") -> dict[str, Any]:
+    """A row as the hub shows it; the prompt is typed again here, not taken from our own."""
+    content = (
+        "Solve the following math problem step by step. The last line of your response should be of the form Answer: "
+        f"$Answer (without quotes) where $Answer is the answer to the problem.\n\n{problem}\n\n"
+        'Remember to put your answer on its own line after "Answer:".'
+    )
+    return {
+        "data_source": "math_dapo",
+        "prompt": [{"content": content, "role": "user"}],
+        "ability": "MATH",
+        "reward_model": {"ground_truth": answer, "style": "rule-lighteval/MATH_v2"},
+        "extra_info": {"index": index},
+    }
+
+
+def math_row(problem: str, answer: str, level: int = 3) -> dict[str, Any]:
+    return {"problem": problem, "level": f"Level {level}", "type": "Algebra", "solution": rf"So \boxed{{{answer}}}."}
+
+
+def simplerl_row(question: str, answer: str) -> dict[str, Any]:
+    """`answer` may be the worked solution in such files: `gt_answer` is the one to read."""
+    return {
+        "input": f"<|im_start|>{question}",
+        "answer": "worked",
+        "gt_answer": answer,
+        "question": question,
+        "level": 4,
+    }
+
+
+ROWS = {
+    DAPO: [dapo_row("1+1?", "2", "a"), dapo_row("2+2?", "4", "b")],
+    STILL_3: [{"question": "1+1?", "answer": "2"}, {"question": "2+2?", "answer": "4"}],
+    MATH: [math_row("1+1?", "2"), math_row("2+2?", "4")],
+    "math_erpo": [math_row("1+1?", "2"), math_row("2+2?", "4", 5)],
+    "simplerl_8k": [simplerl_row("1+1?", "2"), simplerl_row("2+2?", "4")],
+}
+WANTED = [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        lines = [json.dumps(row) for row in rows]
+        path.write_text("\n".join(lines) if path.suffix == ".jsonl" else f"[{', '.join(lines)}]")
+    return path
+
+
+@pytest.fixture
+def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The named sets without their row counts, so that a few rows stand for them."""
+    for name, named in SETS.items():
+        monkeypatch.setitem(SETS, name, replace(named, read=None, rows=None))
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
+@pytest.mark.parametrize("name", SETS)
+def test_every_named_set_from_a_local_file(name: str, suffix: str, tmp_path: Path) -> None:
+    assert load_problems(f"{name}:{write(tmp_path / f'rows{suffix}', ROWS[name])}") == WANTED
+
+
+@pytest.mark.usefixtures("any_size")
+@pytest.mark.parametrize("name", SETS)
+def test_every_named_set_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets as hub
+
+    asked: list[tuple[str, dict[str, Any]]] = []
+
+    def load_dataset(path: str, **options: Any) -> Iterator[dict[str, Any]]:
+        asked.append((path, options))
+        return iter(ROWS[name])
+
+    monkeypatch.setattr(hub, "load_dataset", load_dataset)
+    assert load_problems(name) == WANTED
+    named = SETS[name]
+    assert asked == [(named.hub, {"data_files": named.file, "split": named.split, "revision": named.revision})]
+
+
+@pytest.mark.usefixtures("any_size")
+def test_maths_solutions_are_kept_for_fine_tuning(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", ROWS["math_erpo"])
+    assert load_solutions(f"math_erpo:{path}")[1] == {"problem": "2+2?", "solution": r"So \boxed{4}."}
+    path = write(tmp_path / "other.jsonl", ROWS[DAPO])
+    with pytest.raises(ValueError, match="row 0: expected text in 'solution', got None"):
+        load_solutions(f"{DAPO}:{path}")
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if name != STILL_3])
+def test_a_file_with_too_few_rows_is_another_set(name: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", ROWS[name])
+    with pytest.raises(ValueError, match="is it another version"):
+        load_problems(f"{name}:{path}")
+
+
+def test_repeated_problems_are_kept_once_with_their_first_answer(tmp_path: Path, any_size: None) -> None:
+    rows = [*ROWS[DAPO], dapo_row("1+1?", "3", "c"), *ROWS[DAPO] * 3]
+    assert load_problems(f"{DAPO}:{write(tmp_path / 'rows.parquet', rows)}") == WANTED
+    assert distinct(iter([{"problem": "a", "n": 1}, {"problem": "a", "n": 2}])) == [{"problem": "a", "n": 1}]
+
+
+def test_problems_without_an_answer_are_left_out_but_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "rows.json", [*ROWS["simplerl_8k"], simplerl_row("3+3?", " ")])
+    monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=3))
+    assert load_problems(f"simplerl_8k:{path}") == WANTED
+    monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=2))
+    with pytest.raises(ValueError, match=r"expected 2 rows in hkust-nlp/SimpleRL-Zoo-Data \(train\), got 3"):
+        load_problems(f"simplerl_8k:{path}")
+
+
+def test_the_prompt_around_a_problem_is_taken_off() -> None:
+    content = dapo_row("Find $x$.\n\nIt is even.", "2")["prompt"][0]["content"]
+    assert bare_problem(content) == "Find $x$.\n\nIt is even."
+    assert bare_problem(content + "\n") == "Find $x$.\n\nIt is even."
+    for other in ("Find $x$.", content[1:], content[:-1], dapo_row("", "2")["prompt"][0]["content"]):
+        with pytest.raises(ValueError, match="expected a problem inside DAPO's prompt"):
+            bare_problem(other)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"prompt": [{"role": "user"}]}, r"'prompt\.content', found no 'content' \(there is role\)"),
+        ({"prompt": []}, r"one element before 'content' in 'prompt\.content', got 0"),
+        ({"prompt": [{"content": "a"}] * 2}, r"one element before 'content' in 'prompt\.content', got 2"),
+        ({"prompt": "1+1?"}, r"found no 'content' \(there is '1\+1\?'\)"),
+        ({"prompt": [{"content": "1+1?"}]}, "inside DAPO's prompt, got '1"),
+        ({"reward_model": {"ground_truth": 2}}, r"expected text in 'reward_model\.ground_truth', got 2"),
+        ({"reward_model": None}, r"found no 'ground_truth' \(there is None\)"),
+    ],
+)
+def test_a_bad_row_is_named_with_its_column(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", [ROWS[DAPO][0], {**ROWS[DAPO][1], **changed}])
+    with pytest.raises(ValueError, match=f"dataset '{DAPO}', row 1: .*{message}"):
+        load_problems(f"{DAPO}:{path}")
+
+
+def test_a_missing_column_says_which_there_are(tmp_path: Path) -> None:
+    path = write(tmp_path / "rows.jsonl", [{"problem": "1+1?", "answer": "2"}])
+    with pytest.raises(ValueError, match=r"row 0: .*'question', found no 'question' \(there is problem, answer\)"):
+        load_problems(f"{STILL_3}:{path}")
+
+
+def test_a_name_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"expected NAME:FILE with a NAME of .*simplerl_8k.*, got 'dapo:rows\.jsonl'"):
+        load_problems("dapo:rows.jsonl")
+    odd = write(tmp_path / "a:b.jsonl", WANTED)
+    assert load_problems(str(odd)) == WANTED
+    with pytest.raises(ValueError, match=r"ending in \.jsonl, \.json, \.parquet, got .*rows\.csv"):
+        load_problems(f"{STILL_3}:{tmp_path / 'rows.csv'}")
+
+
+def test_a_known_hash_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "rows.jsonl", ROWS[STILL_3])
+    monkeypatch.setitem(SETS, STILL_3, replace(SETS[STILL_3], sha256=content_hash(WANTED)))
+    assert load_problems(f"{STILL_3}:{path}") == WANTED
+    other = write(tmp_path / "other.jsonl", [{"question": "1+1?", "answer": "3"}])
+    with pytest.raises(ValueError, match=f"expected rows with the hash {content_hash(WANTED)}, got "):
+        load_problems(f"{STILL_3}:{other}")
+
+
+def test_nested_columns() -> None:
+    row = {"a": [{"b": {"c": "text"}}]}
+    assert text_at(row, "a.b.c") == "text"
+    with pytest.raises(ValueError, match=r"expected text in 'a\.b', got \{'c': 'text'\}"):
+        text_at(row, "a.b")
+
+
+def test_part_of_a_set_by_level_and_length() -> None:
+    lengths, levels = [5, 2, 9, 2, 1, 7], ["3", "5", "4", "5", "2", "?"]
+    rows = [
+        {"id": i, "solution": "x" * n, "level": f"Level {level}"}
+        for i, (n, level) in enumerate(zip(lengths, levels, strict=True))
+    ]
+    hard = at_levels(rows, (3, 4, 5))
+    assert [row["id"] for row in hard] == [0, 1, 2, 3]
+    # the two shortest are 1 and 3; with one, of equal ones the earlier; the order stays
+    assert [row["id"] for row in shortest_solutions(hard, 2)] == [1, 3]
+    assert [row["id"] for row in shortest_solutions(hard, 1)] == [1]
+    assert [row["id"] for row in shortest_solutions(hard, 3)] == [0, 1, 3]
+
+
+def test_a_set_with_too_few_rows_is_refused() -> None:
+    part = NamedSet("some/set", {"problem": "problem"}, select=lambda rows: list(rows)[:2], rows=2)
+    rows = [{"problem": str(i), "other": i} for i in range(3)]
+    assert part.take(rows) == [{"problem": "0"}, {"problem": "1"}]
+    with pytest.raises(ValueError, match=r"expected to keep 2 of the rows of some/set \(train\), kept 1 of 1"):
+        part.take(rows[:1])
+    assert SETS["math_erpo"].rows == 8441
+
+
+def test_every_declared_set_is_known_by_name() -> None:
+    papers = catalogue.papers()
+    declared = {(key, arm.train.dataset.value) for key in papers for arm in catalogue.load(key).arms if arm.train}
+    assert {key for key, _ in declared} == set(papers)
+    assert {dataset for _, dataset in declared} <= set(SETS)
