@@ -24,7 +24,7 @@ from harness.config import UsageError
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    arguments = build_parser().parse_args(argv)
+    arguments = parse(argv)
     try:
         code: int = arguments.call(arguments)
         sys.stdout.flush()
@@ -38,6 +38,17 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # `rlvr list | head`: nobody reads any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
         return 141
+
+
+def parse(argv: list[str] | None) -> argparse.Namespace:
+    """The command line; options may also stand after a flag, where argparse takes them for strangers."""
+    parser = build_parser()
+    arguments, late = parser.parse_known_args(argv)
+    if late and (not hasattr(arguments, "options") or any(word.startswith("-") for word in late)):
+        parser.error(f"unrecognized arguments: {' '.join(late)}")
+    if late:
+        arguments.options += late
+    return arguments
 
 
 def build_parser() -> argparse.ArgumentParser:

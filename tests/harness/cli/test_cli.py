@@ -144,6 +144,22 @@ def test_the_plan_shows_what_cannot_run_and_why(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.count("  cannot run: TRL 1.16 cannot express critic=True") == 3
 
 
+@pytest.mark.parametrize("flag_at", [0, 1, 2])
+def test_options_may_stand_before_and_after_a_flag(flag_at: int, capsys: pytest.CaptureFixture[str]):
+    words = ["paper=egsw", "scale=paper"]
+    words.insert(flag_at, "--json")
+    assert main(["plan", *words]) == 0
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 14
+
+
+@pytest.mark.parametrize("words", [["plan", "paper=egsw", "--jsn"], ["grade", "x.jsonl", "--json", "paper=egsw"]])
+def test_what_no_command_takes_is_an_error(words: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert words[-1] in capsys.readouterr().err
+
+
 def test_a_reader_that_goes_away_is_no_error():
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.cli", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
