@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from copy import deepcopy
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,19 +30,28 @@ def compose(values: Mapping[str, Any]) -> DictConfig:
     Raises:
         ValueError: a key that veRL does not have (it is named).
     """
-    from hydra import compose as hydra_compose
-    from hydra import initialize_config_module
     from omegaconf import OmegaConf
     from omegaconf.errors import ConfigAttributeError, ConfigKeyError
 
-    with initialize_config_module("verl.trainer.config", version_base=None):
-        config: DictConfig = hydra_compose("ppo_trainer")
-    OmegaConf.set_struct(config, True)
+    config = deepcopy(_defaults())
     for key, value in values.items():
         try:
             OmegaConf.update(config, key, value, merge=False, force_add=key.startswith(OPEN))
         except (ConfigAttributeError, ConfigKeyError) as error:
             raise ValueError(f"veRL's configuration has no {key!r} ({error})") from error
+    return config
+
+
+@cache
+def _defaults() -> DictConfig:
+    """veRL's own configuration, read from its many files once."""
+    from hydra import compose as hydra_compose
+    from hydra import initialize_config_module
+    from omegaconf import OmegaConf
+
+    with initialize_config_module("verl.trainer.config", version_base=None):
+        config: DictConfig = hydra_compose("ppo_trainer")
+    OmegaConf.set_struct(config, True)
     return config
 
 
@@ -54,7 +66,8 @@ def validate(config: DictConfig) -> None:
     for model in (config.actor_rollout_ref.model, config.critic.model):
         OmegaConf.set_struct(model, False)
         model.pop("_target_")
-    validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
+    with redirect_stdout(sys.stderr):  # it says there that all is well; ours is for results
+        validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
         node = config
         for part in section.split("."):
