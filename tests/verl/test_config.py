@@ -1,0 +1,54 @@
+"""The dry run: veRL's whole configuration of every paper at the paper's size, checked by veRL's own schema."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from harness.backends import refusals  # noqa: E402
+from harness.backends.verl.schema import compose, validate  # noqa: E402
+from harness.catalogue import papers  # noqa: E402
+from harness.cli.main import main  # noqa: E402
+from harness.hardware import Hardware  # noqa: E402
+from harness.resolve import resolve  # noqa: E402
+from harness.spec import Experiment  # noqa: E402
+from harness.trainer_config import trainer_configs  # noqa: E402
+
+GPUS = Hardware(device="gpu", processes=8)
+
+
+@pytest.mark.parametrize("paper", papers())
+def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
+    jobs = resolve(paper, models=None, arms=None, scale="paper", backend="verl", seeds=[0], overrides={})
+    refused = refusals(jobs, GPUS)
+    trained = {(j.model, j.arm): j.experiment for j in jobs if isinstance(j.experiment, Experiment)}
+    expected = trained.keys() - refused.keys()
+    found = trainer_configs([job for job in jobs if (job.model, job.arm) in expected], GPUS)
+    assert found.keys() == {f"{model}/{arm}" for model, arm in expected} and found
+    for model, arm in expected:
+        e, config = trained[model, arm], found[f"{model}/{arm}"]
+        assert config["trainer"]["n_gpus_per_node"] == 8
+        assert config["data"]["max_response_length"] == e.max_completion_tokens.value
+        assert config["actor_rollout_ref"]["rollout"]["n"] == e.group_size.value
+        assert config["actor_rollout_ref"]["actor"]["optim"]["lr"] == e.learning_rate.value
+
+
+def test_stdout_holds_the_configuration_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["config", "paper=egsw", "arm=egsw", "model=math-7b", "backend=verl", "scale=paper"]) == 0
+    assert list(yaml.safe_load(capsys.readouterr().out)) == ["math-7b/egsw"]
+
+
+def test_the_defaults_that_others_start_from_stay_as_they_are() -> None:
+    assert compose({"trainer.nnodes": 7}).trainer.nnodes == 7
+    assert compose({}).trainer.nnodes == 1
+
+
+def test_a_key_and_a_value_that_verl_does_not_know_are_errors() -> None:
+    with pytest.raises(ValueError, match=r"no 'trainer\.nodes'"):
+        compose({"trainer.nodes": 2})
+    with pytest.raises(AssertionError, match=r"train_batch_size \(4\) must be divisible by .* \(8\)"):
+        validate(compose({"data.train_batch_size": 4, "trainer.n_gpus_per_node": 8}))
