@@ -20,7 +20,8 @@ class Prompt:
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
     extraction rule (`evals.grading.extraction`, for code `evals.programs`). `verbatim` keeps the white space around the
-    problem, which code to be continued needs.
+    problem, which code to be continued needs. `with_tools` names the prompt that takes this one's place where code in a
+    response is run (`evals.engines.tools`); "" where there is none.
     """
 
     name: str
@@ -30,7 +31,14 @@ class Prompt:
     system: str | None = None
     chat: bool = True
     verbatim: bool = False
+    with_tools: str = ""
 
+
+_CODE = (
+    "Reason step by step. To compute something, write a Python program between a line ```python and a line ```; it is "
+    "run by itself, you are shown what it prints in an ```output block, and you go on from there. "
+)
+_OF_CODE = "ours: arXiv 2508.07534, section 2.5, gives none; says what `evals.engines.tools` does with a block"
 
 _ALL = (
     Prompt(
@@ -44,6 +52,7 @@ _ALL = (
         user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
         policy="last_box",
         source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
+        with_tools="boxed_code",
     ),
     Prompt(
         name="boxed_system",
@@ -51,6 +60,7 @@ _ALL = (
         user="{problem}",
         policy="last_box",
         source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
+        with_tools="boxed_code",
     ),
     Prompt(
         name="dapo",
@@ -61,6 +71,7 @@ _ALL = (
         ),
         policy="answer_line",
         source="DAPO (arXiv 2503.14476) training data; named in arXiv 2506.14758, appendix B (Qwen2.5-Base)",
+        with_tools="boxed_code",
     ),
     Prompt(
         name="forking_tokens",
@@ -70,6 +81,7 @@ _ALL = (
         policy="last_box",
         chat=False,
         source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
+        with_tools="boxed_code_plain",
     ),
     Prompt(
         name="open_r1",
@@ -82,6 +94,7 @@ _ALL = (
         user="{problem}",
         policy="last_box",
         source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
+        with_tools="boxed_code",
     ),
     Prompt(
         name="gpqa",
@@ -92,6 +105,7 @@ _ALL = (
         ),
         policy="letter",
         source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
+        with_tools="gpqa_code",
     ),
     Prompt(
         name="humaneval",
@@ -110,6 +124,27 @@ _ALL = (
         verbatim=True,
         source="arXiv 2107.03374, section 2.2 and figure 2: the model continues signature and docstring as they stand",
     ),
+    Prompt(
+        name="boxed_code",
+        user="{problem}\n" + _CODE + "Put your final answer within \\boxed{}.",
+        policy="last_box",
+        source=_OF_CODE,
+    ),
+    Prompt(
+        name="boxed_code_plain",
+        user="User:\n{problem}\n" + _CODE + "Put your final answer within \\boxed{}.\n\nAssistant:\n",
+        policy="last_box",
+        chat=False,
+        source=_OF_CODE + "; for models without a chat template, in the form of `forking_tokens`",
+    ),
+    Prompt(
+        name="gpqa_code",
+        user="{problem}\n\n"
+        + _CODE
+        + "End with a line 'Answer: $LETTER' (without quotes), where LETTER is one of ABCD.",
+        policy="letter",
+        source=_OF_CODE + "; the answer's form is that of `gpqa`",
+    ),
 )
 PROMPTS = {prompt.name: prompt for prompt in _ALL}
 
@@ -123,6 +158,16 @@ def get(name: str) -> Prompt:
     if name not in PROMPTS:
         raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
     return PROMPTS[name]
+
+
+def with_tools(name: str) -> str:
+    """The name of the prompt that asks for code in place of this one; this one's own where there is none (the tiny
+    models' bare problems, and problems whose answer is a program).
+
+    Raises:
+        ValueError: no such prompt.
+    """
+    return get(name).with_tools or name
 
 
 def question(problem: Problem) -> str:

@@ -30,6 +30,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 QUANTILE = 0.8  # the paper's: a fifth of the tokens are forks
+REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the temperatures that are held
+TEMPERATURES = (0.5, 1.0, 1.5)  # ours: what is varied where nothing else is asked for
+
+
+def around(temperatures: Sequence[float]) -> list[tuple[float, float]]:
+    """The reference, then each temperature at forks alone, then each elsewhere alone."""
+    varied = [t for t in dict.fromkeys(temperatures) if t != REFERENCE[0]]
+    return [REFERENCE, *((t, REFERENCE[1]) for t in varied), *((REFERENCE[0], t) for t in varied)]
 
 
 def threshold(tokens: pd.DataFrame, quantile: float = QUANTILE) -> float:

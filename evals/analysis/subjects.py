@@ -33,12 +33,14 @@ class Subject:
         model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
             interventions.
         prompts: benchmark -> problem_id -> the prompt as the model saw it.
+        problems: benchmark -> the problems that were asked, to be put in another way.
     """
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     model_path: str | None = None
     prompts: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    problems: Mapping[str, tuple[Problem, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def read_subject(
     model_path: str | None = None,
     data_dir: str | Path | None = None,
 ) -> Subject:
-    """A subject from verdict tables on disk; with `model_path`, with its prompts rendered again.
+    """A subject from verdict tables on disk; with `model_path`, with its problems, and its prompts rendered again.
 
     Args:
         sources: for each training seed a verdict file, a folder with one, or a folder with one for each benchmark
@@ -101,12 +103,13 @@ def read_subject(
 
     _check_model(name, run.conditions, model_path)
     tokenizer = load_tokenizer(model_path)
-    seen = {
-        benchmark: _prompts(f"{name}, {benchmark}", benchmark, found, table, tokenizer, data_dir)
-        for (benchmark, table), found in zip(run.tables.items(), run.conditions.values(), strict=True)
-        if found is not None
-    }
-    return Subject(name, run.tables, model_path, seen)
+    problems, seen = {}, {}
+    for (benchmark, table), found in zip(run.tables.items(), run.conditions.values(), strict=True):
+        if found is not None:
+            where = f"{name}, {benchmark}"
+            problems[benchmark], prompt = _asked(where, benchmark, found, table, tokenizer, data_dir)
+            seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems[benchmark]}
+    return Subject(name, run.tables, model_path, seen, problems)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
@@ -122,10 +125,10 @@ def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_p
         )
 
 
-def _prompts(
+def _asked(
     where: str, benchmark: str, found: Conditions, table: pd.DataFrame, tokenizer: Any, data_dir: str | Path | None
-) -> dict[str, str]:
-    """problem_id -> prompt, for every problem of the table."""
+) -> tuple[tuple[Problem, ...], prompts.Prompt]:
+    """Every problem of the table, in the benchmark's order, and the prompt that put it."""
     data = found["data"]
     dataset = benchmarks.load(
         benchmark, data_dir=data_dir, allow_changed_data=data["changed"], choice_seed=data["choice_seed"] or 0
@@ -143,7 +146,7 @@ def _prompts(
     asked = set(table["problem_id"])
     if strange := asked - {problem.id for problem in dataset.problems}:
         raise ValueError(f"{where}: problem {min(strange)!r} is not in the benchmark")
-    return {p.id: prompts.render(prompt, p, tokenizer) for p in dataset.problems if p.id in asked}
+    return tuple(problem for problem in dataset.problems if problem.id in asked), prompt
 
 
 def _served(found: Conditions) -> bool:

@@ -1,14 +1,21 @@
-"""How responses used tools, and what that brings: for verdict tables drawn with `evals.engines.tools`
-(arXiv 2508.07534, section 2.5)."""
+"""Tool-integrated reasoning (arXiv 2508.07534, section 2.5): a model's responses drawn anew with code that is run
+(`evals.engines.tools`), and how they used it."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.analysis.subjects import Subject
 from evals.analysis.token_table import need_columns
-from evals.engines.tools import next_block
+from evals.benchmarks import Benchmark, content_hash
+from evals.engines.base import Decoding, Engine
+from evals.engines.tools import ToolEngine, Tools, next_block
+from evals.evaluate import draw
+from evals.programs import POLICIES as PROGRAMS
+from evals.prompts import Prompt
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,6 +33,56 @@ class ToolUse:
     share: float
     mean_blocks: float
     failed: float | None
+
+
+def measure_tools(
+    subject: Subject,
+    benchmark: str,
+    *,
+    prompt: Prompt,
+    decoding: Decoding,
+    n: int,
+    folder: Path,
+    tools: Tools | None = None,
+    seed: int = 0,
+    workers: int = 2,
+    engine: Engine | None = None,
+) -> pd.DataFrame:
+    """n responses to each problem, drawn with tools and graded; resumable.
+
+    Args:
+        subject: with its model and the benchmark's problems. prompt: should ask for code (`evals.prompts.with_tools`).
+        decoding: max_tokens counts the outputs too. folder: for samples and verdicts. workers: that grade.
+        engine: holds the model; None is transformers.
+    Returns:
+        a verdict table (`evals.verdicts.schema`).
+    Raises:
+        ValueError: the subject lacks model or problems, the answers are programs, programs cannot be run here, or
+            `folder` holds other samples.
+    """
+    import pandas as pd
+
+    if subject.model_path is None or benchmark not in subject.problems:
+        raise ValueError(f"{subject.name}: expected a subject with its model and the problems of {benchmark!r}")
+    if prompt.policy in PROGRAMS:
+        raise ValueError(f"prompt {prompt.name!r}: its answers are programs; expected other problems")
+    if engine is None:
+        from evals.engines.transformers import TransformersEngine
+
+        engine = TransformersEngine(subject.model_path)
+    problems = subject.problems[benchmark]
+    path = draw(
+        Benchmark(benchmark, problems, content_hash(problems), "the problems that the subject was asked"),
+        ToolEngine(engine, tools),
+        prompt=prompt,
+        decoding=decoding,
+        n=n,
+        seed=seed,
+        model_path=subject.model_path,
+        folder=folder,
+        workers=workers,
+    )
+    return pd.read_parquet(path)
 
 
 def outputs(response: str, turns: int) -> list[str]:

@@ -10,8 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals import prompts
 from evals.analysis.drawing import Drawing
+from evals.analysis.fork_temperature import TEMPERATURES
 from evals.analysis.subjects import Subject
+from evals.engines.tools import Tools
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
 
@@ -29,6 +32,10 @@ class Material:
     embedder: str = "ngrams"  # see `evals.analysis.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
+    samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have
+    turns: int = Tools().turns  # code blocks of a response that run, in tools
+    tools_prompt: str | None = None  # None: the one that asks for code in place of the run's (`prompts.with_tools`)
+    temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
     left_out: list[str] = field(default_factory=list)  # parts of a family that could not be drawn, and why
 
     @property
@@ -76,9 +83,17 @@ class Material:
         Raises:
             ValueError: nothing says how they were.
         """
-        decoding, policy = next(m for m in self.models if m.name == subject.name).sampling(benchmark)
+        decoding, prompt = self.model_of(subject).sampling(benchmark)
         folder = self.cache / "interventions" / content(subject, benchmark) / measure.replace(" ", "_")
-        return {"decoding": decoding, "policy": policy, "k": self.continuations, "folder": folder}
+        return {"decoding": decoding, "policy": prompt.policy, "k": self.continuations, "folder": folder}
+
+    def model_of(self, subject: Subject) -> Analysed:
+        """The model that a subject is of."""
+        return next(m for m in self.models if m.name == subject.name)
+
+    def samples_of(self, subject: Subject, benchmark: str) -> int:
+        """How many responses to draw to each problem: `samples`, or as many as each has."""
+        return self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
 
     def curves(self) -> dict[str, pd.DataFrame]:
         """Name -> training curves, of the models that have some."""
@@ -178,6 +193,73 @@ def interventions(m: Material) -> list[Drawing]:
     return drawings
 
 
+def tools(m: Material) -> list[Drawing]:
+    """pass@k of each run's own responses, and of ones drawn anew with code that is run."""
+    from evals.analysis.figures.interventions import draw_tools
+    from evals.analysis.tool_use import measure_tools
+
+    _at_most_four(m)
+    asks = Tools(turns=m.turns)
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        try:
+            tables, notes = {}, {}
+            for s in m.readable:
+                conditions = m.model_of(s).conditions(b)
+                decoding, own = m.model_of(s).sampling(b)
+                if "tools" in conditions["engine"]:
+                    raise ValueError(f"the responses of {s.name} were drawn with tools; expected ones without")
+                prompt = prompts.get(m.tools_prompt or prompts.with_tools(own.name))
+                n, folder = m.samples_of(s, b), m.cache / "tools" / content(s, b) / f"{prompt.name}-{m.turns}-turns"
+                with_tools = measure_tools(s, b, prompt=prompt, decoding=decoding, n=n, folder=folder, tools=asks)
+                tables[s.name] = (s.tables[b], with_tools)
+                notes[s.name] = (
+                    f"Prompt {own.name} without tools, {prompt.name} with; temperature {decoding.temperature:g}, top-p "
+                    f"{decoding.top_p:g}, {decoding.max_tokens} tokens, the outputs of the code among them."
+                )
+            same = len(set(notes.values())) == 1
+            note = next(iter(notes.values())) if same else " ".join(f"{name}: {text}" for name, text in notes.items())
+            drawings += _of(b, draw_tools(tables, benchmark=b, turns=m.turns, note=note))
+        except ValueError as error:
+            m.left_out.append(f"tools, {b}: {error}")
+    return drawings
+
+
+def fork_temperature(m: Material) -> list[Drawing]:
+    """Score by the temperature at forks and by that elsewhere, of responses drawn anew."""
+    from evals.analysis.figures.interventions import draw_fork_temperatures
+    from evals.analysis.fork_temperature import around, measure_fork_temperatures, threshold
+
+    _at_most_four(m)
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        try:
+            frames = {}
+            for s, table in m.read_tables(b):
+                decoding, prompt = m.model_of(s).sampling(b)
+                frames[s.name] = measure_fork_temperatures(
+                    s,
+                    b,
+                    around(m.temperatures),
+                    threshold=threshold(table),
+                    top_p=1.0,
+                    max_tokens=decoding.max_tokens,
+                    n=m.samples_of(s, b),
+                    folder=m.cache / "fork-temperature" / content(s, b),
+                    policy=prompt.policy,
+                )
+            drawings += _of(b, draw_fork_temperatures(frames, benchmark=b))
+        except ValueError as error:
+            m.left_out.append(f"fork_temperature, {b}: {error}")
+    return drawings
+
+
+def _at_most_four(m: Material) -> None:
+    """Before anything is sampled: what draws a panel a run has room for four."""
+    if len(m.models) > 4:
+        raise ValueError(f"a panel a run, at most four runs; got {len(m.models)}")
+
+
 FAMILIES: Mapping[str, Family] = {
     "verdicts": Family("Right, wrong and how they are put", verdicts),
     "unsolvable": Family("Unsolvable problems", unsolvable),
@@ -185,6 +267,8 @@ FAMILIES: Mapping[str, Family] = {
     "tokens": Family("Tokens", tokens),
     "words": Family("Words", words),
     "interventions": Family("Interventions", interventions, by_name=True),
+    "tools": Family("Code that is run", tools, by_name=True),
+    "fork_temperature": Family("Temperature at forks and elsewhere", fork_temperature, by_name=True),
 }
 
 

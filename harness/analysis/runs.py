@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evals import prompts
 from evals.analysis.subjects import Subject, read_subject
 from evals.engines.base import Decoding
+from evals.prompts import Prompt
 from harness.config import UsageError
 from harness.record import read_json
 from harness.tables.measured import as_typed
@@ -67,8 +68,8 @@ class Analysed:
             return None
         return found[0] if len(found) == 1 else pd.concat(found).groupby("step", as_index=False).mean()
 
-    def sampling(self, benchmark: str) -> tuple[Decoding, str]:
-        """How the first seed's responses to a benchmark were drawn, and the policy that finds their answers.
+    def conditions(self, benchmark: str) -> dict[str, Any]:
+        """What the first seed's responses to a benchmark were drawn with (`evals.evaluate`'s identity of samples).
 
         Raises:
             ValueError: no manifest beside the verdicts.
@@ -78,8 +79,17 @@ class Analysed:
         manifest = next((read_json(path) for path in places if path.is_file()), None)
         if manifest is None:
             raise ValueError(f"{self.name}, {benchmark}: no manifest.json beside the verdicts says how they were drawn")
-        identity = manifest["identity"]
-        return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"]).policy
+        identity: dict[str, Any] = manifest["identity"]
+        return identity
+
+    def sampling(self, benchmark: str) -> tuple[Decoding, Prompt]:
+        """Decoding and prompt of the first seed's responses to a benchmark.
+
+        Raises:
+            ValueError: as `conditions`.
+        """
+        identity = self.conditions(benchmark)
+        return Decoding(**identity["decoding"]), prompts.get(identity["prompt"]["name"])
 
     @property
     def tags(self) -> dict[str, str]:

@@ -8,22 +8,31 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number
+from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number, take_numbers
 
 ANALYZE = """options:
-  runs=[A,B,C]           required; the base model first. Each is a job's folder, a folder of an evaluation, or the
+  runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, or the
                          MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
                          runs=[A,"B0,B1,B2"]
+  checkpoints=[A,B]      instead of runs: models (folders or hub ids), each evaluated first as `rlvr eval` does, into
+                         evaluations/; with its options: protocol=NAME (required), benchmarks, n, seed, engine, ...
   names=[base,ours]      what legends call them (default: the arms)
   benchmarks=[A,B]       some of those that all runs have
-  only=family,...        verdicts, unsolvable, training, tokens, words; interventions (which generates text with the
-                         models, and runs only when it is named). Default: all but interventions
+  only=family,...        verdicts, unsolvable, training, tokens, words (the default); and these, which generate text
+                         with the models and run only when they are named:
+                         interventions     tokens replaced or perturbed, the rest of the response written anew
+                         tools             pass@k with a response's ```python blocks run in a sandbox, and without
+                         fork_temperature  another temperature at tokens of high entropy than elsewhere
   embedder=ngrams        for rare sentences: ngrams, sbert, or the folder of a sentence-transformers model
   continuations=8        of each changed response, in interventions
   sure=1.0               in interventions, responses are perturbed to problems of which that share of samples is right
+  samples=16             to a problem, in tools and fork_temperature (default: as many as the run has)
+  turns=4                blocks of code that run for one response, in tools
+  tools_prompt=NAME      in tools (default: the one that asks for code where the run's does not, such as boxed_code)
+  temperatures=[0.5,1,1.5]  in fork_temperature: each at forks with 1 elsewhere, and the other way round
   data_dir=FOLDER        the benchmarks' files, instead of the hub (to render the prompts again)
   out=FOLDER             default analyses/NAMES; per figure svg, png, csv and json, and an index page
-What was read with a model is kept under RLVR_HOME: started again, it goes on where it was."""
+What was read or generated with a model is kept under RLVR_HOME: started again, it goes on where it was."""
 REPORT = """options:
   paper=KEY              required; see `rlvr list`
   scale=paper|tiny       default: the paper's where it was measured
@@ -37,30 +46,48 @@ REPORT = """options:
 
 
 def do_analyze(arguments: Any) -> int:
-    values = parse_overrides(arguments.options)
-    runs = take_list(values, "runs")
-    if not runs:
-        raise UsageError("runs: missing; give runs=[A,B]")
-    names, benchmarks, only = (take_list(values, key) for key in ("names", "benchmarks", "only"))
-    embedder, data_dir = take(values, "embedder", str, "ngrams"), take(values, "data_dir", str)
-    continuations, out = take(values, "continuations", int, 8), take(values, "out", str)
-    if continuations < 1:
-        raise UsageError(f"continuations: expected at least 1, got {continuations}")
-    sure = take_number(values, "sure", 1.0)
-    if not 0 < sure <= 1:
-        raise UsageError(f"sure: expected a number in (0, 1], got {sure}")
-    no_more(values, ("runs", "names", "benchmarks", "only", "embedder", "continuations", "sure", "data_dir", "out"))
-    from harness.analysis.runs import check_names
+    from evals.engines.base import EngineError
 
-    check_names(runs)
+    try:
+        return _analyze(arguments)
+    except EngineError as error:
+        print(f"rlvr analyze: {error}\nwhat there is so far is kept: the same command goes on", file=sys.stderr)
+        return 1
+
+
+def _analyze(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    runs, checkpoints = take_list(values, "runs"), take_list(values, "checkpoints")
+    if bool(runs) == bool(checkpoints):
+        got = "both" if runs else "missing"
+        raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
+    names, benchmarks, only = (take_list(values, key) for key in ("names", "benchmarks", "only"))
+    data_dir, out = take(values, "data_dir", str), take(values, "out", str)
+    options = _take_options(values)
+    if runs:
+        no_more(values, (*_ANALYZE_KEYS, "runs"))
+        from harness.analysis.runs import check_names
+
+        check_names(runs)
     only = _families(only)
+    if checkpoints:
+        from harness.cli.checkpoints import evaluations, labels
+
+        names = names or labels(checkpoints)
+        if len(names) != len(checkpoints) or len(set(names)) != len(names):
+            raise UsageError(f"names: expected {len(checkpoints)} different ones, got {', '.join(names)}")
+        runs = []
+        for evaluation in evaluations(checkpoints, values, benchmarks=benchmarks, data_dir=data_dir):
+            print(f"{evaluation.model}: evaluating into {evaluation.out}", file=sys.stderr, flush=True)
+            evaluation.run()
+            runs.append(str(evaluation.out))
     from harness.analysis.analyze import analyze, common_benchmarks
     from harness.analysis.families import Material
     from harness.analysis.runs import read_runs
 
     cache = _cache()
-    models = read_runs(runs, names, data_dir=data_dir, cache=cache / "mlflow")
-    material = Material(models, common_benchmarks(models, benchmarks), cache, embedder, continuations, sure)
+    models = read_runs(runs or [], names, data_dir=data_dir, cache=cache / "mlflow")
+    material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
     folder = Path(out) if out is not None else Path("analyses") / "-".join(m.name.replace("/", "_") for m in models)
     command = "rlvr analyze " + " ".join(arguments.options)
     result = analyze(material, only=only, out=folder, command=command)
@@ -73,6 +100,35 @@ def do_analyze(arguments: Any) -> int:
         print(f"left out {text}")
     print(f"index: {folder / 'README.md'}; in MLflow: {result.run_id}", file=sys.stderr)
     return 0
+
+
+_ANALYZE_KEYS = (
+    "checkpoints", "names", "benchmarks", "only", "embedder", "continuations", "sure", "samples", "turns",
+    "tools_prompt", "temperatures", "data_dir", "out",
+)  # fmt: skip
+
+
+def _take_options(values: dict[str, Any]) -> dict[str, Any]:
+    """Remove what tells the families how to measure, and check it: fields of `Material`, those that are given."""
+    from evals.prompts import PROMPTS
+
+    found = {
+        "embedder": take(values, "embedder", str),
+        "continuations": take(values, "continuations", int),
+        "sure": take_number(values, "sure"),
+        "samples": take(values, "samples", int),
+        "turns": take(values, "turns", int),
+        "tools_prompt": take(values, "tools_prompt", str),
+        "temperatures": take_numbers(values, "temperatures", float),
+    }
+    for key in ("continuations", "samples", "turns"):
+        if found[key] is not None and found[key] < 1:
+            raise UsageError(f"{key}: expected at least 1, got {found[key]}")
+    if found["sure"] is not None and not 0 < found["sure"] <= 1:
+        raise UsageError(f"sure: expected a number in (0, 1], got {found['sure']}")
+    if found["tools_prompt"] is not None:
+        choose("tools_prompt", [found["tools_prompt"]], PROMPTS)
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def do_report(arguments: Any) -> int:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.config import UsageError, choose, no_more, parse_overrides, take
+
+if TYPE_CHECKING:
+    from evals.engines import Engine
+    from evals.protocols import Protocol
 
 EVAL = """options:
   model=PATH_OR_HUB_ID   required
@@ -20,56 +25,115 @@ EVAL = """options:
   engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
                          variable with the key), concurrency, ...; ray: address, replicas, inner (which engine), ...
   tools=true             run a response's ```python blocks in a sandbox, show it what they print (```output), go on;
-                         max_tokens then counts the outputs too. Not with openai
+                         max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code
+                         (boxed_code, gpqa_code, boxed_code_plain) takes the protocol's place. Not with openai
   tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
 
 
-def do_eval(arguments: Any) -> int:
+@dataclass(frozen=True)
+class Evaluation:
+    """A model and how it is measured, checked; nothing is loaded yet."""
+
+    model: str
+    protocol: Protocol
+    engine: Engine
+    seed: int
+    data_dir: str | None
+    allow_changed_data: bool
+    out: Path
+
+    def run(self) -> dict[str, Path]:
+        """The verdict table of each benchmark.
+
+        Raises:
+            UsageError: wrong data, a model that cannot be loaded, samples drawn otherwise.
+            EngineError: it stopped; what was drawn is kept.
+        """
+        from evals.evaluate import evaluate
+
+        try:
+            return evaluate(
+                self.model,
+                self.protocol,
+                out_dir=self.out,
+                data_dir=self.data_dir,
+                seed=self.seed,
+                engine=self.engine,
+                allow_changed_data=self.allow_changed_data,
+            )
+        except (ValueError, OSError) as error:
+            raise UsageError(str(error)) from error
+
+
+def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = None) -> Evaluation:
+    """The evaluation that options ask for; `label` names its folder where `out` does not (default: the model's name).
+
+    Raises:
+        UsageError: a key or value that does not fit.
+    """
     from evals import benchmarks, protocols
-    from evals.engines.base import EngineError
+    from evals.engines.tools import ToolEngine
     from evals.provenance import Origin
     from harness.cli.engine_options import take_engine
 
-    values = parse_overrides(arguments.options)
-    model = take(values, "model", str, required=True)
     name = take(values, "protocol", str, required=True)
     choose("protocol", [name], protocols.PROTOCOLS)
     seed = take(values, "seed", int, 0)
     engine = take_engine(values, model)
     data_dir = take(values, "data_dir", str)
     changed = take(values, "allow_changed_data", bool, False)
-    out = Path(take(values, "out", str, f"evaluations/{Path(model).name}-{name}-seed{seed}"))
+    out = Path(take(values, "out", str, f"evaluations/{label or Path(model).name}-{name}-seed{seed}"))
     protocol = protocols.get(name)
-    no_more({k: v for k, v in values.items() if k not in protocol.sourced()}, (*protocol.sourced(), *_EVAL_KEYS))
+    no_more({k: v for k, v in values.items() if k not in protocol.sourced()}, (*protocol.sourced(), *EVAL_KEYS))
     if isinstance(values.get("benchmarks"), str):
         values["benchmarks"] = [values["benchmarks"]]
     for benchmark in values.get("benchmarks", ()):
         choose("benchmarks", [benchmark], benchmarks.names())
-    from evals.evaluate import evaluate
+    try:
+        protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if isinstance(engine, ToolEngine) and "prompt" not in values:
+        protocol = _asking_for_code(protocol)
+    return Evaluation(model, protocol, engine, seed, data_dir, changed, out)
+
+
+def _asking_for_code(protocol: Protocol) -> Protocol:
+    """The protocol with prompts that ask for code, where there are such in place of its own."""
+    from evals import prompts
+    from evals.provenance import Origin
+
+    own = {benchmark: protocol.value("prompt", benchmark) for benchmark in protocol.benchmarks.value}
+    asking = {benchmark: prompts.with_tools(name) for benchmark, name in own.items()}
+    if asking == own:
+        return protocol
+    return protocol.override({"prompt": asking}, Origin.USER, "tools=true: a prompt that asks for code")
+
+
+def do_eval(arguments: Any) -> int:
+    from evals.engines.base import EngineError
+
+    values = parse_overrides(arguments.options)
+    evaluation = take_evaluation(values, take(values, "model", str, required=True))
     from harness.cli.eval_report import as_text, summary
 
     try:
-        protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
-        verdicts = evaluate(
-            model, protocol, out_dir=out, data_dir=data_dir, seed=seed, engine=engine, allow_changed_data=changed
-        )
-    except (ValueError, OSError) as error:  # wrong data, a model that cannot be loaded, samples drawn otherwise
-        raise UsageError(str(error)) from error
+        verdicts = evaluation.run()
     except EngineError as error:
         print(
             f"rlvr eval: {error}\nthe samples drawn so far are kept; the same command goes on from here",
             file=sys.stderr,
         )
         return 1
-    document = summary(protocol, verdicts)
+    document = summary(evaluation.protocol, verdicts)
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
     return 0
 
 
-_EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
+EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
 
 
 def do_grade(arguments: Any) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from evals.analysis.drawing import WIDTH, Drawing, look, tidy
 from evals.analysis.effects import by_group, contrasts
 from evals.analysis.figures.parts import covered, legend_below, legend_height, point_look, sizes
-from evals.analysis.fork_temperature import scores
+from evals.analysis.fork_temperature import REFERENCE, scores
 from evals.analysis.pass_curves import pass_curves
 from evals.analysis.perturbation import CONTRASTS, Perturbation
 from evals.analysis.tool_use import tool_use
@@ -102,7 +102,7 @@ def draw_fork_temperatures(
     frames: Mapping[str, pd.DataFrame],
     *,
     benchmark: str,
-    reference: tuple[float, float] = (1.0, 1.0),
+    reference: tuple[float, float] = REFERENCE,
     seed: int = 0,
 ) -> list[Drawing]:
     """Score against the temperature at forks, and against that elsewhere, the other one held (arXiv 2506.01939,
@@ -163,12 +163,13 @@ def draw_tools(
     benchmark: str,
     turns: int,
     ks: Sequence[int] | None = None,
+    note: str = "",
 ) -> list[Drawing]:
     """pass@k with and without tools (arXiv 2508.07534, Fig. 2). A panel a run, at most four.
 
     Args:
         tables: run -> its verdict tables without and with tools. turns: that the tools were drawn with.
-        ks: see `evals.analysis.pass_curves`.
+        ks: see `evals.analysis.pass_curves`. note: of how they were drawn, for the caption.
     Raises:
         ValueError: no run or more than four; or as `pass_curves` and `tool_use`.
     """
@@ -196,6 +197,7 @@ def draw_tools(
         _two_lines(figure, _WITH[::-1])
 
     uses = {run: tool_use(pair[1], turns) for run, pair in tables.items()}
+    idle = "" if any(use.share for use in uses.values()) else " No response ran code: the tools changed nothing."
     used = "; ".join(
         f"{run}: {100 * use.share:.0f} % of the responses ran code, {use.mean_blocks:.2f} blocks a response"
         + ("" if use.failed is None else f", {100 * use.failed:.0f} % of them ended with an error")
@@ -205,7 +207,8 @@ def draw_tools(
         part
         for part in (
             f"{sizes(flat, len(same.problems))} pass@k: chance that k samples hold a right answer (unbiased estimate). "
-            f"{covered(list(numbers['covers']))} With tools at most {turns} blocks of a response run. {used}.",
+            f"{covered(list(numbers['covers']))} With tools at most {turns} blocks of a response run. {used}.{idle}",
+            note,
             same.note(),
         )
         if part

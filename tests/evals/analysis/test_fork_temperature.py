@@ -11,6 +11,7 @@ import torch
 
 from evals.analysis.fork_temperature import (
     ForkTemperatureEngine,
+    around,
     choose_at_forks,
     measure_fork_temperatures,
     scores,
@@ -42,6 +43,11 @@ def test_threshold_is_a_quantile() -> None:
             threshold(pd.DataFrame(table))
     with pytest.raises(ValueError, match="quantile=80"):
         threshold(pd.DataFrame({"entropy": [1.0]}), 80)
+
+
+def test_one_temperature_varies_at_a_time() -> None:
+    assert around([0.5, 1.0, 2.0, 0.5]) == [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0)]
+    assert around([1.0]) == [(1.0, 1.0)]
 
 
 def test_the_temperature_follows_the_entropy() -> None:

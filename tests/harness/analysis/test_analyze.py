@@ -138,6 +138,16 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "benchmark=b"], "benchmark=b: no such key; did you mean 'benchmarks'?"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
+        (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
+        (["runs=[.]", "turns=0"], "turns: expected at least 1, got 0"),
+        (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers (float), got [0]"),
+        (["runs=[.]", "tools_prompt=boxed_cod"], "tools_prompt=boxed_cod: no such tools_prompt; did you mean"),
+        (["runs=[.]", "checkpoints=[.]"], "runs: both; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME"),
+        (["checkpoints=[.]"], "protocol: missing; give protocol=..."),
+        (["checkpoints=[/no/such]", "protocol=tiny"], "checkpoints: /no/such: expected a model's folder, or a hub id"),
+        (["checkpoints=[a/b,a/b]", "protocol=tiny"], "checkpoints: expected each once, got a/b, a/b"),
+        (["checkpoints=[a/b,c/d]", "protocol=tiny", "names=[x]"], "names: expected 2 different ones, got x"),
+        (["checkpoints=[a/b]", "protocol=tiny", "n=0"], "n=0, expected a whole number >= 1"),
         ([f"runs=[{'0' * 32}]"], "no MLflow store"),
     ],
 )
@@ -169,8 +179,9 @@ def test_a_family_that_cannot_be_drawn_leaves_the_others(monkeypatch: pytest.Mon
         draw_all(nothing, ["b", "d"])
 
 
-def test_every_family_has_a_title_and_interventions_run_by_name_only() -> None:
-    assert [key for key, family in FAMILIES.items() if family.by_name] == ["interventions"]
+def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
+    by_name = [key for key, family in FAMILIES.items() if family.by_name]
+    assert by_name == ["interventions", "tools", "fork_temperature"]
     assert len({family.title for family in FAMILIES.values()}) == len(FAMILIES)
 
 

@@ -1,0 +1,56 @@
+"""`rlvr analyze checkpoints=[A,B]`: the evaluations that come first, as `rlvr eval` does them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from harness.analysis.runs import tiny_benchmarks
+from harness.cli.evaluation import Evaluation, take_evaluation
+from harness.config import UsageError
+
+
+def labels(checkpoints: Sequence[str]) -> list[str]:
+    """A name for each: the last part of its path, or as many as tell them apart.
+
+    Raises:
+        UsageError: a folder that is not there, or a model that is there twice.
+    """
+    for path in checkpoints:
+        if (Path(path).is_absolute() or path.startswith(".") or path.count("/") > 1) and not Path(path).is_dir():
+            raise UsageError(f"checkpoints: {path}: expected a model's folder, or a hub id (OWNER/NAME)")
+    parts = [Path(path).resolve().parts if Path(path).is_dir() else tuple(path.split("/")) for path in checkpoints]
+    for length in range(1, 1 + max(map(len, parts))):
+        found = ["-".join(part.strip("/") for part in own[-length:]).strip("-") for own in parts]
+        if len(set(found)) == len(found):
+            return found
+    raise UsageError(f"checkpoints: expected each once, got {', '.join(checkpoints)}")
+
+
+def evaluations(
+    checkpoints: Sequence[str],
+    options: Mapping[str, Any],
+    *,
+    benchmarks: Sequence[str] | None,
+    data_dir: str | None,
+) -> list[Evaluation]:
+    """The evaluation of each checkpoint, all checked before the first is run.
+
+    Args:
+        options: of `rlvr eval`, without model and out. data_dir: None takes the hub, and for the tiny tiers the folder
+            that `rlvr run` makes them in.
+    Raises:
+        UsageError: as `labels` and `rlvr eval`.
+    """
+    given = dict(options)
+    if benchmarks is not None:
+        given["benchmarks"] = list(benchmarks)
+    found = []
+    for path, label in zip(checkpoints, labels(checkpoints), strict=True):
+        evaluation = take_evaluation({**given, **({"data_dir": data_dir} if data_dir else {})}, path, label=label)
+        if data_dir is None and all(name.startswith("tiny_") for name in evaluation.protocol.benchmarks.value):
+            evaluation = replace(evaluation, data_dir=str(tiny_benchmarks()))
+        found.append(evaluation)
+    return found
