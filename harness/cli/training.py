@@ -59,6 +59,7 @@ def do_run(arguments: Any) -> int:
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.backends import ready
+    from harness.disk import full_disk_named
     from harness.run import check_data, run, say
     from harness.tables.tabulate import report
     from harness.track import Tracker, home
@@ -69,7 +70,8 @@ def do_run(arguments: Any) -> int:
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
-    run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
+    with full_disk_named(home()):
+        run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
     print(report(jobs[0].paper, Tracker.open()).markdown())
     say(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)")
     return 0

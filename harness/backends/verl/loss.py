@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from harness.spec import Experiment
 
-SHAPED = ("advantages", "weights", "gates", "penalties")  # of harness.spec.Shaped; those that are None are not sent
+SHAPED = ("advantages", "weights", "gates", "penalties")  # of harness.method.Shaped; those that are None are not sent
 COEFFICIENT = "entropy_coefficient"  # of the step, because the search for an entropy target changes it
 
 

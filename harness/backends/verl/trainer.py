@@ -36,7 +36,8 @@ from harness.backends.verl.rewards import RIGHT
 from harness.backends.verl.rollout import group_key
 from harness.batch import TokenBatch
 from harness.entropy_search import adapt
-from harness.spec import Experiment, Shaped
+from harness.method import Shaped
+from harness.spec import Experiment
 from harness.step_metrics import step_metrics, unshaped_advantages
 
 

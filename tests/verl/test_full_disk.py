@@ -1,0 +1,53 @@
+"""A disk that is really full: a small one, of memory, is mounted where the runs go."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from harness.backends.verl.checkpoints import whole_checkpoints  # noqa: E402
+from harness.record import read_json  # noqa: E402
+from tests.verl.runs import finish, start, steps, train_folder  # noqa: E402
+
+pytestmark = [
+    pytest.mark.timeout(3600),
+    pytest.mark.skipif(os.geteuid() != 0, reason="mounting a disk of memory needs root"),
+]
+# a checkpoint of the tiny model: 12 MB of weights, 24 MB of optimiser, 12 MB as a plain model; one fits, two do not
+SMALL, LARGE = "size=80m", "size=1g"
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", SMALL, "tmpfs", str(folder)], check=True)
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_named_and_the_finished_checkpoint_is_gone_on_from(disk: Path) -> None:
+    options = ("paper=egsw", "arm=grpo", "max_steps=6", "prompts_per_rollout=8", "hardware.save_every=2")
+    code, said = finish(start(disk, *options))
+    assert code == 1
+    assert f"the disk of {disk} is full" in said.splitlines()[-1]
+    folder = train_folder(disk)
+    assert folder is not None
+    kept = whole_checkpoints(folder / "checkpoints")
+    assert [path.name for path in kept] == ["global_step_2"]
+
+    subprocess.run(["mount", "-o", f"remount,{LARGE}", str(disk)], check=True)
+    code, said = finish(start(disk, *options))
+    assert code == 0, said[-3000:]
+    assert sorted(steps(disk)) == [1, 2, 3, 4, 5, 6]
+    record = read_json(folder.parent / "record.json")
+    assert record is not None
+    assert record["training"]["resumed_from"] == str(kept[0])
