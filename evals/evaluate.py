@@ -24,6 +24,7 @@ from evals import benchmarks, engines, prompts, protocols, sandbox
 from evals.benchmarks import Benchmark
 from evals.engines import Completion, Decoding, Engine, Request
 from evals.engines.base import Key, Messages, sample_seed
+from evals.engines.encode import encode
 from evals.fingerprint import model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
 from evals.programs import POLICIES as PROGRAMS
@@ -95,6 +96,9 @@ def evaluate(
     if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):
         sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
+    if engine.context is not None:
+        for plan in plans:  # a prompt that leaves no room for its response raises now, whatever benchmark it is of
+            encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
     record = _record(model_path, protocol)
     show = sys.stderr.isatty() if progress is None else progress
     stores = {plan.benchmark.name: SampleStore(Path(out_dir) / plan.benchmark.name) for plan in plans}

@@ -95,6 +95,10 @@ class Begun:
     def tokenizer(self) -> Any:
         return self._inner.tokenizer
 
+    @property
+    def context(self) -> int | None:
+        return self._inner.context
+
     def describe(self) -> dict[str, Any]:
         whole = json.dumps(sorted(self._forced.items())).encode()
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}

@@ -84,6 +84,11 @@ class Engine(Protocol):
         """The model's tokenizer, for its chat template; None where a server has it and takes messages."""
         ...
 
+    @property
+    def context(self) -> int | None:
+        """The most tokens of a prompt and its response together; None where only the loaded model says."""
+        ...
+
     def describe(self) -> dict[str, Any]:
         """What of the engine can change a sample (name, versions, device, dtype): JSON values."""
         ...

@@ -29,22 +29,26 @@ def encode(
             for another.
     """
     encoded: dict[str, tuple[int, ...]] = {}
+    problems: dict[str, str] = {}
     for request in requests:
         text = request.prompt_text
         if text not in encoded:
             has_bos = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
             encoded[text] = tuple(tokenizer.encode(text, add_special_tokens=not has_bos))
-            if context is not None and len(encoded[text]) + decoding.max_tokens > context:
-                raise ValueError(
-                    f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {request.key[0]!r} has "
-                    f"{len(encoded[text])} tokens and the model's context is {context}; "
-                    f"expected max_tokens <= {context - len(encoded[text])}"
-                )
+            problems[text] = request.key[0]
         if len(request.forced) >= decoding.max_tokens:
             raise ValueError(
                 f"max_tokens={decoding.max_tokens}: {len(request.forced)} tokens of the response to problem "
                 f"{request.key[0]!r} are forced; expected fewer"
             )
+    longest = max(encoded, key=lambda text: len(encoded[text]), default=None)
+    if longest is not None and context is not None and len(encoded[longest]) + decoding.max_tokens > context:
+        room = context - len(encoded[longest])
+        raise ValueError(
+            f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {problems[longest]!r}, the longest, "
+            f"has {len(encoded[longest])} tokens and the model's context is {context}; "
+            + (f"expected max_tokens <= {room}" if room > 0 else "expected a model with a longer one")
+        )
     return [encoded[request.prompt_text] + request.forced for request in requests]
 
 

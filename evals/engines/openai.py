@@ -46,6 +46,7 @@ class OpenAIEngine:
     """
 
     tokenizer = None
+    context = None
 
     def __init__(
         self,

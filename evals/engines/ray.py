@@ -62,6 +62,7 @@ class RayEngine(ModelFiles):
         if replicas is not None and replicas < 1:
             raise ValueError(f"replicas={replicas}, expected >= 1")
         super().__init__(model_path)
+        self.context = None  # its replicas know
         self._job = (factory, model_path, dict(options or {}))
         self._address, self._count, self._gpus, self._cpus = address, replicas, gpus, cpus
         self._actors: list[Any] = []

@@ -69,6 +69,11 @@ class Replicas:
     def tokenizer(self) -> Any:
         return self._local.tokenizer
 
+    @property
+    def context(self) -> int | None:
+        context: int | None = self._local.context
+        return context
+
     def describe(self) -> dict[str, Any]:
         """That of one replica: how many there are decides no sample."""
         description: dict[str, Any] = self._local.describe()

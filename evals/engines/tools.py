@@ -115,6 +115,10 @@ class ToolEngine:
     def tokenizer(self) -> Any:
         return self._inner.tokenizer
 
+    @property
+    def context(self) -> int | None:
+        return self._inner.context
+
     def describe(self) -> dict[str, Any]:
         """The inner engine's, and the tools'.
 

@@ -56,6 +56,13 @@ class TransformersEngine(LocalModel):
             model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
         return model.to(self.device).eval()
 
+    @cached_property
+    def context(self) -> int | None:
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(self.model_path).get_text_config()
+        return getattr(config, "max_position_embeddings", None)
+
     def describe(self) -> dict[str, Any]:
         from importlib.metadata import version
 
@@ -70,9 +77,7 @@ class TransformersEngine(LocalModel):
         """
         if not requests:
             return
-        prompts = encode(
-            self.tokenizer, requests, decoding, getattr(self.model.config, "max_position_embeddings", None)
-        )
+        prompts = encode(self.tokenizer, requests, decoding, self.context)
         order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
         longest = max(len(p) - len(r.forced) for p, r in zip(prompts, requests, strict=True)) + decoding.max_tokens
         rows = min(self.batch_rows, max(1, self._cache_bytes() // self._bytes_per_row(longest)))

@@ -53,7 +53,7 @@ class VllmEngine(LocalModel):
             raise ValueError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
         super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
         self._gpu_memory = gpu_memory
-        self._context = context
+        self.context = context  # None: what vLLM makes of the model's files, once it is loaded
         self._asked = 0  # requests so far: vLLM wants a name for each
 
     @cached_property
@@ -66,7 +66,7 @@ class VllmEngine(LocalModel):
         return LLM(
             model=self.model_path,
             dtype=self.dtype,
-            max_model_len=self._context,
+            max_model_len=self.context,
             gpu_memory_utilization=self._gpu_memory,
             enforce_eager=cpu,  # compiling costs more than it saves on a CPU
             enable_prefix_caching=True,  # the prompt of a problem's samples is read once
@@ -83,7 +83,7 @@ class VllmEngine(LocalModel):
         from transformers import AutoConfig
 
         config = AutoConfig.from_pretrained(self.model_path).get_text_config()
-        context = self._context or getattr(config, "max_position_embeddings", None) or CPU_STEP_TOKENS
+        context = self.context or getattr(config, "max_position_embeddings", None) or CPU_STEP_TOKENS
         return {"enable_chunked_prefill": False, "max_num_batched_tokens": max(CPU_STEP_TOKENS, context)}
 
     def describe(self) -> dict[str, Any]:

@@ -208,7 +208,7 @@ def test_impossible_decodings_are_refused(values: tuple[float, float, int], mess
 def test_a_response_must_fit_the_context(engine: TransformersEngine) -> None:
     request = some_requests(1, 1)
     with pytest.raises(
-        ValueError, match=r"max_tokens=1024 does not fit: the prompt of problem 'p0' .* context is 1024"
+        ValueError, match=r"max_tokens=1024 does not fit: the prompt of problem 'p0', the longest, .* context is 1024"
     ):
         list(engine.generate(request, Decoding(1.0, 1.0, 1024)))
 

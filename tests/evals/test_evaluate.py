@@ -42,7 +42,16 @@ class Scripted:
         def apply_chat_template(messages: Any, **_: Any) -> str:
             return "".join(m["content"] for m in messages)
 
-    def __init__(self, dies_at: int | None = None, die: Any = None, note: str = "1") -> None:
+        bos_token = None
+
+        @staticmethod
+        def encode(text: str, add_special_tokens: bool) -> list[int]:
+            return [ord(sign) for sign in text]
+
+    def __init__(
+        self, dies_at: int | None = None, die: Any = None, note: str = "1", context: int | None = None
+    ) -> None:
+        self.context = context
         self.chunk_rows = 4
         self.dies_at = dies_at
         self.die = die
@@ -355,6 +364,7 @@ def test_wrong_names_stop_before_anything_starts(place: dict[str, Any]) -> None:
         ({"model_path": "/no/such/model"}, "'/no/such/model': no such folder"),
         ({"data_dir": place["data_dir"] / "nowhere"}, "has no file for toy"),
         ({"protocol": protocol(1, rows=6)}, "rows=6 for toy: expected 1 to 5"),
+        ({"engine": Scripted(context=22)}, r"max_tokens=9 .* 'p2', the longest, has 14 .* is 22; expected max_tokens <= 8"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate(**{"protocol": protocol(1), "engine": Scripted(), **place, **values})

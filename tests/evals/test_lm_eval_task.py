@@ -50,6 +50,7 @@ class OurEngine:
     """Answers by the script, from problem and sample number."""
 
     tokenizer = None
+    context = None
     chunk_rows = 4
 
     def __init__(self, script: dict[str, list[tuple[str, str]]]) -> None:

@@ -40,6 +40,7 @@ class Writer:
     """Goes on with a response as `script` says: the response so far -> what is written next. Two requests a batch."""
 
     chunk_rows = 100
+    context = None
 
     def __init__(self, model_path: Path, script: Mapping[str, str]) -> None:
         self.tokenizer: Any = load_tokenizer(str(model_path))

@@ -41,6 +41,7 @@ class Rule:
     """Ends every response with the boxed 7, which is right, or with 8, as `right(request)` says."""
 
     chunk_rows = 5
+    context = None
 
     def __init__(self, model_path: Path, right: Callable[[Request], bool]) -> None:
         self.tokenizer = load_tokenizer(str(model_path))

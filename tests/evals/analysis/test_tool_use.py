@@ -26,6 +26,7 @@ class Calculator:
     """Cannot multiply: has a program do it and boxes what it printed; without an output to read, it guesses 1."""
 
     chunk_rows = 3
+    context = None
 
     def __init__(self, model_path: Path) -> None:
         self.tokenizer: Any = load_tokenizer(str(model_path))

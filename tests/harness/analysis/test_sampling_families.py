@@ -119,6 +119,7 @@ class Programmer:
     """Answers rightly what it has computed by a program, and wrongly otherwise; `transformers` by name."""
 
     chunk_rows = 8
+    context = None
 
     def __init__(self, model_path: str) -> None:
         self.tokenizer: Any = load_tokenizer(model_path)
