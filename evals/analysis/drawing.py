@@ -22,7 +22,7 @@ PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#5
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
-_DPI = 160
+_DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with rasterized=True)
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ def save(drawing: Drawing, folder: Path) -> dict[str, Path]:
         figure = Figure(figsize=drawing.size, layout="constrained")
         FigureCanvasAgg(figure)
         drawing.draw(figure)
-        write_whole(paths["svg"], lambda part: figure.savefig(part, format="svg", metadata={"Date": None}))
+        write_whole(paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None}))
         write_whole(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
     write_whole(paths["csv"], lambda part: drawing.numbers.to_csv(part, index=False))
     words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}

@@ -65,11 +65,7 @@ class SentenceBert:
     """
 
     def __init__(self, path: str | Path | None = None, *, device: str | None = None) -> None:
-        folder = _minilm_folder() if path is None else Path(path)
-        if not folder.is_dir():
-            raise ValueError(f"embedder: expected the folder of a sentence-transformers model, got {str(folder)!r}")
-        if util.find_spec("sentence_transformers") is None:
-            raise ValueError(f"embedder: SBERT needs the package sentence-transformers; pip install {MINILM} has both")
+        folder = _sbert_folder(path)
         from sentence_transformers import SentenceTransformer
 
         self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
@@ -101,6 +97,16 @@ class Remembered:
         return np.stack([self._known[sentence] for sentence in sentences]) if sentences else self._embedder.embed([])
 
 
+def check_embedder(name: str) -> None:
+    """Whether `load_embedder` has such an embedder here; nothing is loaded.
+
+    Raises:
+        ValueError: an unknown name, no such folder, or a package is missing.
+    """
+    if name != "ngrams":
+        _sbert_folder(None if name == "sbert" else _path(name))
+
+
 def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
     """An embedder by name: "sbert", "ngrams", or the folder of a sentence-transformers model.
 
@@ -109,15 +115,24 @@ def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
     """
     if name == "ngrams":
         return CharacterNgrams()
-    if name == "sbert":
-        return SentenceBert(device=device)
+    return SentenceBert(None if name == "sbert" else _path(name), device=device)
+
+
+def _path(name: str) -> str:
     if re.search(r"[/\\]", name) or Path(name).is_dir():
-        return SentenceBert(name, device=device)
+        return name
     raise ValueError(f"embedder {name!r}: {expected(name, EMBEDDERS)}, or a folder")
 
 
-def _minilm_folder() -> Path:
+def _sbert_folder(path: str | Path | None) -> Path:
+    """The model's folder; None is that of the package `MINILM`."""
+    if path is not None and not Path(path).is_dir():
+        raise ValueError(f"embedder: expected the folder of a sentence-transformers model, got {str(path)!r}")
+    for package, wanted in (("sentence-transformers", True), (MINILM, path is None)):
+        if wanted and util.find_spec(package.replace("-", "_")) is None:
+            raise ValueError(f"embedder: SBERT needs the package {package}; pip install 'rlvr-harness[sbert]'")
+    if path is not None:
+        return Path(path)
     spec = util.find_spec(MINILM.replace("-", "_"))
-    if spec is None or spec.origin is None:
-        raise ValueError(f"embedder: SBERT needs a model: pip install {MINILM}, or the path of one")
+    assert spec is not None and spec.origin is not None
     return Path(spec.origin).parent / "model"

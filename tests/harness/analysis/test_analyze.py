@@ -14,6 +14,7 @@ from evals.analysis import token_pass
 from evals.analysis.drawing import Drawing
 from evals.analysis.subjects import Subject
 from evals.verdicts import schema
+from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
 from harness.analysis.families import FAMILIES, Family, Material, draw_all
 from harness.analysis.runs import Source, analysed, read_runs
@@ -138,6 +139,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "benchmark=b"], "benchmark=b: no such key; did you mean 'benchmarks'?"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
+        (["runs=[.]", "embedder=ngram"], "embedder 'ngram': did you mean 'ngrams'"),
         (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
         (["runs=[.]", "turns=0"], "turns: expected at least 1, got 0"),
         (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers (float), got [0]"),
@@ -194,6 +196,38 @@ def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
     assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}
 
 
+def test_a_killed_pass_goes_on_after_its_last_whole_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    model = save_random_model(tmp_path / "model")
+    table = verdicts("b", 1, n=1, problems=5).assign(response=["so 1", "then 2 + 3 = 5", "", "", "now 7"])
+    subject = Subject("a", {"b": table}, str(model), {"b": {f"p{i}": f"{i} + 1 ?" for i in range(5)}})
+    monkeypatch.setattr(token_cache, "PART", 2)
+    whole = token_table(subject, "b", tmp_path / "unbroken")
+    assert list(dict.fromkeys(whole["problem_id"])) == ["p0", "p1", "p4"]  # an empty response has no token
+
+    read, calls = token_pass._read, []
+
+    def dies_at(number: int | None) -> None:
+        def reads(answers: Any, engine: Any, **options: Any) -> pd.DataFrame:
+            calls.append([a.problem_id for a in answers])
+            if number is not None and len(calls) == number:
+                raise KeyboardInterrupt
+            return read(answers, engine, **options)
+
+        calls.clear()
+        monkeypatch.setattr(token_pass, "_read", reads)
+
+    dies_at(2)
+    with pytest.raises(KeyboardInterrupt):
+        token_table(subject, "b", tmp_path / "killed")
+    assert calls == [["p0", "p1"], ["p2", "p3"]]
+    dies_at(None)
+    pd.testing.assert_frame_equal(token_table(subject, "b", tmp_path / "killed"), whole)
+    assert calls == [["p2", "p3"], ["p4"]]
+    (file,) = (tmp_path / "killed").iterdir()  # the parts are gone
+    (unbroken,) = (tmp_path / "unbroken").iterdir()
+    assert file.name == unbroken.name and file.read_bytes() == unbroken.read_bytes()
+
+
 def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = save_random_model(tmp_path / "model")
     table = verdicts("b", 1, n=1, problems=2).assign(response="so 1 + 1")
@@ -204,7 +238,7 @@ def test_a_token_table_is_measured_once(tmp_path: Path, monkeypatch: pytest.Monk
     def measured_again(*arguments: object) -> pd.DataFrame:
         raise AssertionError
 
-    monkeypatch.setattr(token_pass, "token_table", measured_again)
+    monkeypatch.setattr(token_pass, "in_parts", measured_again)
     pd.testing.assert_frame_equal(token_table(subject, "b", tmp_path / "cache"), first)
     for changed in (
         replace(subject, tables={"b": table.assign(response="so 1 + 2")}),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.drawing import Drawing
+from evals.analysis.drawing import Drawing, save
 from evals.analysis.embedders import CharacterNgrams
 from evals.analysis.figures.word_map import two_components
 from evals.analysis.figures.words import draw_words
@@ -64,6 +66,13 @@ def test_every_figure_with_its_paper() -> None:
             assert " assumed" in drawing.caption
     assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
     draw_all(found)
+
+
+def test_the_points_of_the_map_are_an_image(tmp_path: Path) -> None:
+    """As shapes, a thousand points of a kind make an SVG of most of a megabyte."""
+    found = draw(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
+    svg = save(found, tmp_path)["svg"].read_text()
+    assert "<image" in svg and svg.count("PathCollection") == 3  # those of the legend
 
 
 def test_one_run_and_one_problem() -> None:
