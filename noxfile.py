@@ -112,9 +112,10 @@ def parity(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
-    """How fast, as ratios in one run; `nox -s bench -- grader --rounds 9 --write` also writes results/bench.md."""
-    environment(session)
-    session.run(str(PYTHON), "-m", "tests.bench", *session.posargs, external=True)
+    """How fast, as ratios in one run; `-- grader --rounds 9`, `-- --write`; `-- vllm` in the environment of vLLM."""
+    folder, *lock = (VLLM, VLLM_LOCK, "--no-deps") if "vllm" in session.posargs else (ENVIRONMENT, LOCK)
+    environment(session, folder, *lock)
+    session.run(str(folder / "bin" / "python"), "-m", "tests.bench", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")
