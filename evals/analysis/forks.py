@@ -51,7 +51,7 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
     Returns:
         One row a word that occurs at least `minimum` times: `word`, `count`, `forks` (how often it is among the share
         rho of highest entropy), `mean_entropy` (nats), the highest first (then the most frequent, then by the word).
-        White space alone is a word too, written as in Python ('\\n').
+        White space alone, or with signs that cannot be printed, is written as in Python ('\\n').
     Raises:
         ValueError: minimum < 1, or as `threshold`.
     """
@@ -60,7 +60,8 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
     need_columns(table, ("token", "entropy"))
     if minimum < 1:
         raise ValueError(f"minimum: expected at least 1, got {minimum}")
-    words = [token.strip() or repr(token) for token in table["token"]]
+    stripped = [token.strip() or token for token in table["token"]]
+    words = [word if word.isprintable() and not word.isspace() else repr(word) for word in stripped]
     frame = pd.DataFrame(
         {"word": words, "entropy": table["entropy"].to_numpy(), "fork": top_share(table["entropy"], rho)}
     )

@@ -72,6 +72,32 @@ class Material:
         before = token_table(first, benchmark, folder)
         return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
 
+    def over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
+        """Name of each trained model -> optimiser step -> the reading of the first model's responses by the model of
+        that step: the first model's own at 0, kept checkpoints, the trained model's at the end.
+
+        Raises:
+            ValueError: no run has kept a checkpoint between; or as `readings`.
+        """
+        folder = self.cache / "tokens"
+        between = {m.name: m.sources[0].checkpoints for m in self.models[1:] if m.sources[0].checkpoints}
+        if not between:
+            raise ValueError(
+                "no run's folder holds a checkpoint between the first model and the trained one (hardware.save_every; "
+                "the trainer keeps the last two), and a slope over steps needs three"
+            )
+        found = {}
+        for m in self.models[1:]:
+            curves = m.sources[0].curves
+            if m.name in between and curves is not None:
+                before, after = self.readings(benchmark)[m.name]
+                read = {
+                    step: token_table(self.readable[0], benchmark, folder, reader=path)
+                    for step, path in between[m.name].items()
+                }
+                found[m.name] = {0: before, **read, int(curves["step"].max()): after}
+        return found
+
     def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
         """Each model and its token table."""
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
@@ -133,13 +159,19 @@ def training(m: Material) -> list[Drawing]:
 
 
 def tokens(m: Material) -> list[Drawing]:
+    from evals.analysis.figures.drops import entropy_drops
     from evals.analysis.figures.tokens import draw_token_changes, draw_tokens
 
     drawings: list[Drawing] = []
     for b in m.benchmarks:
         drawn = draw_tokens(m.readable, m.tokens(b), benchmark=b)
         if pairs := m.readings(b):
-            drawn += draw_token_changes(m.readable, pairs, benchmark=b, read=f"the responses of {m.models[0].name}")
+            read = f"the responses of {m.models[0].name}"
+            drawn += draw_token_changes(m.readable, pairs, benchmark=b, read=read)
+            try:
+                drawn.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
+            except ValueError as error:
+                m.left_out.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
         drawings += _of(b, drawn)
     return drawings
 

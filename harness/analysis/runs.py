@@ -39,6 +39,7 @@ class Source:
     tags: Mapping[str, str] = field(default_factory=dict)  # of TAGS, those that are known
     run_id: str | None = None  # in MLflow
     made: str = ""  # the command that trained and measured it, and the commit; "" where nothing says so
+    checkpoints: Mapping[int, str] = field(default_factory=dict)  # optimiser step -> folder, before the last step
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,19 @@ def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
     link = read_json(job / "mlflow.json") or {}
     tags = {key: str(record[key]) for key in TAGS if key in record}
     made = _made(record)
-    return Source(job / "eval", _trained(job, record), _kept_curves(job), tags, link.get("run_id"), made)
+    curves = _kept_curves(job)
+    kept = checkpoints(job, curves)
+    return Source(job / "eval", _trained(job, record), curves, tags, link.get("run_id"), made, kept)
+
+
+def checkpoints(job: Path, curves: pd.DataFrame | None) -> dict[int, str]:
+    """Optimiser step -> folder of the whole models that TRL's trainer keeps in a job's folder (the last two), those of
+    steps before the training's last."""
+    if curves is None:
+        return {}
+    found = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in job.glob("train/checkpoint-*/whole")}
+    last = int(curves["step"].max())
+    return {step: str(path) for step, path in sorted(found.items()) if step < last and (path / "config.json").is_file()}
 
 
 def _made(record: Mapping[str, Any]) -> str:
@@ -249,7 +262,9 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
     curves = _kept_curves(job)
     if curves is None:
         curves = _logged_curves(tracker, run_id, run.data.metrics)
-    return Source(folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record))
+    return Source(
+        folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record), checkpoints(job, curves)
+    )
 
 
 def _logged_curves(tracker: Tracker, run_id: str, metrics: Mapping[str, float]) -> pd.DataFrame | None:

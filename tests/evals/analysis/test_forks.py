@@ -47,6 +47,8 @@ def test_words_by_hand() -> None:
         "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
     }  # fmt: skip
     assert word_entropies(table, rho=0.5, minimum=3)["word"].tolist() == ["so"]
+    odd = pd.DataFrame({"token": [" \x04", "\x04", " "], "entropy": [2.0, 2.0, 1.0]})  # no font has such a sign
+    assert word_entropies(odd)["word"].tolist() == ["'\\x04'", "' '"]
 
 
 def test_bad_input_is_named() -> None:

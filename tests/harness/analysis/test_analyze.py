@@ -97,6 +97,22 @@ def test_a_job_an_evaluation_and_two_seeds_are_read(tmp_path: Path) -> None:
     assert grpo.curves is not None and list(grpo.curves["train/reward"]) == [0.5, 0.75]
 
 
+def test_kept_checkpoints_before_the_last_step(tmp_path: Path) -> None:
+    folder = job(tmp_path / "j", "grpo", 2)  # two steps
+    (source,) = read_runs([str(folder)], None, data_dir=None, cache=tmp_path)[0].sources
+    assert source.checkpoints == {}
+    for step, files in ((1, ("whole", "config.json")), (2, ("whole", "config.json")), (0, ("config.json",))):
+        kept = folder / "train" / f"checkpoint-{step}"
+        kept.mkdir()
+        for name in files:
+            (kept / name).touch()
+    (run,) = read_runs([str(folder)], None, data_dir=None, cache=tmp_path)
+    # that of step 2 is the trained model's, that of step 0 is in pieces
+    assert run.sources[0].checkpoints == {1: str(folder / "train" / "checkpoint-1")}
+    with pytest.raises(ValueError, match="no run's folder holds a checkpoint between"):
+        Material([run], ["b"], tmp_path).over_steps("b")
+
+
 def test_names_come_from_the_arms_and_are_told_apart(tmp_path: Path) -> None:
     paths = [str(job(tmp_path / f"j{i}", arm, 2)) for i, arm in enumerate(("grpo", "egsw", "grpo"))]
     assert [m.name for m in read_runs(paths[:2], None, data_dir=None, cache=tmp_path)] == ["grpo", "egsw"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from harness.cli.checkpoints import evaluations, labels
 from harness.cli.evaluation import take_evaluation
 from harness.cli.main import main
 from harness.config import UsageError
+from harness.record import write_json
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
@@ -113,6 +115,40 @@ def test_one_command_evaluates_checkpoints_and_samples(
     assert json.loads(capsys.readouterr().out)["figures"] == document["figures"]
     with pytest.raises(Loaded):
         main([*command[:-1], "samples=3", "--json"])
+
+
+@needs_sandbox
+def test_checkpoints_of_a_training_are_read(
+    models: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The slope of a token's entropy over steps, where the trainer has kept a model between the first and the last."""
+    command = ["analyze", f"checkpoints=[{models[0]}]", *SMALL[:-1], "max_tokens=12", "only=tokens", "out=a", "--json"]
+    assert main(command) == 0
+    base = tmp_path / "evaluations" / "final-tiny-seed0"
+    job = tmp_path / "job"
+    shutil.copytree(base, job / "eval")
+    write_json(job / "record.json", {"arm": "grpo", "training": {}})
+    (job / "train").mkdir()
+    (job / "train" / "metrics.jsonl").write_text('{"step": 9, "metrics": {"train/reward": 1.0}}\n')
+    shutil.copytree(models[0], job / "train" / "final")
+
+    def drawn() -> tuple[set[str], list[str]]:
+        capsys.readouterr()
+        assert main(["analyze", f"runs=[{base},{job}]", "names=[base,ours]", "only=tokens", "out=b", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        return {f["name"] for f in found["figures"]}, found["left_out"]
+
+    names, left_out = drawn()
+    assert "entropy_drops_tiny_short" not in names
+    assert len(left_out) == 1 and "no run's folder holds a checkpoint between" in left_out[0]
+    shutil.copytree(models[0], job / "train" / "checkpoint-4")
+    (job / "train" / "checkpoint-4" / "whole").touch()
+    names, left_out = drawn()
+    assert "entropy_drops_tiny_short" in names and not left_out
+    assert (
+        "ours: steps 0, 4, 9"
+        in json.loads((tmp_path / "b/tokens/entropy_drops_tiny_short.json").read_text())["caption"]
+    )
 
 
 class Programmer:
