@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evals.analysis.drawing import save
-from harness.analysis.families import FAMILIES, Material, draw_all
+from harness.analysis.families import FAMILIES, draw_all
+from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
 from harness.config import UsageError, choose
 from harness.record import environment, read_json, write_json

@@ -99,11 +99,11 @@ class Analysed:
         return {key: ",".join(found) for key, found in values.items() if found}
 
 
-def check_names(texts: Sequence[str]) -> None:
+def check_names(texts: Sequence[str], key: str = "runs") -> None:
     """Refuse, before anything heavy is imported, what can be neither a folder nor a run id."""
     for part in (part for text in texts for part in text.split(",") if part):
         if not Path(part).is_dir() and not RUN_ID.fullmatch(part):
-            raise UsageError(f"runs: {part}: expected a job's folder, a folder of an evaluation, or an MLflow run id")
+            raise UsageError(f"{key}: {part}: expected a job's folder, a folder of an evaluation, or an MLflow run id")
 
 
 def read_runs(

@@ -28,6 +28,8 @@ ANALYZE = """options:
   continuations=8        of each changed response, in interventions
   sure=1.0               in interventions, responses are perturbed to problems of which that share of samples is right
   samples=16             to a problem, in tools and fork_temperature (default: as many as the run has)
+  with_tools=[C,D]       in tools: evaluations by `rlvr eval tools=true` of the same models, one a run, to be drawn
+                         instead of sampling here
   turns=4                blocks of code that run for one response, in tools
   tools_prompt=NAME      in tools (default: the one that asks for code where the run's does not, such as boxed_code)
   temperatures=[0.5,1,1.5]  in fork_temperature: each at forks with 1 elsewhere, and the other way round
@@ -64,11 +66,15 @@ def _analyze(arguments: Any) -> int:
         raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
     names, benchmarks, only = (take_list(values, key) for key in ("names", "benchmarks", "only"))
     data_dir, out = take(values, "data_dir", str), take(values, "out", str)
+    with_tools = take_list(values, "with_tools")
+    if with_tools is not None and len(with_tools) != len(runs or checkpoints or []):
+        raise UsageError(f"with_tools: expected one a run ({len(runs or checkpoints or [])}), got {len(with_tools)}")
     options = _take_options(values)
+    from harness.analysis.runs import check_names
+
+    check_names(with_tools or [], "with_tools")
     if runs:
         no_more(values, (*_ANALYZE_KEYS, "runs"))
-        from harness.analysis.runs import check_names
-
         check_names(runs)
     only = _families(only)
     if checkpoints:
@@ -83,11 +89,15 @@ def _analyze(arguments: Any) -> int:
             evaluation.run()
             runs.append(str(evaluation.out))
     from harness.analysis.analyze import analyze, common_benchmarks
-    from harness.analysis.families import Material
+    from harness.analysis.material import Material
     from harness.analysis.runs import read_runs
 
     cache = _cache()
     models = read_runs(runs or [], names, data_dir=data_dir, cache=cache / "mlflow")
+    if with_tools:
+        options["with_tools"] = read_runs(
+            with_tools, [m.name for m in models], data_dir=data_dir, cache=cache / "mlflow"
+        )
     material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
     folder = Path(out) if out is not None else Path("analyses") / "-".join(m.name.replace("/", "_") for m in models)
     command = "rlvr analyze " + " ".join(arguments.options)
@@ -105,7 +115,7 @@ def _analyze(arguments: Any) -> int:
 
 _ANALYZE_KEYS = (
     "checkpoints", "names", "benchmarks", "only", "embedder", "continuations", "sure", "samples", "turns",
-    "tools_prompt", "temperatures", "data_dir", "out",
+    "tools_prompt", "with_tools", "temperatures", "data_dir", "out",
 )  # fmt: skip
 
 
@@ -162,7 +172,8 @@ def do_report(arguments: Any) -> int:
     no_more(values, valid)
     families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
-    from harness.analysis.families import FAMILIES, Material, draw_all
+    from harness.analysis.families import FAMILIES, draw_all
+    from harness.analysis.material import Material
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
     from harness.track import Tracker

@@ -16,7 +16,8 @@ from evals.analysis.subjects import Subject
 from evals.verdicts import schema
 from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
-from harness.analysis.families import FAMILIES, Family, Material, draw_all
+from harness.analysis.families import FAMILIES, Family, draw_all
+from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.cli.main import main

@@ -205,3 +205,14 @@ def test_a_model_that_computes_is_better_with_tools(
     drawn = [*options[:-1], "tools=true", "seed=1", f"out={tmp_path / 'no'}"]
     assert main(["analyze", f"checkpoints=[{models[0]}]", *drawn]) == 0
     assert "the responses of final were drawn with tools; expected ones without" in capsys.readouterr().err
+
+    # but it is a "with": nothing is sampled then
+    plain, tooled = (f"evaluations/final-tiny-seed{seed}" for seed in (0, 1))
+    monkeypatch.delattr(Programmer, "generate")
+    assert main(["analyze", f"runs=[{plain}]", f"with_tools=[{tooled}]", "only=tools", "out=given"]) == 0
+    passed = numbers(tmp_path / "given", "tools", "tools_tiny_short").set_index(["model", "k"])["pass@k (%)"]
+    assert (passed["final-tiny-seed0, without tools", 1], passed["final-tiny-seed0, with tools", 1]) == (0, 100)
+    capsys.readouterr()
+    for given, said in ((plain, "were drawn without tools"), (f"{plain},{tooled}", "expected one a run (1), got 2")):
+        main(["analyze", f"runs=[{plain}]", f"with_tools=[{given}]", "only=tools", "out=not"])
+        assert said in capsys.readouterr().err

@@ -1,0 +1,136 @@
+"""What the families of figures are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.analysis.drawing import Drawing
+from evals.analysis.fork_temperature import TEMPERATURES
+from evals.analysis.subjects import Subject
+from evals.engines.tools import Tools
+from harness.analysis.runs import Analysed
+from harness.analysis.token_cache import content, token_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Material:
+    """What figures are drawn from: the models in their order (the base model first) and the benchmarks looked at."""
+
+    models: Sequence[Analysed]
+    benchmarks: Sequence[str]
+    cache: Path  # of what takes long: token tables, interventions
+    embedder: str = "ngrams"  # see `evals.analysis.embedders.load_embedder`
+    continuations: int = 8  # of each changed response, in interventions
+    sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
+    samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have
+    turns: int = Tools().turns  # code blocks of a response that run, in tools
+    with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: draw them anew
+    tools_prompt: str | None = None  # None: the one that asks for code in place of the run's (`prompts.with_tools`)
+    temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
+    left_out: list[str] = field(default_factory=list)  # parts of a family that could not be drawn, and why
+
+    @property
+    def subjects(self) -> list[Subject]:
+        """Each model with all its training seeds, on the benchmarks looked at."""
+        return [replace(m.subject, tables={b: m.subject.tables[b] for b in self.benchmarks}) for m in self.models]
+
+    @property
+    def readable(self) -> list[Subject]:
+        """Each model's first training seed, with model and prompts.
+
+        Raises:
+            ValueError: a model cannot be read.
+        """
+        found = []
+        for m in self.models:
+            if m.readable is None:
+                raise ValueError(m.unread)
+            found.append(replace(m.readable, tables={b: m.readable.tables[b] for b in self.benchmarks}))
+        return found
+
+    def tokens(self, benchmark: str) -> dict[str, pd.DataFrame]:
+        """Name -> token table of a benchmark, each model reading its own responses; kept on disk."""
+        return {s.name: token_table(s, benchmark, self.cache / "tokens") for s in self.readable}
+
+    def readings(self, benchmark: str) -> dict[str, tuple[pd.DataFrame, pd.DataFrame]]:
+        """Name of each model but the first -> (the first model's reading, its own) of the first model's responses.
+
+        Raises:
+            ValueError: a model cannot be read, or has another tokenizer.
+        """
+        first, *others = self.readable
+        folder = self.cache / "tokens"
+        before = token_table(first, benchmark, folder)
+        return {s.name: (before, token_table(first, benchmark, folder, reader=s.model_path)) for s in others}
+
+    def over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
+        """Name of each trained model -> optimiser step -> the reading of the first model's responses by the model of
+        that step: the first model's own at 0, kept checkpoints, the trained model's at the end.
+
+        Raises:
+            ValueError: no run has kept a checkpoint between; or as `readings`.
+        """
+        folder = self.cache / "tokens"
+        between = {m.name: m.sources[0].checkpoints for m in self.models[1:] if m.sources[0].checkpoints}
+        if not between:
+            raise ValueError(
+                "no run's folder holds a checkpoint between the first model and the trained one (hardware.save_every; "
+                "the trainer keeps the last two), and a slope over steps needs three"
+            )
+        found = {}
+        for m in self.models[1:]:
+            curves = m.sources[0].curves
+            if m.name in between and curves is not None:
+                before, after = self.readings(benchmark)[m.name]
+                read = {
+                    step: token_table(self.readable[0], benchmark, folder, reader=path)
+                    for step, path in between[m.name].items()
+                }
+                found[m.name] = {0: before, **read, int(curves["step"].max()): after}
+        return found
+
+    def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
+        """Each model and its token table."""
+        return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
+
+    def continuing(self, subject: Subject, benchmark: str, measure: str) -> dict[str, Any]:
+        """How the beginnings of a model's responses are continued: as the responses were drawn. Each measure has its
+        folder.
+
+        Raises:
+            ValueError: nothing says how they were.
+        """
+        decoding, prompt = self.model_of(subject).sampling(benchmark)
+        folder = self.cache / "interventions" / content(subject, benchmark) / measure.replace(" ", "_")
+        return {"decoding": decoding, "policy": prompt.policy, "k": self.continuations, "folder": folder}
+
+    def model_of(self, subject: Subject) -> Analysed:
+        """The model that a subject is of."""
+        return next(m for m in self.models if m.name == subject.name)
+
+    def samples_of(self, subject: Subject, benchmark: str) -> int:
+        """How many responses to draw to each problem: `samples`, or as many as each has."""
+        return self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
+
+    def curves(self) -> dict[str, pd.DataFrame]:
+        """Name -> training curves, of the models that have some."""
+        found = ((m.name, m.curves) for m in self.models)
+        return {name: frame for name, frame in found if frame is not None}
+
+
+def of_benchmark(benchmark: str, drawings: Sequence[Drawing]) -> list[Drawing]:
+    """Drawings of one benchmark, named and titled so."""
+    return [
+        replace(
+            d,
+            name=d.name if d.name.endswith(benchmark) else f"{d.name}_{benchmark}",
+            title=d.title if benchmark in d.title else f"{d.title}, {benchmark}",
+        )
+        for d in drawings
+    ]

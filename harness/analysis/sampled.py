@@ -1,0 +1,162 @@
+"""The families that generate text with the models, each for what it is asked: kept on disk, and gone on with there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from evals import prompts
+from evals.analysis.drawing import Drawing
+from evals.analysis.subjects import Subject
+from evals.engines.tools import Tools
+from harness.analysis.material import Material, of_benchmark
+from harness.analysis.token_cache import content
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def interventions(m: Material) -> list[Drawing]:
+    """Replaced tokens by entropy, by position and by the response's perplexity, of the first response to each problem;
+    and perturbed ones, of right responses. The rest of a response is written anew."""
+    from evals.analysis.figures.interventions import draw_perturbation, draw_replacement
+    from evals.analysis.perturbation import Perturbation, measure_perturbation
+    from evals.analysis.replacement import PERPLEXITY, POSITIONS, measure_impact
+
+    def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
+        first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
+        return measure_impact(subject, b, first, **options)
+
+    perturbation = Perturbation(sure=m.sure)
+    measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
+        ("replacement by entropy", impact, draw_replacement),
+        ("replacement by position", partial(impact, groups=POSITIONS), partial(draw_replacement, by="position")),
+        ("replacement by perplexity", partial(impact, groups=PERPLEXITY), partial(draw_replacement, by="perplexity")),
+        (
+            f"perturbation, {m.sure:g} right",
+            partial(measure_perturbation, perturbation=perturbation),
+            partial(draw_perturbation, perturbation=perturbation),
+        ),
+    )
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        for name, measure, drawn in measures:
+            try:
+                frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
+                drawings += of_benchmark(b, drawn(frames, benchmark=b))
+            except ValueError as error:  # no response that it asks for, say: the other measures go on
+                m.left_out.append(f"{name}, {b}: {error}")
+    return drawings
+
+
+def tools(m: Material) -> list[Drawing]:
+    """pass@k of each run's own responses, and of ones with code that is run: evaluated already, or drawn anew."""
+    from evals.analysis.figures.interventions import draw_tools
+
+    _at_most_four(m)
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        try:
+            found = [_with_tools(m, i, b) for i in range(len(m.models))]
+            turns = {one.turns for one in found}
+            if len(turns) > 1:
+                raise ValueError(f"code blocks that run: expected the same for all runs, got {sorted(turns)}")
+            tables = {model.name: (one.without, one.table) for model, one in zip(m.models, found, strict=True)}
+            notes = dict.fromkeys(one.note for one in found)
+            if len(notes) > 1:
+                notes = dict.fromkeys(f"{model.name}: {one.note}" for model, one in zip(m.models, found, strict=True))
+            drawings += of_benchmark(b, draw_tools(tables, benchmark=b, turns=turns.pop(), note=" ".join(notes)))
+        except ValueError as error:
+            m.left_out.append(f"tools, {b}: {error}")
+    return drawings
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A model's verdict tables without and with tools, and how the latter was drawn."""
+
+    without: pd.DataFrame
+    table: pd.DataFrame
+    turns: int
+    note: str
+
+
+def _with_tools(m: Material, i: int, b: str) -> _Pair:
+    """
+    Raises:
+        ValueError: the responses without tools had some, those with had none, or they are not of the same model and
+            problems; or as `measure_tools`.
+    """
+    from evals.analysis.tool_use import measure_tools
+
+    model = m.models[i]
+    conditions = model.conditions(b)
+    if "tools" in conditions["engine"]:
+        raise ValueError(f"the responses of {model.name} were drawn with tools; expected ones without")
+    _, own = model.sampling(b)
+    if m.with_tools:
+        other = m.with_tools[i]
+        drawn = other.conditions(b)
+        if "tools" not in drawn["engine"]:
+            raise ValueError(f"with_tools: the responses for {model.name} were drawn without tools")
+        for what in ("model", "data"):
+            if drawn[what] != conditions[what]:
+                raise ValueError(f"with_tools: {model.name}: expected the same {what}, got {drawn[what]}")
+        decoding, prompt = other.sampling(b)
+        without, table, turns = model.subject.tables[b], other.subject.tables[b], drawn["engine"]["tools"]["turns"]
+    else:
+        subject = m.readable[i]
+        decoding, _ = model.sampling(b)
+        prompt = prompts.get(m.tools_prompt or prompts.with_tools(own.name))
+        table = measure_tools(
+            subject,
+            b,
+            prompt=prompt,
+            decoding=decoding,
+            n=m.samples_of(subject, b),
+            folder=m.cache / "tools" / content(subject, b) / f"{prompt.name}-{m.turns}-turns",
+            tools=Tools(turns=m.turns),
+        )
+        without, turns = subject.tables[b], m.turns
+    note = (
+        f"Prompt {own.name} without tools, {prompt.name} with; with tools temperature {decoding.temperature:g}, top-p "
+        f"{decoding.top_p:g}, {decoding.max_tokens} tokens, the outputs of the code among them."
+    )
+    return _Pair(without, table, turns, note)
+
+
+def fork_temperature(m: Material) -> list[Drawing]:
+    """Score by the temperature at forks and by that elsewhere, of responses drawn anew."""
+    from evals.analysis.figures.interventions import draw_fork_temperatures
+    from evals.analysis.fork_temperature import around, measure_fork_temperatures, threshold
+
+    _at_most_four(m)
+    drawings: list[Drawing] = []
+    for b in m.benchmarks:
+        try:
+            frames = {}
+            for s, table in m.read_tables(b):
+                decoding, prompt = m.model_of(s).sampling(b)
+                frames[s.name] = measure_fork_temperatures(
+                    s,
+                    b,
+                    around(m.temperatures),
+                    threshold=threshold(table),
+                    top_p=1.0,
+                    max_tokens=decoding.max_tokens,
+                    n=m.samples_of(s, b),
+                    folder=m.cache / "fork-temperature" / content(s, b),
+                    policy=prompt.policy,
+                )
+            drawings += of_benchmark(b, draw_fork_temperatures(frames, benchmark=b))
+        except ValueError as error:
+            m.left_out.append(f"fork_temperature, {b}: {error}")
+    return drawings
+
+
+def _at_most_four(m: Material) -> None:
+    """Before anything is sampled: what draws a panel a run has room for four."""
+    if len(m.models) > 4:
+        raise ValueError(f"a panel a run, at most four runs; got {len(m.models)}")
