@@ -14,6 +14,7 @@ from evals.analysis.outcomes import NOT_RIGHT, RIGHT
 if TYPE_CHECKING:
     import pandas as pd
 
+ALL = "of all tokens"
 LABELS = {RIGHT: "right responses alone", NOT_RIGHT: "other responses alone", BOTH: "both"}
 
 
@@ -62,16 +63,14 @@ def entropy_drops(
             rows = numbers[numbers["model"] == name]
             places = [place + width * (at - (len(held) - 1) / 2) for place in range(len(PLACES))]
             handles.append(axis.bar(places, rows["of the fastest (%)"], 0.9 * width, color=look(number)["color"]))
-            axis.hlines(
-                rows["of all (%)"], [x - width / 2 for x in places], [x + width / 2 for x in places],
-                color="black", linewidth=1.4,
-            )  # fmt: skip
+            ends = ([x + side * width / 2 for x in places] for side in (-1, 1))
+            of_all = axis.hlines(rows["of all (%)"], *ends, color="black", linewidth=1.4)
         axis.set_xticks(range(len(PLACES)), [LABELS[place] for place in PLACES])
         axis.set_xlabel("responses that hold the token")
-        axis.set_ylabel("tokens (%)")
+        axis.set_ylabel("tokens of fastest drop (%)")
         axis.set_ylim(0, 100)
         axis.grid(axis="x", visible=False)
-        legend_below(figure, handles, [name for _, name in held])
+        legend_below(figure, [*handles, of_all], [*(name for _, name in held), ALL])
 
     table = next(iter(readings[held[0][1]].values()))
     caption = (
@@ -82,4 +81,4 @@ def entropy_drops(
         f"{counted({names[0]: table})}"
     )
     return Drawing(f"entropy_drops_{benchmark}", f"Tokens whose entropy falls fastest, on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, draw, size([n for _, n in held]))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, draw, size([ALL, *(n for _, n in held)]))  # fmt: skip

@@ -56,7 +56,13 @@ def draw_replacement(frames: Mapping[str, pd.DataFrame], *, benchmark: str, by: 
         REPLACEMENT_SOURCES[by],
         numbers,
         "accuracy lost by the replacement\n(percentage points)",
-        {"top": "highest entropy", "bottom": "lowest entropy", "random": "random tokens"},
+        {
+            "top": "highest entropy",
+            "bottom": "lowest entropy",
+            "random": "random tokens",
+            "low PPL": "responses of\nlowest perplexity",
+            "high PPL": "responses of\nhighest perplexity",
+        },
     )
     return [drawing]
 
@@ -183,9 +189,11 @@ def draw_tools(
 
     def draw(figure: Any) -> None:
         for place, (axis, run) in enumerate(_panels(figure, list(tables), "k (samples a problem)", "pass@k (%)")):
-            for hollow, what in zip((True, False), _WITH, strict=True):
+            for hollow, what in zip((False, True), _WITH[::-1], strict=True):
                 rows, style = numbers[numbers["model"] == f"{run}, {what}"], point_look(place, hollow=hollow)
-                style |= {"linestyle": "--" if hollow else "-", "markersize": 4, "linewidth": 1.3, "clip_on": False}
+                style |= {"linestyle": "--" if hollow else "-", "linewidth": 1.3, "clip_on": False}
+                # where both are the same, a ring around a point shows that there are two
+                style |= {"markersize": 8, "markerfacecolor": "none"} if hollow else {"markersize": 4}
                 axis.plot(rows["k"], rows["pass@k (%)"], **style)
                 axis.fill_between(
                     rows["k"], rows["low (%)"], rows["high (%)"], color=style["color"], alpha=0.13, linewidth=0
