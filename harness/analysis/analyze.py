@@ -55,6 +55,7 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
     """Draw, write and log. Token tables are kept in the material's cache, so that a second call goes on from there."""
+    code = environment()  # before anything is written, which may be under version control itself
     drawn, left_out = draw_all(material, only)
     out.mkdir(parents=True, exist_ok=True)
     figures = []
@@ -69,7 +70,7 @@ def analyze(material: Material, *, only: Sequence[str] | None, out: Path, comman
     write_json(
         out / "analysis.json",
         {"models": models, "benchmarks": list(material.benchmarks), "figures": figures, "left_out": left_out,
-         "command": command, "environment": environment()},
+         "command": command, "environment": code},
     )  # fmt: skip
     run_id = log(material.models, out, command, material.cache)
     return Result(out, tuple(models), tuple(material.benchmarks), tuple(figures), tuple(left_out), run_id)
