@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 from evals.grading.latex import literal, matching, split
 from evals.grading.numbers import number
+from evals.grading.quantity import bare_amount
 
-CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b.*$", re.DOTALL
+_CONDITION = re.compile(
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b(.*)$", re.DOTALL
 )
+_HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
 RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv)(?![A-Za-z])")
 _FUNCTION_NAMES = (
     r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|circ|binom|log|ln|exp"
@@ -26,6 +28,7 @@ _NAME = re.compile(
     r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
     r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{\*\})*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
+_POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
 _MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 UNORDERED = {"list", "set", "one", "union"}
 # kinds that may be equal besides equal kinds
@@ -42,7 +45,7 @@ COMPARABLE = {
 class Collection:
     """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
 
-    `names` are those of the items, for that kind alone.
+    `names` are those of the items, for that kind; for a list the one name of them all, if it was said.
     """
 
     kind: str
@@ -67,8 +70,6 @@ def collection(text: str) -> Collection | None:
         return Collection(kind, tuple(cell for row in rows for cell in row))
     if nested := _nested(text):
         return nested
-    if label := re.fullmatch(r"[A-Z]'?\s*(\([^=]*,[^=]*\))", text):  # the point A(2,-5)
-        text = label[1]
     if member := _MEMBER.fullmatch(text):
         inside = collection(member[1])
         return inside if inside is not None and inside.kind == "set" else None
@@ -84,6 +85,20 @@ def collection(text: str) -> Collection | None:
     if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
         return _list([text])
     return None
+
+
+def without_condition(text: str) -> str | None:
+    """What is said before "for all", "where", "if"; None where another answer is said after it."""
+    condition = _CONDITION.search(text)
+    if condition is None:
+        return text
+    return None if _HEDGE.search(condition[1]) else text[: condition.start()]
+
+
+def is_set(text: str) -> bool:
+    """Whether an answer is a set in braces."""
+    found = collection(text)
+    return found is not None and found.kind == "set"
 
 
 def has_names(text: str) -> bool:
@@ -118,12 +133,12 @@ def _list(items: Sequence[str]) -> Collection:
     if len(names) == len(items):
         values = tuple(form.values[-1] for form in forms if form is not None)
         if len({re.sub(r"_.*", "", name) for name in names}) == 1:
-            return Collection("list", _expanded(values))
+            return Collection("list", _expanded(values), (re.sub(r"_.*", "", names[0]),))
         if len(set(names)) == len(names):
             ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
             return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered))
     if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
-        items = [forms[0].values[-1], *items[1:]]
+        return Collection("list", _expanded([forms[0].values[-1], *items[1:]]), (names[0],))
     return Collection("list", _expanded(items))
 
 
@@ -139,7 +154,9 @@ def _expanded(items: Sequence[str]) -> tuple[str, ...]:
 
 
 def named(text: str) -> Named | None:
-    """`name = value` or a chain, or None."""
+    """`name = value` or a chain, or the point `A(2,-5)`; else None."""
+    if point := _POINT.fullmatch(text):
+        return Named(point[1], (point[2],)) if matching(text, point.start(2)) == len(text) - 1 else None
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
         return None
@@ -173,8 +190,10 @@ def renamed(one: Named, other: Named) -> str | None:
     if any(functions) and "y" in names:
         return one.values[-1]
     if functions[0] and functions[1] and functions[0][1] == functions[1][1]:
-        letter = rf"(?<![\\A-Za-z]){functions[0][2]}(?![A-Za-z])"
-        return re.sub(letter, functions[1][2], one.values[-1])
+        old, new = (rf"(?<![\\A-Za-z]){function[2]}(?![A-Za-z])" for function in functions if function)
+        if re.search(new, one.values[-1]):
+            return None  # f(y)=x is not f(x)=x
+        return re.sub(old, functions[1][2], one.values[-1])
     return None
 
 
@@ -190,18 +209,19 @@ def has_symbols(text: str) -> bool:
 
 
 def approximated(text: str) -> list[str]:
-    r"""What `a \approx b` may mean: both sides when they agree to one per cent, neither when they do not."""
-    sides = [side.strip() for side in text.split(r"\approx")]
-    if len(sides) == 1:
-        return sides
-    sides = [side for side in sides if side and not is_name(side)]
-    if len(sides) == 2:
-        from evals.grading.symbolic import value
+    r"""What `a \approx b` may mean: a, and b where it is a rounding of a that is no integer; else nothing.
 
-        first, last = (value(split(side, "=")[-1]) for side in sides)
-        if first is not None and last is not None and abs(first - last) > abs(first) / 100:
-            return []
-    return sides
+    A name before it (`x \approx 11`) says nothing of its own.
+    """
+    sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
+    if len(sides) < 2 or r"\approx" not in text:
+        return sides
+    from evals.grading.symbolic import value
+
+    exact, rounded = (value(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
+    if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
+        return []
+    return sides if abs(exact - rounded) <= abs(exact) / 100 else []
 
 
 def balanced(text: str) -> bool:

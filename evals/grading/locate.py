@@ -6,14 +6,18 @@ import re
 
 from evals.grading.extraction import boxes
 
-_SEGMENT = re.compile(r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\((.+?)\\\)|\\\[(.+?)\\\]", re.DOTALL)
-_FINAL = re.compile(r"final answer is:?\s*(.+?)\.?\s*I hope it is correct", re.IGNORECASE | re.DOTALL)
+_SEGMENT = re.compile(
+    r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\(((?:(?!\\\().)+?)\\\)|\\\[((?:(?!\\\[).)+?)\\\]", re.DOTALL
+)
+_FINAL = re.compile("final answer is:?", re.IGNORECASE)
+_HOPE = re.compile("I hope it is correct", re.IGNORECASE)
 _STATED = re.compile(r"answer\s*(?:is\s*:?|:)\s*(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL)
 _NUMBER = r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[-+]?\.\d+"
 _LONGEST = 10_000  # the patterns here are quadratic at worst
 _CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
+_TEXT = re.compile(r"\\text\s*\{[^{}]*\}")
 _WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
-_PROSE = re.compile(r"(?:(?<![\\A-Za-z{])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
+_PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
 _DATE = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
 )
@@ -31,8 +35,8 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if len(text) > _LONGEST:
         contents = [content for content in boxes(text) if content.strip()]
         return contents[-1] if contents else text
-    if final := _FINAL.findall(text):
-        return str(final[-1])
+    if final := _final(text):
+        return final
     contents = [content for content in boxes(text) if content.strip()]
     if contents:
         return _joined(text, contents)
@@ -42,10 +46,19 @@ def locate(text: str, *, numbers: bool = True) -> str:
     return _last_candidate(text, numbers) if _is_prose(text) else text
 
 
+def _final(text: str) -> str:
+    """What the Minerva prompt asks to say last, or nothing."""
+    ends = [match.start() for match in _HOPE.finditer(text)]
+    starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
+    return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""
+
+
 def _is_prose(text: str) -> bool:
     """Words around `$...$`, but not only after it (a unit, a condition); or two words in a row where there is none."""
     outside = _SEGMENT.sub(" ", text)
-    if outside != text:
+    if outside == text and not re.match(r"\s*(?:\\text|[A-Za-z]{2})", text):
+        text = _TEXT.sub(" ", text)  # words after a number or a formula: a unit, a condition
+    elif outside != text:
         return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
     return bool(_PROSE.search(text)) and not _DATE.search(text)
 

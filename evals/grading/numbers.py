@@ -44,7 +44,7 @@ def number(text: str) -> Number | None:
     if len(text) > _LONGEST:
         return None
     text = text.strip()
-    while text.startswith("(") and text.endswith(")") and "(" not in text[1:]:
+    while text.startswith("(") and text.endswith(")") and "(" not in text[1:] and "," not in text:
         text = text[1:-1].strip()
     if match := _FORM.fullmatch(text):
         return _decimal(match)

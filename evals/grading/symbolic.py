@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,8 @@ def same_expression(gold: str, answer: str) -> bool:
     """Whether two cleaned LaTeX expressions, equations or relations are mathematically equal.
 
     Constants are compared relative to their size (math-verify compares them to six decimal places, so that it takes
-    any two tiny numbers for equal); all else is math-verify's decision.
+    any two tiny numbers for equal), and i is the imaginary unit where it is the only letter; all else is math-verify's
+    decision.
     """
     from math_verify import verify
 
@@ -23,6 +25,8 @@ def same_expression(gold: str, answer: str) -> bool:
     known = {symbol.name: symbol for symbol in left.free_symbols}
     # math-verify may take x for real in one of them and for complex in the other
     right = right.xreplace({symbol: known.get(symbol.name, symbol) for symbol in right.free_symbols})
+    if set(known) <= {"i"} and {symbol.name for symbol in right.free_symbols} <= {"i"}:
+        left, right = _with_imaginary_unit(left), _with_imaginary_unit(right)
     constants = _same_constant(left, right)
     if constants is not None:
         return constants
@@ -50,12 +54,30 @@ def _parse(text: str) -> Any | None:
     config = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last")
 
     parsed = parse(
-        f"\\boxed{{{text}}}",
+        f"\\boxed{{{_as_symbols(text)}}}",
         extraction_config=[LatexExtractionConfig(boxed_match_priority=0, normalization_config=config)],
         fallback_mode="no_fallback",
         parsing_timeout=None,  # type: ignore[arg-type]  # the worker is killed from outside instead
     )
     return parsed[0] if parsed else None
+
+
+_DERIVATIVE = re.compile(
+    r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
+)
+_NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
+
+
+def _as_symbols(text: str) -> str:
+    r"""What math-verify works out too early, as names: `\frac{dx}{dt}` (0 to it), `E_1` (2.718...)."""
+    return _NUMBERED_E.sub(r"\\Xi ", _DERIVATIVE.sub(r"\2_{d\1\3}", text))
+
+
+def _with_imaginary_unit(expression: Any) -> Any:
+    """`(1+i)^2` as the number that it is."""
+    from sympy import I
+
+    return expression.subs({symbol: I for symbol in expression.free_symbols})
 
 
 def _same_constant(left: Any, right: Any) -> bool | None:
@@ -65,6 +87,9 @@ def _same_constant(left: Any, right: Any) -> bool | None:
     a, b = _constant(left), _constant(right)
     if a is None or b is None:
         return None
+    exact = left.doit(), right.doit()
+    if all(side.is_Rational for side in exact):
+        return bool(exact[0] == exact[1])  # 2^{1009}+1 is not 2^{1009}
     inexact = left.has(Float) or right.has(Float)
     return bool(abs(a - b) <= max(abs(a), abs(b)) * 10 ** -(_FLOAT_DIGITS if inexact else _EXACT_DIGITS))
 

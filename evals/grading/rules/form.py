@@ -8,7 +8,8 @@ from evals.grading import forms
 from evals.grading.compare import compare
 from evals.grading.latex import literal
 from evals.grading.numbers import number, same_number
-from evals.grading.words import bare_word, choice, phrase, spoken, words
+from evals.grading.spoken import ordinal, spoken
+from evals.grading.words import bare_word, choice, phrase, words
 
 
 def same_literal(gold: str, answer: str) -> bool | None:
@@ -30,11 +31,18 @@ def malformed(gold: str, answer: str) -> bool | None:
         return False
     if r"\ldots" in answer and r"\ldots" not in gold:
         return False
-    bad = re.search(r"\d'|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", answer)
-    return False if bad and not re.search(r"matrix|\\text|[A-Za-z]{3}", answer) else None
+    bare = re.sub(r"\\text\s*\{[^{}]*\}", " ? ", answer)
+    bad = re.search(r"\d'|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
+    return False if bad and not re.search(r"matrix|[A-Za-z]{3}", bare) else None
 
 
-_IN_BASE = re.compile(r"\(?\s*(\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
+def denied(gold: str, answer: str) -> bool | None:
+    r"""`not 5`, `5\text{ not }6`: whoever says "not" where the gold does not has answered something else."""
+    said = [re.search(r"\bnot\b", text, re.IGNORECASE) for text in (gold, answer)]
+    return False if said[1] and not said[0] else None
+
+
+_IN_BASE = re.compile(r"\(?\s*(-?\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
 
 
 def same_numeral_in_base(gold: str, answer: str) -> bool | None:
@@ -62,12 +70,22 @@ def spelled_number(gold: str, answer: str) -> bool | None:
     return (left is None) != (right is None) and short != [gold, answer] and compare(short[0], short[1])
 
 
-def same_choice(gold: str, answer: str) -> bool | None:
-    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice."""
-    left, right = choice(gold), choice(answer)
-    if left is None or right is None or not (left[1] or right[1]):
+def same_ordinal(gold: str, answer: str) -> bool | None:
+    """`7th`, `seventh` and 7 are the same place."""
+    left, right = ordinal(gold), ordinal(answer)
+    if left is None and right is None:
         return None
-    return left[0] == (right[0].upper() if left[1] and left[0].isupper() else right[0])
+    return compare(gold if left is None else str(left), answer if right is None else str(right))
+
+
+def same_choice(gold: str, answer: str) -> bool | None:
+    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42."""
+    left, right = choice(gold), choice(answer)
+    if right is not None and right.text and left is None:
+        return compare(gold, right.text)
+    if left is None or right is None or not (left.marked or right.marked):
+        return None
+    return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
 
 
 def same_words(gold: str, answer: str) -> bool | None:
@@ -88,13 +106,18 @@ def same_phrase(gold: str, answer: str) -> bool | None:
 
 
 def without_condition(gold: str, answer: str) -> bool | None:
-    r"""`f(x)=x \text{ for all } x`: what follows "for", "where", "if" is dropped when only one of them says it."""
-    left, right = forms.CONDITION.sub("", gold), forms.CONDITION.sub("", answer)
+    r"""`f(x)=x \text{ for all } x`: what follows "for", "where", "if" is dropped when only one of them says it.
+
+    `5 \\text{ if } x>0, 6 \\text{ otherwise}` is two answers, and not 5.
+    """
+    left, right = forms.without_condition(gold), forms.without_condition(answer)
+    if left is None or right is None:
+        return False if left == gold or right == answer else None
     return compare(left, right) if left and right and (left == gold) != (right == answer) else None
 
 
 def approximation(gold: str, answer: str) -> bool | None:
-    r"""`\sqrt{2} \approx 1.41`: either side may be meant when the two agree to one per cent; `x \approx 11` is 11."""
+    r"""`\sqrt{2} \approx 1.41`: either side may be meant where the second rounds the first; `x \approx 11` is 11."""
     if r"\approx" not in gold + answer:
         return None
     return any(compare(left, right) for left in forms.approximated(gold) for right in forms.approximated(answer))

@@ -7,11 +7,18 @@ import re
 from evals.grading import forms
 from evals.grading.compare import compare
 from evals.grading.numbers import number, rounds_to
-from evals.grading.units import DEGREE, PERCENT, Quantity, quantity, with_symbol
+from evals.grading.quantity import ARITHMETIC, Quantity, quantity, with_symbol
+from evals.grading.units import DEGREE, PERCENT
+
+
+def arithmetic_in_words(_: str, answer: str) -> bool | None:
+    r"""`5\text{ squared}`, `4 plus one`, `5 tenths` are neither 5 nor 4: what is not worked out equals nothing."""
+    return False if ARITHMETIC.search(answer) else None
 
 
 def same_quantity(gold: str, answer: str) -> bool | None:
-    r"""The number decides when a unit is missing or unknown; two known units must be the same (`5 cm` is not `5 m`).
+    r"""The number decides when a unit is missing or unknown; two known units must be the same (`5 cm` is not `5 m`),
+    and two things that are counted as well (`3 boys` is not `3 girls`, `90 red balls` is `90 balls`).
 
     `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
     """
@@ -19,13 +26,15 @@ def same_quantity(gold: str, answer: str) -> bool | None:
     if left is None and right is None:
         return None
     if left and left.unit and right is None and (body := with_symbol(answer, left.unit)):
-        right = Quantity(body, left.unit)
+        right = Quantity(body, left.unit, left.things)
     if right and right.unit and left is None and (body := with_symbol(gold, right.unit)):
-        left = Quantity(body, right.unit)
+        left = Quantity(body, right.unit, right.things)
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
     if len(units) == 2:
         return units[0] == units[1] and compare(*bodies)
+    if left and right and left.things and right.things and not left.things & right.things:
+        return False
     if compare(*bodies):
         return True
     for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
@@ -51,10 +60,12 @@ def degrees_inside(gold: str, answer: str) -> bool | None:
     return compare(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (gold, answer)))
 
 
+_MIXED = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\d{^!])")
+
+
 def mixed_number(gold: str, answer: str) -> bool | None:
-    r"""`1\frac{1}{2}` is one and a half; math-verify multiplies."""
-    form = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\w{^!])")
-    left, right = (form.sub(r"(\1+\\frac{\2}{\3})", text) for text in (gold, answer))
+    r"""`1\frac{1}{2}` is one and a half, and `1\frac{1}{2}x` that many x; math-verify multiplies."""
+    left, right = (_MIXED.sub(r"(\1+\\frac{\2}{\3})", text) for text in (gold, answer))
     return compare(left, right) if (left, right) != (gold, answer) else None
 
 

@@ -49,8 +49,8 @@ def value_of_expression(gold: str, answer: str) -> bool | None:
     sides = split(answer, "=")
     if len(sides) != 2 or forms.is_relation(gold) or forms.RELATION.search(answer) or len(split(answer, ",;")) > 1:
         return None
-    letters = set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
-    return compare(gold, sides[1]) if len(letters) > 1 else None
+    symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
+    return compare(gold, sides[1]) if len(symbols) > 1 else None
 
 
 def relation_or_value(gold: str, answer: str) -> bool | None:
@@ -67,15 +67,21 @@ def relation_or_value(gold: str, answer: str) -> bool | None:
 
 
 _PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
-_WHOLE = re.compile(r"[,\s]*\(?\s*[kmn]\s*\\in\s*\\mathbb\s*\{?\s*[ZN]\s*\}?\s*\)?\s*$")
+_WHOLE = re.compile(r"[,\s]*\(?\s*[kmn]\s*\\in\s*\\(?:mathbb|text)\s*\{?\s*([ZN])\s*\}?\s*\)?\s*$")
 
 
 def for_every_whole_number(gold: str, answer: str) -> bool | None:
-    r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: what k runs over may be left out, and k may be called n or m."""
-    left, right = _WHOLE.sub("", gold), _WHOLE.sub("", answer)
+    r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: what k runs over may be left out, and k may be called n or m.
+
+    It may be called so where both say what it runs over, or in multiples of pi; 2k alone is not 2n.
+    """
+    ranges = [_WHOLE.search(text) for text in (gold, answer)]
+    left, right = (text[: r.start()] if r else text for text, r in zip((gold, answer), ranges, strict=True))
     names = [set(_PARAMETER.findall(text)) for text in (left, right)]
-    if len(names[0]) != 1 or len(names[1]) != 1 or r"\pi" not in left or r"\pi" not in right:
-        return compare(left, right) if left and right and (left, right) != (gold, answer) and names[0] else None
-    if names[0] != names[1]:
+    if all(len(name) == 1 for name in names) and (all(ranges) or (r"\pi" in left and r"\pi" in right)):
         right = _PARAMETER.sub(names[0].pop(), right)
-    return compare(left, right) if (left, right) != (gold, answer) else None
+    elif not names[0]:
+        return None
+    if len({r[1] for r in ranges if r}) > 1:
+        return False  # all integers, and the positive ones
+    return compare(left, right) if left and right and (left, right) != (gold, answer) else None

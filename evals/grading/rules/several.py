@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from evals.grading import forms
 from evals.grading.compare import compare
@@ -25,39 +26,50 @@ def same_collection(gold: str, answer: str) -> bool | None:
     if {left.kind, right.kind} == {"set", "one"} and r"\emptyset" in (*left.items, *right.items):
         return False  # a set that holds the empty set
     if left.kind in forms.UNORDERED and right.kind in forms.UNORDERED and len(left.items) > 1:
-        right = forms.Collection(right.kind, tuple({literal(item): item for item in right.items}.values()))
-        left = forms.Collection(left.kind, tuple({literal(item): item for item in left.items}.values()))
-    if len(left.items) != len(right.items) or (left.names and right.names and left.names != right.names):
+        left, right = _without_repeats(left), _without_repeats(right)
+    if len(left.items) != len(right.items) or _other_names(left, right):
         return False
     if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in forms.COMPARABLE):
         return False
     if {left.kind, right.kind} <= forms.UNORDERED:
+        if left.kind == right.kind == "set" and len(left.items) == 1:
+            (one,), (other,) = left.items, right.items
+            return forms.is_set(one) == forms.is_set(other) and compare(one, other)
         return _same_unordered(left.items, right.items)
     return all(compare(a, b) for a, b in zip(left.items, right.items, strict=True))
 
 
-_TIME = re.compile(r"(\d{1,2}):(\d{2})\s*(?:\\text\s*\{\s*)?(?:([ap])\.?\s*m\.?)?\s*\}?", re.IGNORECASE)
+_TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
+
+
+def _time(text: str) -> tuple[int, int, str] | None:
+    """Hour, minute and half of the day (a, p, or nothing) of a time of day, or None."""
+    match = _TIME.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip())
+    if match is None or not (match[2] or match[3]) or int(match[1]) > 23:
+        return None
+    hour, half = int(match[1]), (match[3] or "").lower()
+    return (hour - 12, int(match[2] or 0), "p") if hour > 12 else (hour, int(match[2] or 0), half)
 
 
 def same_time_of_day(gold: str, answer: str) -> bool | None:
-    """`3:45` and `3:45 p.m.`: hours and minutes, and the half of the day where both say it."""
-    left, right = _TIME.fullmatch(gold), _TIME.fullmatch(answer)
-    if left is None or right is None or not (left[3] or right[3]):
+    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day where both say it."""
+    left, right = _time(gold), _time(answer)
+    if left is None or right is None or not (left[2] or right[2]):
         return None
-    halves = {(time[3] or "").lower() for time in (left, right)} - {""}
-    return (int(left[1]), left[2]) == (int(right[1]), right[2]) and len(halves) == 1
+    return left[:2] == right[:2] and (left[2] == right[2] or not (left[2] and right[2]))
+
+
+_TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
 
 
 def same_ratio(gold: str, answer: str) -> bool | None:
     """`1:2`, `12:00`: part by part, or all parts multiplied alike where the gold is no time of day; a ratio of two is
-    also their quotient. `2 to 3` is one as well, beside a ratio."""
-    if ":" in gold and (spoken := re.fullmatch(r"(\d+)\s*(?:\\text\s*\{\s*)?to\s*\}?\s*(\d+)", answer)):
-        answer = f"{spoken[1]}:{spoken[2]}"
-    left, right = split(gold, ":"), split(answer, ":")
+    also their quotient. `2 to 3` is one as well."""
+    left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
     if len(left) < 2 and len(right) < 2:
         return None
     numbers = [[number(part) for part in parts] for parts in (left, right)]
-    if len(left) == len(right) and not _TIME.fullmatch(gold) and all(n and n.value for row in numbers for n in row):
+    if len(left) == len(right) and not _time(gold) and all(n and n.value for row in numbers for n in row):
         scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
         return len(scales) == 1
     if {len(left), len(right)} == {1, 2}:
@@ -67,6 +79,17 @@ def same_ratio(gold: str, answer: str) -> bool | None:
     return len(left) == len(right) and all(
         a != "" and b != "" and compare(a, b) for a, b in zip(left, right, strict=True)
     )
+
+
+def _without_repeats(collection: forms.Collection) -> forms.Collection:
+    return replace(collection, items=tuple({literal(item): item for item in collection.items}.values()))
+
+
+def _other_names(left: forms.Collection, right: forms.Collection) -> bool:
+    """Whether both say names, and others; f(x) and y may be the same thing."""
+    if not (left.names and right.names and left.kind == right.kind):
+        return False
+    return left.names != right.names and not any("(" in name for name in (*left.names, *right.names))
 
 
 def _same_unordered(left: Sequence[str], right: Sequence[str]) -> bool:

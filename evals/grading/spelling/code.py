@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 from evals.grading.latex import matching
+from evals.grading.spelling.rewrite import FUNCTIONS
 
-_FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"
 _MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math)\.)?"
-_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:sqrt|cbrt|{_FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
-_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS})(?![A-Za-z])")
-_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{_FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
+_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:sqrt|cbrt|{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
+_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
+_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
 _ROOT = re.compile(rf"{_MODULE}(sqrt|cbrt)\s*\(")
 
 
@@ -26,9 +26,9 @@ def from_code(text: str) -> str:
             break
         name = r"\sqrt" if root[1] == "sqrt" else r"\sqrt[3]"
         text = f"{text[: root.start()]}{name}{{{text[root.end() : end]}}}{text[end + 1 :]}"
-    text = re.sub(rf"{_MODULE}({_FUNCTIONS})\s*(?=\()", r"\\\1", text)
+    text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\()", r"\\\1", text)
     text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
     if plain:
         text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
-        text = re.sub(rf"(?<![\\A-Za-z])({_FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
+        text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
     return text.replace("*", r"\cdot ")

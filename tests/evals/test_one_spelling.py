@@ -1,0 +1,35 @@
+"""One spelling: each rewrite makes two ways of writing the same text, and without it they differ.
+
+`spelling.txt` holds, for each rewrite by its name, a way of writing, others that come to the same text (==), and near
+misses that must not (!=).
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from evals.grading import spelling
+from evals.grading.latex import literal
+from tests.evals.test_rules import sections
+
+SPELLINGS = sections("spelling.txt")
+NAMES = [rewrite.name for rewrite in spelling.REWRITES]
+
+
+def same(one: str, other: str) -> bool:
+    return literal(spelling.clean.__wrapped__(one)) == literal(spelling.clean.__wrapped__(other))
+
+
+def test_every_rewrite_has_a_section_of_its_own():
+    assert sorted(NAMES) == sorted(SPELLINGS)
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_what_a_rewrite_makes_the_same(name):
+    assert [pair for pair in SPELLINGS[name] if same(pair.gold, pair.answer) is not pair.same] == []
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_without_a_rewrite_two_ways_of_writing_differ(name, monkeypatch):
+    monkeypatch.setattr(spelling, "REWRITES", tuple(one for one in spelling.REWRITES if one.name != name))
+    assert not all(same(pair.gold, pair.answer) for pair in SPELLINGS[name] if pair.same)
