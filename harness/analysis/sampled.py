@@ -120,8 +120,9 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
             tools=Tools(turns=m.turns),
         )
         without, turns = subject.tables[b], m.turns
+    put = own.name if prompt.name == own.name else f"{own.name} without tools, {prompt.name} with them"
     note = (
-        f"Prompt {own.name} without tools, {prompt.name} with; with tools temperature {decoding.temperature:g}, top-p "
+        f"Prompt: {put}. With tools temperature {decoding.temperature:g}, top-p "
         f"{decoding.top_p:g}, {decoding.max_tokens} tokens, the outputs of the code among them."
     )
     return _Pair(without, table, turns, note)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,7 +101,7 @@ def _analyze(arguments: Any) -> int:
         )
     material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
     folder = Path(out) if out is not None else Path("analyses") / "-".join(m.name.replace("/", "_") for m in models)
-    command = "rlvr analyze " + " ".join(arguments.options)
+    command = shlex.join(["rlvr", "analyze", *arguments.options])
     result = analyze(material, only=only, out=folder, command=command)
     if arguments.json:
         print(json.dumps(result.as_dict(), indent=2))

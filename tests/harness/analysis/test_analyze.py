@@ -137,7 +137,11 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
     # the models are not there: said, not hidden
     assert [text.split(":")[0] for text in document["left_out"]] == ["words"]
     index = (out / "README.md").read_text()
-    assert "Tiny scale" in index and "rlvr analyze runs=" in index and "words: grpo: its model is not" in index
+    assert (
+        "Tiny scale" in index
+        and f"`rlvr analyze 'runs=[{a},{b}]' only=verdicts,words out={out}`" in index
+        and "words: grpo: its model is not" in index
+    )
     client = Tracker.open().client
     run = client.get_run(document["mlflow_run"])
     assert run.info.status == "FINISHED"

@@ -97,7 +97,7 @@ def test_one_command_evaluates_checkpoints_and_samples(
     passed = numbers(out, "tools", "tools_tiny_short")
     assert set(passed["model"]) == {f"{m}-final, {w} tools" for m in ("base", "ours") for w in ("with", "without")}
     words = json.loads((out / "tools" / "tools_tiny_short.json").read_text())
-    assert "No response ran code" in words["caption"] and "Prompt plain without tools, plain with" in words["caption"]
+    assert "No response ran code" in words["caption"] and "Prompt: plain. With tools temperature 1," in words["caption"]
 
     table = numbers(out, "fork_temperature", "fork_temperature_tiny_short")
     pairs = [(1.0, 1.0), (2.0, 1.0), (1.0, 2.0)]
