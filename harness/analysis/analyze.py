@@ -15,6 +15,7 @@ from harness.analysis.runs import TAGS, Analysed
 from harness.config import UsageError, choose
 from harness.record import environment, read_json, write_json
 from harness.scales import SCALES
+from harness.tiny import TIERS
 from harness.track import Tracker
 
 
@@ -95,6 +96,8 @@ def index_page(
 ) -> str:
     """The folder's page, in Markdown: what was analysed, every figure with its words, what was left out."""
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
+    if any(benchmark in TIERS for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
+        scales["tiny"] = None
     lines = ["# Analysis", "", f"Written by `{command}`; not edited by hand.", ""]
     lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]
     lines += ["| model | paper | arm | scale | backend | training seeds |", "| --- | --- | --- | --- | --- | --- |"]

@@ -90,6 +90,7 @@ def test_one_command_evaluates_checkpoints_and_samples(
     document = json.loads(capsys.readouterr().out)
     assert [m["name"] for m in document["models"]] == ["base-final", "ours-final"]
     assert document["left_out"] == []
+    assert "**Tiny scale: " in (out / "README.md").read_text()  # though no record says so
     folders = {path.name for path in (tmp_path / "evaluations").iterdir()}
     assert folders == {"base-final-tiny-seed0", "ours-final-tiny-seed0"}
 
