@@ -17,7 +17,7 @@ _CONDITION = re.compile(
     r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b(.*)$", re.DOTALL
 )
 _HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
-RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv)(?![A-Za-z])")
+RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")
 _FUNCTION_NAMES = (
     r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|circ|binom|log|ln|exp"
     r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan)(?![A-Za-z])"

@@ -28,7 +28,7 @@ _NOT_COUNTED = re.compile(r"\b(?:dozens?|hundred|thousand|[mb]illion|trillion|an
 
 # arithmetic in words, which is not worked out here: `5 squared`, `5\text{ minus one}`, `7 less than x`, `5 tenths`
 ARITHMETIC = re.compile(
-    r"\d\s*(?:\\text\s*\{)?[\sa-z]*?\b(?:squared|cubed|factorial|modulo|choose|plus|minus|over|times(?=\s+[a-z\d])"
+    r"(?:[\d})\]]\s*[\sa-z]*?|\\text\s*\{[^{}]*?)\b(?:squared|cubed|factorial|modulo|choose|plus|minus|over|times(?=\s+[a-z\d])"
     r"|(?:more|less|fewer|greater) than|halves|thirds|quarters"
     r"|(?:four|fif|six|seven|eigh|nin|ten|hundred|thousand|million)ths)\b"
 )

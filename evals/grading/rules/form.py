@@ -26,20 +26,23 @@ def same_plain_number(gold: str, answer: str) -> bool | None:
 
 
 def malformed(gold: str, answer: str) -> bool | None:
-    r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side, primed or open (`5 5`, `5'`, `5\ldots`)."""
+    r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side, primed,
+    asked or open (`5 5`, `5'`, `5?`, `5\ldots`)."""
     if not forms.balanced(answer):
         return False
     if r"\ldots" in answer and r"\ldots" not in gold:
         return False
-    bare = re.sub(r"\\text\s*\{[^{}]*\}", " ? ", answer)
-    bad = re.search(r"\d'|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
-    return False if bad and not re.search(r"matrix|[A-Za-z]{3}", bare) else None
+    bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
+    bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
+    return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
+
+
+_DENIAL = re.compile(r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless)\b", re.IGNORECASE)
 
 
 def denied(gold: str, answer: str) -> bool | None:
-    r"""`not 5`, `5\text{ not }6`: whoever says "not" where the gold does not has answered something else."""
-    said = [re.search(r"\bnot\b", text, re.IGNORECASE) for text in (gold, answer)]
-    return False if said[1] and not said[0] else None
+    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`: who denies what the gold does not has not given it."""
+    return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
 
 _IN_BASE = re.compile(r"\(?\s*(-?\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
