@@ -1,90 +1,21 @@
-r"""Reading the form of a cleaned answer: is it a name and a value, a collection, a relation, a choice, words?
-
-Only `evals.grading.equivalence` uses these; what they return is compared there.
-"""
+r"""The form of a cleaned answer: a relation, a condition; its symbols and brackets."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-from evals.grading.latex import literal, matching, split
-from evals.grading.numbers import number
-from evals.grading.quantity import bare_amount
+from evals.grading.latex import split
 
 _CONDITION = re.compile(
     r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b(.*)$", re.DOTALL
 )
 _HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
 RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")
-_FUNCTION_NAMES = (
+FUNCTION_NAMES = (
     r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|circ|binom|log|ln|exp"
     r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan)(?![A-Za-z])"
 )
 _GREEK = r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega)"
-_NAME = re.compile(
-    r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
-    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
-    r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{\*\})*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
-)
-_POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
-_MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
-UNORDERED = {"list", "set", "one", "union"}
-# kinds that may be equal besides equal kinds
-COMPARABLE = {
-    frozenset(pair.split())
-    for pair in (
-        *("list set", "list one", "set one", "union one", "list ()", "list names", "names ()"),
-        *("column ()", "column []", "row ()", "row []"),
-    )
-}
-
-
-@dataclass(frozen=True)
-class Collection:
-    """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
-
-    `names` are those of the items, for that kind; for a list the one name of them all, if it was said.
-    """
-
-    kind: str
-    items: tuple[str, ...]
-    names: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Named:
-    """`name = value = value`: the sides after the name that are values (in a chain, those without symbols)."""
-
-    name: str
-    values: tuple[str, ...]
-
-
-def collection(text: str) -> Collection | None:
-    """The collection that an answer is, or None when it is one value."""
-    if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}(.*?)\\end\{\1\}", text, re.DOTALL):
-        rows = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", matrix[2]) if row.strip()]
-        widths = [len(row) for row in rows]
-        kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
-        return Collection(kind, tuple(cell for row in rows for cell in row))
-    if nested := _nested(text):
-        return nested
-    if member := _MEMBER.fullmatch(text):
-        inside = collection(member[1])
-        return inside if inside is not None and inside.kind == "set" else None
-    if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
-        return Collection("union", tuple(parts))
-    items = split(text, ",;")
-    if len(items) > 1:
-        return _list(items)
-    if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
-        return Collection("set", _expanded(split(text[2:-2], ",;")))
-    if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
-        return Collection(text[0] + text[-1], tuple(parts))
-    if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
-        return _list([text])
-    return None
 
 
 def without_condition(text: str) -> str | None:
@@ -95,108 +26,6 @@ def without_condition(text: str) -> str | None:
     return None if _HEDGE.search(condition[1]) else text[: condition.start()]
 
 
-def is_set(text: str) -> bool:
-    """Whether an answer is a set in braces."""
-    found = collection(text)
-    return found is not None and found.kind == "set"
-
-
-def has_names(text: str) -> bool:
-    """Whether an answer is of the form `x=1, y=2`."""
-    found = collection(text) if "=" in text else None
-    return found is not None and found.kind == "names"
-
-
-def one_by_one(form: Named) -> str | None:
-    """`(a,b)=(3,5)` as `a=3, b=5`; None where the name is no tuple, or the value not one of as many."""
-    sides = [collection(side.strip()) for side in (form.name, form.values[-1])]
-    if any(side is None or side.kind != "()" for side in sides):
-        return None
-    parts = [side.items for side in sides if side is not None]
-    if len(parts[0]) != len(parts[1]):
-        return None
-    return ", ".join(f"{name}={value}" for name, value in zip(*parts, strict=True))
-
-
-def _nested(text: str) -> Collection | None:
-    """`[[1,2],[3,4]]` as a matrix."""
-    if not (text.startswith("[[") and text.endswith("]]") and matching(text, 0) == len(text) - 1):
-        return None
-    cells = [split(row.strip()[1:-1], ",") for row in split(text[1:-1], ",")]
-    return Collection(f"matrix {[len(row) for row in cells]}", tuple(cell for row in cells for cell in row))
-
-
-def _list(items: Sequence[str]) -> Collection:
-    """A bare list. With different names (x=1, y=2) its order is theirs; the same name again and again says nothing."""
-    forms = [named(item) for item in items]
-    names = [literal(form.name) for form in forms if form is not None]
-    if len(names) == len(items):
-        values = tuple(form.values[-1] for form in forms if form is not None)
-        if len({re.sub(r"_.*", "", name) for name in names}) == 1:
-            return Collection("list", _expanded(values), (re.sub(r"_.*", "", names[0]),))
-        if len(set(names)) == len(names):
-            ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
-            return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered))
-    if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
-        return Collection("list", _expanded([forms[0].values[-1], *items[1:]]), (names[0],))
-    return Collection("list", _expanded(items))
-
-
-def _expanded(items: Sequence[str]) -> tuple[str, ...]:
-    r"""`a \pm b` as its two values."""
-    expanded: list[str] = []
-    for item in items:
-        if r"\pm" in item:
-            expanded += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
-        elif item:
-            expanded.append(item)
-    return tuple(re.sub(r"^\s*\+\s*", "", item) for item in expanded)
-
-
-def named(text: str) -> Named | None:
-    """`name = value` or a chain, or the point `A(2,-5)`; else None."""
-    if point := _POINT.fullmatch(text):
-        return Named(point[1], (point[2],)) if matching(text, point.start(2)) == len(text) - 1 else None
-    sides = split(text, "=")
-    if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
-        return None
-    if RELATION.search(re.sub(r"\([^()]*\)", "", text)):  # but P(X<1)=0.2 is one
-        return None
-    if len(sides) == 2 and number(sides[0]) is not None and is_name(sides[1]):
-        sides.reverse()  # 2 = x
-    if not is_name(sides[0]):
-        return None
-    plain = [side for side in sides[1:] if not has_symbols(side)]
-    return Named(sides[0], tuple(plain) if len(sides) > 2 and plain else (sides[-1],))
-
-
-def is_name(text: str) -> bool:
-    """One thing that can have a value: a symbol, a function of something, a segment, a word, or a tuple of these."""
-    text = text.strip()
-    if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
-        return all(is_name(part) for part in parts)
-    if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
-        return is_name(ratio[1]) and is_name(ratio[2])
-    text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
-    return bool(_NAME.fullmatch(text)) and not re.match(_FUNCTION_NAMES, text)
-
-
-def renamed(one: Named, other: Named) -> str | None:
-    """The value of `one` in terms of the other's name, or None when their names are of different things."""
-    names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
-    if names[0] == names[1]:
-        return one.values[-1]
-    functions = [re.fullmatch(r"([A-Za-z])\(([a-z])\)", name) for name in names]
-    if any(functions) and "y" in names:
-        return one.values[-1]
-    if functions[0] and functions[1] and functions[0][1] == functions[1][1]:
-        old, new = (rf"(?<![\\A-Za-z]){function[2]}(?![A-Za-z])" for function in functions if function)
-        if re.search(new, one.values[-1]):
-            return None  # f(y)=x is not f(x)=x
-        return re.sub(old, functions[1][2], one.values[-1])
-    return None
-
-
 def is_relation(text: str) -> bool:
     """Whether an answer is an equation or another relation."""
     return bool(RELATION.search(text)) or len(split(text, "=")) > 1
@@ -205,23 +34,7 @@ def is_relation(text: str) -> bool:
 def has_symbols(text: str) -> bool:
     """Whether letters other than LaTeX commands (and e, i) are in an expression."""
     rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}", "", text)
-    return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(_FUNCTION_NAMES, "", rest)))
-
-
-def approximated(text: str) -> list[str]:
-    r"""What `a \approx b` may mean: a, and b where it is a rounding of a that is no integer; else nothing.
-
-    A name before it (`x \approx 11`) says nothing of its own.
-    """
-    sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
-    if len(sides) < 2 or r"\approx" not in text:
-        return sides
-    from evals.grading.symbolic import value
-
-    exact, rounded = (value(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
-    if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
-        return []
-    return sides if abs(exact - rounded) <= abs(exact) / 100 else []
+    return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(FUNCTION_NAMES, "", rest)))
 
 
 def balanced(text: str) -> bool:

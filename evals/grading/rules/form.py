@@ -6,8 +6,10 @@ import re
 
 from evals.grading import forms
 from evals.grading.compare import compare
-from evals.grading.latex import literal
+from evals.grading.latex import literal, split
+from evals.grading.naming import is_name
 from evals.grading.numbers import number, same_number
+from evals.grading.quantity import bare_amount
 from evals.grading.spoken import ordinal, spoken
 from evals.grading.words import bare_word, choice, phrase, words
 
@@ -119,8 +121,24 @@ def without_condition(gold: str, answer: str) -> bool | None:
     return compare(left, right) if left and right and (left == gold) != (right == answer) else None
 
 
+def _approximated(text: str) -> list[str]:
+    r"""What `a \approx b` may mean: a, and b where it is a rounding of a that is no integer; else nothing.
+
+    A name before it (`x \approx 11`) says nothing of its own.
+    """
+    sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
+    if len(sides) < 2 or r"\approx" not in text:
+        return sides
+    from evals.grading.symbolic import value
+
+    exact, rounded = (value(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
+    if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
+        return []
+    return sides if abs(exact - rounded) <= abs(exact) / 100 else []
+
+
 def approximation(gold: str, answer: str) -> bool | None:
     r"""`\sqrt{2} \approx 1.41`: either side may be meant where the second rounds the first; `x \approx 11` is 11."""
     if r"\approx" not in gold + answer:
         return None
-    return any(compare(left, right) for left in forms.approximated(gold) for right in forms.approximated(answer))
+    return any(compare(left, right) for left in _approximated(gold) for right in _approximated(answer))

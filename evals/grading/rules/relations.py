@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evals.grading import forms
+from evals.grading import forms, naming
+from evals.grading.collection import has_names, one_by_one
 from evals.grading.compare import compare
 from evals.grading.latex import split
 from evals.grading.sets import set_form, variable
@@ -16,18 +17,18 @@ def named_value(gold: str, answer: str) -> bool | None:
     Every number in a chain must be the gold (`x=2+3=5`, but neither `4=5` nor `1=2=5`). Two different names are two
     different answers, except that `y` may be called `f(x)` and `f(x)` `f(t)`.
     """
-    left, right = forms.named(gold), forms.named(answer)
+    left, right = naming.named(gold), naming.named(answer)
     if left is None and right is None:
         return None
     if left is None or right is None:
         named, other = (left, answer) if left else (right, gold)
         assert named is not None
-        if (together := forms.one_by_one(named)) and forms.has_names(other):  # (a,b)=(3,5) and a=3, b=5
+        if (together := one_by_one(named)) and has_names(other):  # (a,b)=(3,5) and a=3, b=5
             return compare(*((together, other) if left else (other, together)))
         if forms.is_relation(other):
             return None
         return all(compare(side, answer) if left else compare(gold, side) for side in named.values)
-    value = forms.renamed(right, left)
+    value = naming.renamed(right, left)
     return value is not None and compare(left.values[-1], value)
 
 

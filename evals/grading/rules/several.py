@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from evals.grading import forms
+from evals.grading.collection import COMPARABLE, UNORDERED, Collection, collection
 from evals.grading.compare import compare
 from evals.grading.latex import literal, split
 from evals.grading.numbers import number
@@ -19,24 +19,32 @@ def same_collection(gold: str, answer: str) -> bool | None:
     ones (`5,5` is not 5). Tuples, intervals and vectors are ordered and keep their brackets; a tuple may be given
     without them, in order; a set is not a tuple.
     """
-    left, right = forms.collection(gold), forms.collection(answer)
+    left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None
-    left, right = left or forms.Collection("one", (gold,)), right or forms.Collection("one", (answer,))
-    if {left.kind, right.kind} == {"set", "one"} and r"\emptyset" in (*left.items, *right.items):
-        return False  # a set that holds the empty set
-    if left.kind in forms.UNORDERED and right.kind in forms.UNORDERED and len(left.items) > 1:
+    left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    if (same := _same_in_braces((left, gold), (right, answer))) is not None:
+        return same
+    if left.kind in UNORDERED and right.kind in UNORDERED and len(left.items) > 1:
         left, right = _without_repeats(left), _without_repeats(right)
     if len(left.items) != len(right.items) or _other_names(left, right):
         return False
-    if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in forms.COMPARABLE):
+    if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in COMPARABLE):
         return False
-    if {left.kind, right.kind} <= forms.UNORDERED:
-        if left.kind == right.kind == "set" and len(left.items) == 1:
-            (one,), (other,) = left.items, right.items
-            return forms.is_set(one) == forms.is_set(other) and compare(one, other)
+    if {left.kind, right.kind} <= UNORDERED:
         return _same_unordered(left.items, right.items)
     return all(compare(a, b) for a, b in zip(left.items, right.items, strict=True))
+
+
+def _same_in_braces(*sides: tuple[Collection, str]) -> bool | None:
+    r"""`\{5\}` is 5 and `\{(1,2)\}` is (1,2); but a set that holds a set is not that set."""
+    sets = [found.kind == "set" for found, _ in sides]
+    alone = [found.kind == "set" and len(found.items) == 1 for found, _ in sides]
+    if not any(alone) or (all(sets) and not all(alone)):
+        return None
+    inside = [found.items[0] if one else text for (found, text), one in zip(sides, alone, strict=True)]
+    held = [item.startswith((r"\{", r"\emptyset")) for item in inside]
+    return (held[0] == held[1] if all(sets) else not any(held)) and compare(*inside)
 
 
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
@@ -81,11 +89,11 @@ def same_ratio(gold: str, answer: str) -> bool | None:
     )
 
 
-def _without_repeats(collection: forms.Collection) -> forms.Collection:
+def _without_repeats(collection: Collection) -> Collection:
     return replace(collection, items=tuple({literal(item): item for item in collection.items}.values()))
 
 
-def _other_names(left: forms.Collection, right: forms.Collection) -> bool:
+def _other_names(left: Collection, right: Collection) -> bool:
     """Whether both say names, and others; f(x) and y may be the same thing."""
     if not (left.names and right.names and left.kind == right.kind):
         return False

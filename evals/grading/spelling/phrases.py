@@ -29,6 +29,13 @@ WORDS = table(
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
     ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
+    ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),
+    (
+        "undefined",
+        rf"^\s*{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}",
+        r"\\text{undefined}",
+    ),
+    ("infinitely many", rf"^\s*{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}", r"\\infty"),
     (
         "no solution",
         rf"^\s*{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?"

@@ -1,0 +1,111 @@
+r"""Several values in one answer: lists, sets, tuples, intervals, matrices, unions, `x=1, y=2`, `a \pm b`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evals.grading.latex import literal, matching, split
+from evals.grading.naming import Named, named
+
+_MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
+UNORDERED = {"list", "set", "one", "union"}
+# kinds that may be equal besides equal kinds
+COMPARABLE = {
+    frozenset(pair.split())
+    for pair in (
+        *("list set", "list one", "set one", "union one", "list ()", "list names", "names ()"),
+        *("column ()", "column []", "row ()", "row []"),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
+
+    `names` are those of the items, for that kind; for a list the one name of them all, if it was said.
+    """
+
+    kind: str
+    items: tuple[str, ...]
+    names: tuple[str, ...] = ()
+
+
+def collection(text: str) -> Collection | None:
+    """The collection that an answer is, or None when it is one value."""
+    if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}(.*?)\\end\{\1\}", text, re.DOTALL):
+        rows = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", matrix[2]) if row.strip()]
+        widths = [len(row) for row in rows]
+        kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
+        return Collection(kind, tuple(cell for row in rows for cell in row))
+    if nested := _nested(text):
+        return nested
+    if member := _MEMBER.fullmatch(text):
+        inside = collection(member[1])
+        return inside if inside is not None and inside.kind == "set" else None
+    if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
+        return Collection("union", tuple(parts))
+    items = split(text, ",;")
+    if len(items) > 1:
+        return _list(items)
+    if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
+        return Collection("set", _expanded(split(text[2:-2], ",;")))
+    if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
+        return Collection(text[0] + text[-1], tuple(parts))
+    if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
+        return _list([text])
+    return None
+
+
+def has_names(text: str) -> bool:
+    """Whether an answer is of the form `x=1, y=2`."""
+    found = collection(text) if "=" in text else None
+    return found is not None and found.kind == "names"
+
+
+def one_by_one(form: Named) -> str | None:
+    """`(a,b)=(3,5)` as `a=3, b=5`; None where the name is no tuple, or the value not one of as many."""
+    sides = [collection(side.strip()) for side in (form.name, form.values[-1])]
+    if any(side is None or side.kind != "()" for side in sides):
+        return None
+    parts = [side.items for side in sides if side is not None]
+    if len(parts[0]) != len(parts[1]):
+        return None
+    return ", ".join(f"{name}={value}" for name, value in zip(*parts, strict=True))
+
+
+def _nested(text: str) -> Collection | None:
+    """`[[1,2],[3,4]]` as a matrix."""
+    if not (text.startswith("[[") and text.endswith("]]") and matching(text, 0) == len(text) - 1):
+        return None
+    cells = [split(row.strip()[1:-1], ",") for row in split(text[1:-1], ",")]
+    return Collection(f"matrix {[len(row) for row in cells]}", tuple(cell for row in cells for cell in row))
+
+
+def _list(items: Sequence[str]) -> Collection:
+    """A bare list. With different names (x=1, y=2) its order is theirs; the same name again and again says nothing."""
+    forms = [named(item) for item in items]
+    names = [literal(form.name) for form in forms if form is not None]
+    if len(names) == len(items):
+        values = tuple(form.values[-1] for form in forms if form is not None)
+        if len({re.sub(r"_.*", "", name) for name in names}) == 1:
+            return Collection("list", _expanded(values), (re.sub(r"_.*", "", names[0]),))
+        if len(set(names)) == len(names):
+            ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
+            return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered))
+    if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
+        return Collection("list", _expanded([forms[0].values[-1], *items[1:]]), (names[0],))
+    return Collection("list", _expanded(items))
+
+
+def _expanded(items: Sequence[str]) -> tuple[str, ...]:
+    r"""`a \pm b` as its two values."""
+    expanded: list[str] = []
+    for item in items:
+        if r"\pm" in item:
+            expanded += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
+        elif item:
+            expanded.append(item)
+    return tuple(re.sub(r"^\s*\+\s*", "", item) for item in expanded)
