@@ -7,6 +7,8 @@ misses that must not (!=).
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from evals.grading import spelling
 from evals.grading.latex import literal
@@ -33,3 +35,12 @@ def test_what_a_rewrite_makes_the_same(name):
 def test_without_a_rewrite_two_ways_of_writing_differ(name, monkeypatch):
     monkeypatch.setattr(spelling, "REWRITES", tuple(one for one in spelling.REWRITES if one.name != name))
     assert not all(same(pair.gold, pair.answer) for pair in SPELLINGS[name] if pair.same)
+
+
+@given(st.decimals(-(10**9), 10**9, places=3), st.integers(-(10**30), 10**30))
+def test_no_rewrite_touches_a_plain_number(decimal, integer):
+    for text in (str(decimal), str(integer)):
+        rewritten = text
+        for rewrite in spelling.REWRITES:
+            rewritten = rewrite(rewritten)
+        assert rewritten == text == spelling.clean(text)

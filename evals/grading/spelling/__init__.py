@@ -25,6 +25,7 @@ from evals.grading.spelling.synonyms import ENVIRONMENTS, NAMES, SIGNS
 
 REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *BRACES)  # made in this order
 
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox)(?![A-Za-z])")
 _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
@@ -35,6 +36,8 @@ _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
 @lru_cache(maxsize=8192)
 def clean(text: str) -> str:
     """The same answer in one spelling."""
+    if _NUMBER.fullmatch(text):
+        return text  # as most answers are, and no rewrite touches it
     text = from_code(_bare(in_latex(text)))
     for rewrite in REWRITES:
         text = rewrite(text)
