@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import shlex
 import subprocess
 import sys
 from importlib import metadata
@@ -41,7 +42,7 @@ def environment() -> dict[str, Any]:
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
-        "command": " ".join(sys.argv),
+        "command": shlex.join(sys.argv),
     }
 
 

@@ -106,7 +106,7 @@ def as_typed(command: str) -> str:
     """The command without the folder that its program was in."""
     program, _, rest = command.partition(" ")
     name = Path(program).name
-    return f"{'rlvr' if name == 'cli.py' else name} {rest}".strip()  # nox starts the module
+    return f"{'rlvr' if name in ('cli.py', '__main__.py') else name} {rest}".strip()  # nox starts the module
 
 
 def _sub(folder: Path, name: str) -> Path:
