@@ -40,7 +40,8 @@ def set_form(text: str) -> str | None:
     if not is_relation(text):
         return text
     if r"\land" in text:
-        return _intersection([set_form(part) for part in text.split(r"\land")])
+        parts = text.split(r"\land")
+        return _intersection([set_form(part) for part in parts]) if len(set(map(variable, parts))) == 1 else None
     if len(split(text, ",;")) > 1:
         return _union(split(text, ",;"))
     return _interval(text)

@@ -116,9 +116,9 @@ def without_condition(gold: str, answer: str) -> bool | None:
     `5 \\text{ if } x>0, 6 \\text{ otherwise}` is two answers, and not 5.
     """
     left, right = forms.without_condition(gold), forms.without_condition(answer)
-    if left is None or right is None:
-        return False if left == gold or right == answer else None
-    return compare(left, right) if left and right and (left == gold) != (right == answer) else None
+    if not left or not right or (left == gold) == (right == answer):
+        return None
+    return compare(left, right)
 
 
 def _approximated(text: str) -> list[str]:

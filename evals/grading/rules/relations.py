@@ -81,8 +81,6 @@ def for_every_whole_number(gold: str, answer: str) -> bool | None:
     names = [set(_PARAMETER.findall(text)) for text in (left, right)]
     if all(len(name) == 1 for name in names) and (all(ranges) or (r"\pi" in left and r"\pi" in right)):
         right = _PARAMETER.sub(names[0].pop(), right)
-    elif not names[0]:
-        return None
     if len({r[1] for r in ranges if r}) > 1:
         return False  # all integers, and the positive ones
     return compare(left, right) if left and right and (left, right) != (gold, answer) else None
