@@ -10,6 +10,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from harness.backends.verl.reference import REFERENCE
 from harness.record import write_json
 
 WHOLE = "whole"
@@ -26,6 +27,8 @@ class MarkWhole:
     def on_save(self, trainer: Any, checkpoint_dir: str, **_: Any) -> None:
         folder = Path(checkpoint_dir)
         write_json(folder / STATE, {"entropy_coefficient": trainer.entropy_coefficient})
+        if trainer.reference_was_reset:
+            trainer.actor_rollout_wg.save_reference(str(folder / REFERENCE))
         (folder / WHOLE).touch()
         for old in whole_checkpoints(folder.parent)[:-KEPT]:
             shutil.rmtree(old)

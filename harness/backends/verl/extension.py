@@ -14,7 +14,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
-from harness.backends.verl import TESTED
+from harness.backends.verl import TESTED, reference
 
 Patch = Callable[[ModuleType], None]
 
@@ -92,5 +92,6 @@ def _vllm_version() -> None:
 check_version()
 _vllm_version()
 when_imported("verl.utils.import_utils", _no_trl)
+when_imported("verl.workers.engine_workers", reference.extend)
 if os.environ.get("VERL_PLATFORM") == "cpu":
     import harness.backends.verl.platform_cpu  # noqa: F401

@@ -32,6 +32,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
+from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import RIGHT
 from harness.backends.verl.rollout import group_key
 from harness.batch import TokenBatch
@@ -81,8 +82,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     def on_init_end(self) -> None:
         self.entropy_coefficient = self.job.experiment.entropy_coefficient.value
         restore = self.config.trainer.resume_from_path
+        self.reference_was_reset = False
         if restore and (found := Path(restore) / STATE).is_file():
             self.entropy_coefficient = json.loads(found.read_text())["entropy_coefficient"]
+        if restore and (reference := Path(restore) / REFERENCE).is_dir():
+            self.actor_rollout_wg.load_reference(str(reference))
+            self.reference_was_reset = True
         self.actor_rollout_wg.set_loss_fn(partial(method_loss, settings=LossSettings.of(self.job.experiment)))
         super().on_init_end()
 
@@ -141,6 +146,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
         self._report(number, {**rollout, **own, **_update_metrics(report)})
+        every = self.job.experiment.reference_reset_every.value
+        if every is not None and self._step_number(number) % every == 0:
+            self.actor_rollout_wg.reset_reference()
+            self.reference_was_reset = True
 
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
         """Ours are written by `_report`; a step on which only the critic was trained is written here."""
@@ -281,13 +290,16 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             found["train/reward_std"] = groups.std(dim=1).mean().item()
         return found
 
+    def _step_number(self, update: int) -> int:
+        """The number of an optimiser step, from 1; `update` counts those of this rollout from 0."""
+        return int((self.global_steps - 1) * self.job.experiment.updates_per_rollout.value + update + 1)
+
     def _report(self, update: int, values: dict[str, float]) -> None:
         """One line of the metrics file: an optimiser step and its metrics."""
-        updates = self.job.experiment.updates_per_rollout.value
         now = time.monotonic()
         values["train/step_seconds"], self._started = now - self._started, now
         line = {
-            "step": (self.global_steps - 1) * updates + update + 1,
+            "step": self._step_number(update),
             "total": self.job.steps,
             "metrics": {name: float(value) for name, value in values.items()},
         }

@@ -52,8 +52,8 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
         found["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:
         found["lora_dropout"] = "it has no dropout for LoRA"
-    if e.reference_reset_every.value is not None:
-        found["reference_reset_every"] = "its reference stays the base model"
+    if e.lora_rank.value is not None and e.reference_reset_every.value is not None:
+        found["reference_reset_every"] = "with LoRA the reference is the base model itself"
     return found
 
 

@@ -1,0 +1,61 @@
+"""A reference that is reset to the policy, as in ProRL (arXiv 2505.24864): veRL's worker learns it here.
+
+The reference lies in the same processes as the policy and is sharded in the same way: each process copies its share.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+REFERENCE = "reference"  # in a checkpoint: the reference's weights, where it is no longer the base model
+
+
+def extend(module: Any) -> None:
+    """Give veRL's worker (of `verl.workers.engine_workers`) these methods, each to be called on all processes."""
+    from verl.single_controller.base.decorator import Dispatch, register
+
+    for method in (reset_reference, save_reference, load_reference):
+        setattr(module.ActorRolloutRefWorker, method.__name__, register(dispatch_mode=Dispatch.ONE_TO_ALL)(method))
+
+
+def reset_reference(self: Any) -> None:
+    """The reference becomes the policy as it is now."""
+    _copy(_shares(self.actor), _shares(self.ref))
+
+
+def save_reference(self: Any, folder: str) -> None:
+    """Write this process's share of the reference."""
+    import torch
+
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    torch.save(_shares(self.ref), Path(folder) / f"rank{self.rank}.pt")
+
+
+def load_reference(self: Any, folder: str) -> None:
+    """The reference becomes the one that was written there, by as many processes."""
+    import torch
+
+    _copy(torch.load(Path(folder) / f"rank{self.rank}.pt", map_location="cpu"), _shares(self.ref))
+
+
+def _shares(worker: Any) -> dict[str, Tensor]:
+    """Name -> what this process holds of that parameter."""
+    parameters = worker.engine.module.named_parameters()
+    return {name: getattr(p.detach(), "_local_tensor", p.detach()) for name, p in parameters}
+
+
+def _copy(source: dict[str, Tensor], target: dict[str, Tensor]) -> None:
+    """Values of `source` into the tensors of `target`.
+
+    Raises:
+        RuntimeError: they are not shares of the same parameters.
+    """
+    shapes = [{name: tuple(share.shape) for name, share in shares.items()} for shares in (source, target)]
+    if shapes[0] != shapes[1]:
+        raise RuntimeError("the reference and the policy are sharded differently, so that one cannot become the other")
+    for name, share in target.items():
+        share.copy_(source[name])
