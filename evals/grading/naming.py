@@ -14,6 +14,7 @@ _NAME = re.compile(
     r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
     r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
+_WORD = re.compile(r"(?:\\text\s*\{)?\s*[A-Z]?[a-z]{2,}\s*\}?")  # one, of small letters
 _POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
 
 
@@ -58,7 +59,8 @@ def renamed(one: Named, other: Named) -> str | None:
     names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
     if names[0] == names[1]:
         return one.values[-1]
-    if len([name for name in names if re.fullmatch("[A-Za-z]?[a-z]{2,}", name)]) == 1 and "(" not in "".join(names):
+    words = [_WORD.fullmatch(form.name.strip()) for form in (one, other)]
+    if bool(words[0]) != bool(words[1]) and "(" not in "".join(names):
         return one.values[-1]  # Area = 5 and S = 5
     functions = [re.fullmatch(r"([A-Za-z](?:\^-1)?)\(([a-z])\)", name) for name in names]
     if any(functions) and "y" in names:
