@@ -103,17 +103,18 @@ class Tracker:
         """status: "FINISHED", "FAILED" or "KILLED"."""
         self.client.set_terminated(run_id, status)
 
-    def finished_arms(self, paper: str) -> list[Run]:
-        """All finished child runs of a paper, newest first."""
+    def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
+        """The child runs of a paper, newest first: those that are finished, or all."""
         found = self.client.get_experiment_by_name(paper)
         if found is None:
             return []
+        done = " and attributes.status = 'FINISHED'" if finished else ""
         runs: list[Run] = []
         token: str | None = None
         while True:
             page = self.client.search_runs(
                 [found.experiment_id],
-                filter_string="tags.`rlvr.kind` = 'arm' and attributes.status = 'FINISHED'",
+                filter_string=f"tags.`rlvr.kind` = 'arm'{done}",
                 order_by=["attributes.start_time DESC"],
                 page_token=token,
             )

@@ -13,7 +13,8 @@ TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/"""
 UI = """options:
-  port=5000  host=127.0.0.1"""
+  port=5000  host=127.0.0.1
+Prints a link to the curves of each paper that has any, its arms over each other."""
 
 
 def do_list(arguments: Any) -> int:
@@ -79,10 +80,14 @@ def do_ui(arguments: Any) -> int:
     no_more(values, ("port", "host"))
     import subprocess
 
-    from harness.track import tracking_uri
+    from harness.catalogue import papers
+    from harness.cli.curves import curve_links
+    from harness.track import Tracker, tracking_uri
 
-    uri = tracking_uri()
-    print(f"MLflow at http://{host}:{port} on {uri}; Ctrl-C ends it", file=sys.stderr)
-    print("curves side by side: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
+    uri, address = tracking_uri(), f"http://{host}:{port}"
+    for paper, link in curve_links(Tracker.open(), papers(), address).items():
+        print(f"curves of {paper}, arms over each other: {link}\n", file=sys.stderr)
+    print("seeds as one curve: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
+    print(f"MLflow at {address} on {uri}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
     return subprocess.run(command, check=False).returncode

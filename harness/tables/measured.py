@@ -48,7 +48,7 @@ class Measured:
 def gather(paper: str, tracker: Tracker) -> list[Measured]:
     """All finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer."""
     groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
-    for run in tracker.finished_arms(paper):  # newest first
+    for run in tracker.arms(paper):  # newest first
         tag = run.data.tags
         key = tuple(tag[f"rlvr.{name}"] for name in ("scale", "backend", "model", "arm", "overrides"))
         versions = groups.setdefault(key, {})

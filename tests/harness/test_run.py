@@ -95,7 +95,7 @@ def test_mlflow_holds_parent_children_params_metrics_and_artifacts(
     monkeypatch.setenv("RLVR_HOME", str(unbroken[0]))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     tracker = Tracker.open()
-    runs = tracker.finished_arms("egsw")
+    runs = tracker.arms("egsw")
     assert sorted(r.data.tags["rlvr.arm"] for r in runs) == ["base", "egsw"]
     assert len({r.data.tags["mlflow.parentRunId"] for r in runs}) == 1
     trained = next(r for r in runs if r.data.tags["rlvr.arm"] == "egsw")
@@ -177,7 +177,7 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
         tracker = Tracker.open()
-        trained = next(r for r in tracker.finished_arms("egsw") if r.data.tags["rlvr.arm"] == "egsw")
+        trained = next(r for r in tracker.arms("egsw") if r.data.tags["rlvr.arm"] == "egsw")
         history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
     assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6]
 
