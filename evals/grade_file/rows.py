@@ -1,0 +1,80 @@
+"""The rows of a file of answers: read, and checked before anything is graded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+Row = dict[str, Any]
+
+
+def read(path: Path) -> list[tuple[int, Row]]:
+    """The objects of a JSON Lines file with their line numbers; blank lines are skipped.
+
+    Raises:
+        ValueError: a line is not UTF-8 or not a JSON object, or there is none.
+    """
+    rows: list[tuple[int, Row]] = []
+    with path.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
+            except (UnicodeDecodeError, json.JSONDecodeError) as error:
+                raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
+            if not isinstance(row, dict):
+                raise ValueError(f"{path}, line {number}: {_short(row)} is not an object {{...}}")
+            rows.append((number, row))
+    if not rows:
+        raise ValueError(f"{path} holds no rows")
+    return rows
+
+
+def checked(path: Path, numbered: list[tuple[int, Row]], answers: bool) -> list[Row]:
+    """The rows, each with all of its fields.
+
+    Raises:
+        ValueError: a field is missing or of another kind, or a problem has two golds (line and field are named).
+    """
+    texts = ("gold", "prediction") if answers else ("answer",)
+    golds: dict[str, tuple[str, int]] = {}
+    for number, row in numbered:
+        for field in texts if answers else ("problem_id", "answer", "response"):
+            if field not in row:
+                raise ValueError(f"{path}, line {number}: no field {field!r}; the line has {', '.join(row) or 'none'}")
+        for field in texts:
+            _require(path, number, row, field, (str, int, float), "a string or a number")
+        if not answers:
+            _require(path, number, row, "problem_id", (str, int), "a string or a whole number")
+            _require(path, number, row, "response", (str,), "a string")
+            gold, first = golds.setdefault(str(row["problem_id"]), (as_text(row["answer"]), number))
+            if gold != as_text(row["answer"]):
+                raise ValueError(
+                    f"{path}, line {number}: problem_id {row['problem_id']!r} has the answer {_short(row['answer'])}, "
+                    f"but line {first} says {_short(gold)}"
+                )
+        if "finish_reason" in row and row["finish_reason"] is not None:
+            _require(path, number, row, "finish_reason", (str,), "a string or null")
+        if "expected" in row and not isinstance(row["expected"], bool | None):
+            raise ValueError(
+                f"{path}, line {number}: expected is {_short(row['expected'])}; expected true, false or null"
+            )
+    return [row for _, row in numbered]
+
+
+def _require(path: Path, number: int, row: Row, field: str, kinds: tuple[type, ...], what: str) -> None:
+    value = row[field]
+    if not isinstance(value, kinds) or isinstance(value, bool):
+        raise ValueError(f"{path}, line {number}: {field} is {_short(value)}; expected {what}")
+
+
+def as_text(value: str | float) -> str:
+    """An answer as it is graded: numbers as they are written."""
+    return value if isinstance(value, str) else str(value)
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."
