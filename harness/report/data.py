@@ -19,9 +19,11 @@ from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
 from harness.scales import SCALES
 from harness.spec import Reproduction
 from harness.tables.claims import Checked, Evidence, check_claims
+from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, gather
-from harness.tables.tabulate import difference_grid, published_grids, scale_grids
+from harness.tables.published import published_grids
+from harness.tables.scale import scale_grids
 from harness.track import Tracker, tracking_uri
 
 if TYPE_CHECKING:

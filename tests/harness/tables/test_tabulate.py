@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from harness.catalogue import Published
+from harness.tables.cells import comes_back
 from harness.tables.grid import Grid
-from harness.tables.tabulate import Report, comes_back, report
+from harness.tables.tabulate import Report, report
 from harness.track import Tracker
 
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
@@ -161,7 +162,7 @@ def test_special_characters_do_not_break_a_table() -> None:
 def test_a_table_says_which_arms_were_left_out_and_why() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.tabulate import _left_out
+    from harness.tables.scale import _left_out
 
     measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
     notes = _left_out("entropy_advantage", measured, "tiny")

@@ -1,0 +1,68 @@
+"""Every cell as a row of its own, for the CSV and the JSON document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness import catalogue
+from harness.catalogue import Published
+from harness.tables.cells import comes_back, score_of
+from harness.tables.measured import Measured
+
+
+def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
+    """Every published and every measured cell, one a row, for the CSV and the JSON document."""
+    cells = catalogue.published(paper)
+    rows = [_long(cell, m) for cell in cells for m in (_matching(cell, measured) or (None,))]
+    claimed = {(r["digest"], r["benchmark"], r["key"]) for r in rows if r["digest"]}
+    for m in measured:
+        for benchmark, scores in m.scores.items():
+            for key, score in scores.items():
+                if (m.digest, benchmark, key) not in claimed:
+                    rows.append(_long(None, m, benchmark, score))
+    return rows
+
+
+def _matching(cell: Published, measured: list[Measured]) -> list[Measured]:
+    return [m for m in measured if m.scale == "paper" and (m.model, m.arm) == (cell.model, cell.arm)]
+
+
+def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score: Any = None) -> dict[str, Any]:
+    if cell is not None:
+        benchmark = cell.benchmark
+        score = score_of(m, benchmark, cell.metric) if m else None
+    value = None if score is None else score.value
+    interval = None if score is None else score.interval
+    why = None
+    if m is None:
+        why = "no finished run of this arm at paper scale"
+    elif value is None:
+        why = "the run did not measure it" if score is None else score.why
+    return {
+        "table": cell.table if cell else None,
+        "model": cell.model if cell else m.model if m else None,
+        "arm": cell.arm if cell else m.arm if m else None,
+        "row": cell.row if cell else None,
+        "benchmark": benchmark,
+        "column": cell.column if cell else None,
+        "metric": cell.metric if cell else score.name,
+        "key": None if score is None else score.key,
+        "published": cell.value if cell else None,
+        "published_unit": cell.unit if cell else None,
+        "measured": value,
+        "low": interval.low if interval else None,
+        "high": interval.high if interval else None,
+        "published_in_interval": comes_back(cell, score),
+        "interval_covers": interval.covers if interval else None,
+        "why_missing": why,
+        "scale": m.scale if m else None,
+        "backend": m.backend if m else None,
+        "overrides": m.overrides if m else None,
+        "n": m.n.get(benchmark) if m else None,
+        "seeds": len(m.seeds) if m else None,
+        "problems": score.problems if score is not None else None,
+        "unscored": score.unscored if score is not None else None,
+        "assumed_values": m.origins.get("assumed", 0) if m else None,
+        "replaced_values": m.origins.get("scale", 0) + m.origins.get("user", 0) if m else None,
+        "digest": m.digest if m else None,
+    }

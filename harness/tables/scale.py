@@ -1,0 +1,72 @@
+"""What was measured at other scales than the paper's, in tables of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from harness.scales import SCALES
+from harness.tables.cells import HOW, how, rough, show
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured
+
+
+def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
+    """What was measured at other scales, under that scale's own label and benchmarks."""
+    grids = []
+    for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
+        arms = [m for m in measured if m.scale == scale]
+        left_out = _left_out(paper, arms, scale)
+        for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
+            every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
+            keys = [k for k in every if _wanted(k, every)]
+            names = {
+                k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys
+            }
+            rows = [(m.label(m.arm), *(show(m.scores.get(benchmark, {}).get(k)) for k in keys), *how(m)) for m in arms]
+            notes = (
+                f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
+                f"[95 % interval over {_covers(arms, benchmark)}].{rough(rows)}",
+                *left_out,
+            )
+            left_out = []  # once is enough
+            grids.append(
+                Grid(
+                    f"{paper}, {scale} scale: {benchmark}",
+                    ("arm", *(names[k] for k in keys), *HOW),
+                    tuple(rows),
+                    notes,
+                )
+            )
+    return grids
+
+
+def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
+    """One note for each arm of the measured models that no backend in the store can train at this scale."""
+    from harness.backends import refusals
+    from harness.hardware import Hardware
+    from harness.resolve import resolve
+
+    have = {(m.model, m.arm) for m in measured}
+    models = list(dict.fromkeys(m.model for m in measured))
+    refused = [
+        refusals(resolve(paper, models=models, scale=scale, backend=backend), Hardware())
+        for backend in dict.fromkeys(m.backend for m in measured)
+    ]
+    return [
+        f"Left out {model}/{arm}: {refused[0][model, arm]}"
+        for model, arm in (refused[0] if refused else {})
+        if (model, arm) not in have and all((model, arm) in other for other in refused)
+    ]
+
+
+def _wanted(key: str, keys: Iterable[str]) -> bool:
+    """Of pass@k, maj@k and unsolvable@k only the largest k is shown; the CSV has all."""
+    metric, _, k = key.partition("_at_")
+    if metric not in ("pass", "maj", "unsolvable"):
+        return True
+    return int(k) == max(int(other.partition("_at_")[2]) for other in keys if other.startswith(f"{metric}_at_"))
+
+
+def _covers(arms: list[Measured], benchmark: str) -> str:
+    found = {s.interval.covers for m in arms for s in m.scores.get(benchmark, {}).values() if s.interval}
+    return " or ".join(sorted(found)) or "nothing: no interval could be computed"
