@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from evals.intervals import holm
+from evals.differences import holm
 from evals.measured_run import MeasuredRun, decisive_differences
 from evals.score import TAUS, Comparison, compare, factor, unit
 from evals.store import differing_fields

@@ -10,7 +10,7 @@ D = mean of a - mean of b has the variance
 
     2 (1 - rho) between^2 / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
-The test is that of `evals.intervals.paired`: with one seed a side, over the problems alone (what other seeds would do
+The test is that of `evals.differences.paired`: with one seed a side, over the problems alone (what other seeds would do
 is then not covered, and `seed_sd` takes no part); with more, over problems and seeds.
 """
 

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.intervals import Interval, Paired, over_problems_and_seeds, paired
+from evals.differences import Paired, paired
+from evals.intervals import Interval, over_problems_and_seeds
 from evals.verdict_table import METRICS, OF_K, Values, VerdictTable
 
 __all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "factor", "metric_name", "score", "unit"]

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.intervals import Bounds, Interval, Paired, over_problems, paired
+from evals.differences import Paired, paired
+from evals.intervals import Bounds, Interval, over_problems
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike, *, seed:
 
     Args:
         values: [N], finite, without known bounds. member: [N] booleans. problems: [N].
-        seed: draws the sign flips of the test (`evals.intervals.sign_flip`).
+        seed: draws the sign flips of the test (`evals.differences.sign_flip`).
     Raises:
         ValueError: as `measure_side`.
     """

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.intervals import Paired, Vector, holm, over_problems, paired, sign_flip
+from evals.differences import Paired, holm, paired, sign_flip
+from evals.intervals import Vector, over_problems
 from evals.verdicts import Verdict
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from evals.compare import Line, compare_runs
-from evals.intervals import holm
+from evals.differences import holm
 from evals.measured_run import MeasuredRun
 from harness.spec import Claim, Reproduction
 from harness.tables.measured import Measured

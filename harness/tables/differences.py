@@ -11,7 +11,7 @@ LEVEL = 0.05  # of the corrected p-values
 
 def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
     """Each trained arm against every arm declared before it, on the same problems, same scale, same backend."""
-    from evals.intervals import holm
+    from evals.differences import holm
     from evals.score import compare
 
     pairs = [

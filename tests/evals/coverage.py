@@ -17,7 +17,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.intervals import Interval, over_problems, over_problems_and_seeds, over_seeds, paired_interval
+from evals.differences import paired_interval
+from evals.intervals import Interval, over_problems, over_problems_and_seeds, over_seeds
 
 Vector = NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[2]

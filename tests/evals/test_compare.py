@@ -10,7 +10,7 @@ import pytest
 
 from evals.compare import CompareResult, compare_runs
 from evals.compare_figure import write_figure
-from evals.intervals import holm, paired
+from evals.differences import holm, paired
 from evals.measured_run import read_run
 from tests.evals.runs import IDENTITY, save_run
 

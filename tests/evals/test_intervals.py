@@ -11,17 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from evals.differences import holm, paired, paired_interval, sign_flip
 from evals.intervals import (
     Bounds,
     Interval,
     effective_number,
-    holm,
     over_problems,
     over_problems_and_seeds,
     over_seeds,
-    paired,
-    paired_interval,
-    sign_flip,
     t_quantile,
 )
 from tests.evals import coverage

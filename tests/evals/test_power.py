@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from evals.intervals import paired
+from evals.differences import paired
 from evals.power import Spread, power, problems_needed, seeds_needed
 from evals.provenance import Origin, assumed
 from evals.spread import default_spread, measured_spread

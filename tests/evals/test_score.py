@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from evals.intervals import over_problems, over_problems_and_seeds, paired
+from evals.differences import paired
+from evals.intervals import over_problems, over_problems_and_seeds
 from evals.score import METRICS, Score, compare, score
 from evals.verdicts import Verdict, schema
 
