@@ -278,7 +278,12 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     if path is None:
         raise ValueError(f"{config['task']} is on no hub: give data_dir, a folder with {config['task']}.jsonl")
     revision = (config.get("dataset_kwargs") or {}).get("revision")
-    table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)
+    try:
+        table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)
+    except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
+        raise ValueError(
+            f"{config['task']}: {error}; without the hub, give data_dir, a folder with {config['task']}.jsonl"
+        ) from error
     return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
 
 

@@ -25,7 +25,8 @@ from evals.benchmarks import Benchmark
 from evals.engines import Completion, Decoding, Engine, Request
 from evals.engines.base import Key, Messages, sample_seed
 from evals.engines.encode import encode
-from evals.fingerprint import model_fingerprint, text_fingerprint
+from evals.engines.local import ModelFiles
+from evals.fingerprint import check_model, model_fingerprint, text_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
 from evals.programs import POLICIES as PROGRAMS
 from evals.programs import ProgramGrader
@@ -91,6 +92,8 @@ def evaluate(
     """
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
+    if isinstance(engine, ModelFiles):
+        check_model(model_path)  # at once: the datasets may have to be downloaded
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
     model = _model(model_path, engine)
     if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):

@@ -13,23 +13,31 @@ FILES = (
 )  # fmt: skip
 
 
+def check_model(model_path: str | Path) -> None:
+    """Raise ValueError for what can be no model: neither a folder with a configuration nor of the form of a hub id."""
+    folder = Path(model_path)
+    if not folder.is_dir():
+        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
+            raise ValueError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
+    elif not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
+        raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
+
+
 def model_fingerprint(model_path: str | Path) -> str:
     """SHA-256 over the names and contents of a model's configuration, tokenizer and weight files, sorted by name.
 
     Training leftovers beside them (optimiser, trainer state) do not count. A hub id is downloaded first.
 
     Raises:
-        ValueError: no such folder (and not of the form of a hub id, owner/name), or it holds no config.json.
+        ValueError: as `check_model`.
     """
+    check_model(model_path)
     folder = Path(model_path)
     if not folder.is_dir():
-        if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):
-            raise ValueError(f"model {str(model_path)!r}: no such folder; expected a folder or a hub id (owner/name)")
         from huggingface_hub import snapshot_download
 
         folder = Path(snapshot_download(str(model_path), allow_patterns=list(FILES)))
-    if not (folder / "config.json").is_file() and not (folder / "adapter_config.json").is_file():
-        raise ValueError(f"model {str(model_path)!r}: no config.json in {folder}, expected a transformers model")
+        check_model(folder)
     whole = hashlib.sha256()
     for path in sorted({path for pattern in FILES for path in folder.glob(pattern)}):
         with path.open("rb") as file:

@@ -366,3 +366,14 @@ def test_the_written_answer_prompt_is_ours() -> None:
 
     text = benchmarks.task("math500")["doc_to_text"]
     assert text.replace("{{problem}}", "{problem}") == PROMPTS["boxed_suffix"].user
+
+
+def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def offline(*_: Any, **__: Any) -> Any:
+        raise ConnectionError("Couldn't reach the Hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", offline)
+    with pytest.raises(ValueError, match=r"math500: Couldn't reach the Hub; .* data_dir, a folder with math500\.jsonl"):
+        benchmarks.load("math500")

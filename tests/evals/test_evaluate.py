@@ -408,3 +408,9 @@ def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
     complete = engine()
     assert table(evaluate(protocol=how, engine=complete, **place)["toy"]) == whole
     assert "model" not in vars(complete), "a finished evaluation loads no weights"
+
+
+def test_a_model_that_is_not_there_is_said_before_any_data_is_read(place: dict[str, Any]) -> None:
+    wrong = {**place, "model_path": "/no/such/model", "data_dir": place["data_dir"] / "nowhere"}
+    with pytest.raises(ValueError, match="'/no/such/model': no such folder"):
+        evaluate(protocol=protocol(1), engine="transformers", **wrong)
