@@ -60,7 +60,18 @@ def test_an_exported_lora_model_is_the_one_that_peft_merges(tmp_path: Path) -> N
 
 
 class _Trainer:
+    """What a checkpoint asks of the trainer; it keeps the folders that its reference was written to."""
+
     entropy_coefficient = 0.25
+
+    def __init__(self, *, reference_was_reset: bool = False) -> None:
+        self.reference_was_reset = reference_was_reset
+        self.actor_rollout_wg = self
+        self.saved: list[str] = []
+
+    def save_reference(self, folder: str) -> None:
+        assert not Path(folder).with_name(WHOLE).exists()  # the mark comes last
+        self.saved.append(folder)
 
 
 def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> None:
@@ -75,3 +86,11 @@ def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> N
     remove_pieces(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["global_step_10", "global_step_4"]
     assert (tmp_path / "global_step_4" / WHOLE).exists()
+
+
+@pytest.mark.parametrize("reset", [True, False])
+def test_a_reference_that_was_reset_belongs_to_the_checkpoint(reset: bool, tmp_path: Path) -> None:
+    trainer = _Trainer(reference_was_reset=reset)
+    MarkWhole().on_save(trainer, str(tmp_path))
+    assert trainer.saved == [str(tmp_path / "reference")] * reset
+    assert (tmp_path / WHOLE).exists()
