@@ -90,8 +90,9 @@ def report(found: dict[str, tuple[Counter[Any], Counter[Any]]]) -> str:
             "# The grader against labels of others",
             "",
             f"Written by `python -m tests.evals.agreement FOLDER --write` on {time.strftime('%Y-%m-%d')}, commit "
-            f"{commit}, math-verify {version('math-verify')}; not edited by hand. Share of rows on which a verdict agrees "
-            "with the source's own label. Labels are not all right, and some follow another rounding policy than ours.",
+            f"{commit}, math-verify {version('math-verify')}; not edited by hand. Share of rows on which a verdict "
+            "agrees with the source's own label. Labels are not all right, and some follow another rounding policy "
+            "than ours.",
             "",
             columns(header, cells, left=1),
             "",
