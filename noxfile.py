@@ -1,7 +1,8 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
-All sessions but two share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock
-changes. `vllm` has its own, `.nox/vllm`: vLLM wants other versions of some packages. `browser` has its own too.
+Most sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
+`vllm` has its own, because vLLM wants other versions of some packages; `verl` and `parity` share one, and whatever runs
+with `backend=verl` uses it; `browser` has its own too.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def verl(session: nox.Session) -> None:
-    """veRL on this CPU: GRPO and PPO learn, two processes agree, killed runs go on; arguments go to pytest."""
+    """veRL on this CPU: GRPO and PPO learn, killed runs and one on a full disk go on; arguments go to pytest."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/verl", *session.posargs, external=True)
 
