@@ -116,7 +116,7 @@ def bench(session: nox.Session) -> None:
     """How fast, as ratios in one run; `-- grader --rounds 9`, `-- --write`; `-- vllm` in the environment of vLLM."""
     folder, *lock = (VLLM, VLLM_LOCK, "--no-deps") if "vllm" in session.posargs else (ENVIRONMENT, LOCK)
     environment(session, folder, *lock)
-    session.run(str(folder / "bin" / "python"), "-m", "tests.bench", *session.posargs, external=True)
+    session.run(str(folder / "bin" / "python"), "-m", "benchmarks.bench", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")

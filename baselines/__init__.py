@@ -1,1 +1,1 @@
-"""Baselines, one file each: pure functions on a `harness.batch.TokenBatch`."""
+"""Baselines, one file each: pure functions on a `harness.step.batch.TokenBatch`."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from baselines.covariance import share_of, token_covariance
-from harness.batch import reads
-from harness.equation import stage
+from harness.spec.equation import stage
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @stage("gates")

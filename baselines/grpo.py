@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from harness.equation import stage
-from harness.segments import segment_max, segment_sum
+from harness.spec.equation import stage
+from harness.step.segments import segment_max, segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @stage("advantage")

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from baselines.covariance import share_of, token_covariance
-from harness.batch import reads
-from harness.equation import requires, stage
+from harness.spec.equation import requires, stage
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
     from harness.spec import Experiment
+    from harness.step.batch import TokenBatch
 
 
 def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.equation import outcome_rewards, requires, stage
+from harness.spec.equation import outcome_rewards, requires, stage
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @requires(outcome_rewards)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.equation import stage
+from harness.spec.equation import stage
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @stage("rewards")

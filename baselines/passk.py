@@ -6,14 +6,14 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from harness.equation import outcome_rewards, requires, stage
-from harness.segments import segment_sum
+from harness.spec.equation import outcome_rewards, requires, stage
+from harness.step.segments import segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
     from harness.spec import Experiment
+    from harness.step.batch import TokenBatch
 
 
 def _fits(experiment: Experiment, values: Mapping[str, Any]) -> str | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.batch import reads
-from harness.equation import stage, trains_critic
+from harness.spec.equation import stage, trains_critic
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 def returns(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from hypothesis import strategies as st
 
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 
 VOCAB = 50
 

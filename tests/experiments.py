@@ -103,7 +103,7 @@ def save_random_model(folder: Path, *, heads: int = 4) -> Path:
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
-    from harness.tiny.tokenizer import build_tokenizer
+    from harness.data.tiny.tokenizer import build_tokenizer
 
     tokenizer = build_tokenizer()
     torch.manual_seed(0)

@@ -15,6 +15,6 @@ def need_verl() -> None:
     if find_spec("verl") is None and not os.environ.get(REQUIRED):
         pytest.skip("veRL is not in this environment; `nox -s verl` has it", allow_module_level=True)
     from harness.backends.verl.launch import environment
-    from harness.hardware import Hardware
+    from harness.spec.hardware import Hardware
 
     os.environ.update({key: value for key, value in environment(Hardware(device="cpu")).items() if key != "PYTHONPATH"})

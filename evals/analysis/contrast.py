@@ -2,7 +2,7 @@
 
 The papers average over all tokens at once (`pooled`). Tokens of a problem are alike, so an interval needs one value a
 problem: the mean of the problem's tokens. `mean` is the mean of these, each problem counting once, as everywhere in
-`evals.intervals`.
+`evals.stats.intervals`.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.differences import Paired, paired
-from evals.intervals import Bounds, Interval, over_problems
+from evals.stats.differences import Paired, paired
+from evals.stats.intervals import Bounds, Interval, over_problems
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def measure_side(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = Non
 
     Args:
         values: [N], finite. problems: [N], the problem of each.
-        bounds: the least and greatest possible value, see `evals.intervals.over_problems`.
+        bounds: the least and greatest possible value, see `evals.stats.intervals.over_problems`.
     Raises:
         ValueError: another shape, or a value that is not finite.
     """
@@ -70,7 +70,7 @@ def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike, *, seed:
 
     Args:
         values: [N], finite, without known bounds. member: [N] booleans. problems: [N].
-        seed: draws the sign flips of the test (`evals.differences.sign_flip`).
+        seed: draws the sign flips of the test (`evals.stats.differences.sign_flip`).
     Raises:
         ValueError: as `measure_side`.
     """

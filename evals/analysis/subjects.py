@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals import benchmarks, prompts
-from evals.benchmarks import Problem
+from evals.data import benchmarks, prompts
+from evals.data.benchmarks import Problem
 from evals.fingerprint import model_fingerprint, text_fingerprint
-from evals.measured_run import Conditions, read_run
-from evals.verdicts import Verdict
+from evals.grading.verdicts import Verdict
+from evals.stats.measured_run import Conditions, read_run
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,8 @@ class Subject:
 
     Args:
         name: what legends call it.
-        tables: benchmark -> verdict table, the columns of `evals.verdicts.schema()` (and `train_seed` where it holds
+        tables: benchmark -> verdict table, the columns of `evals.grading.verdicts.schema()` (and `train_seed` where
+        it holds
             several training seeds).
         model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
             interventions.
@@ -85,9 +86,9 @@ def read_subject(
 
     Args:
         sources: for each training seed a verdict file, a folder with one, or a folder with one for each benchmark
-            (`evals.measured_run.read_run`).
+            (`evals.stats.measured_run.read_run`).
         model_path: the model that gave the responses. Only one source may then be given: each seed is its own model.
-        data_dir: where the benchmarks are (`evals.benchmarks.load`).
+        data_dir: where the benchmarks are (`evals.data.benchmarks.load`).
     Raises:
         ValueError: as `read_run`; or, with `model_path`: several sources, no manifest beside a table, another model
             than the one that drew the samples, other problems, or prompts that are not those of the samples.
@@ -99,7 +100,7 @@ def read_subject(
     run = read_run(sources, name, responses=True)
     if model_path is None:
         return Subject(name, run.tables)
-    from evals.engines.encode import load_tokenizer
+    from evals.sampling.engines.encode import load_tokenizer
 
     _check_model(name, run.conditions, model_path)
     tokenizer = load_tokenizer(model_path)
@@ -155,7 +156,8 @@ def _served(found: Conditions) -> bool:
 
 
 def _as_served(prompt: prompts.Prompt, problem: Problem) -> str:
-    """What stands for a prompt that a server rendered (`evals.evaluate`): the conversation, or the plain text."""
+    """What stands for a prompt that a server rendered (`evals.sampling.evaluate`): the conversation, or the plain
+    text."""
     if not prompt.chat:
         return prompts.render(prompt, problem, None)
     return json.dumps(prompts.messages(prompt, problem), ensure_ascii=False)

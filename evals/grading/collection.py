@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from evals.grading.latex import literal, matching, split
-from evals.grading.naming import Named, named
+from evals.grading.named_values import Named, named
 
 _MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 UNORDERED = {"list", "set", "one", "union"}

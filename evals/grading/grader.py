@@ -15,7 +15,7 @@ from evals.grading.equivalence import UnscorableError, quick
 from evals.grading.extraction import extract
 from evals.grading.locate import locate
 from evals.grading.pool import Outcome, Pool
-from evals.verdicts import Verdict
+from evals.grading.verdicts import Verdict
 
 LIMIT_S = 10.0
 MEMORY_MB = 1024

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.analysis.drawing import save
+from evals.plots.drawing import save
 from harness.analysis.families import FAMILIES, draw_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
-from harness.config import UsageError, choose
-from harness.record import environment, read_json, write_json
-from harness.scales import SCALES
-from harness.tiny import TIERS
-from harness.track import Tracker
+from harness.command.config import UsageError, choose
+from harness.data.tiny import TIERS
+from harness.runs.record import environment, read_json, write_json
+from harness.runs.track import Tracker
+from harness.spec.scales import SCALES
 
 
 @dataclass(frozen=True)

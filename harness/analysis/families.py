@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evals.analysis.drawing import Drawing
+from evals.plots.drawing import Drawing
 from harness.analysis.material import Material, of_benchmark
 from harness.analysis.sampled import fork_temperature, interventions, tools
 
@@ -23,19 +23,19 @@ class Family:
 
 
 def verdicts(m: Material) -> list[Drawing]:
-    from evals.analysis.figures.verdicts import draw_verdicts
+    from evals.analysis.responses.plots import draw_verdicts
 
     return draw_verdicts(m.subjects, benchmarks=m.benchmarks)
 
 
 def unsolvable(m: Material) -> list[Drawing]:
-    from evals.analysis.figures.unsolvable import draw_unsolvable
+    from evals.analysis.responses.plot_unsolvable import draw_unsolvable
 
     return draw_unsolvable(m.subjects, benchmarks=m.benchmarks)
 
 
 def training(m: Material) -> list[Drawing]:
-    from evals.analysis.figures.training import draw_training
+    from evals.analysis.training.plots import draw_training
 
     curves = m.curves()
     if not curves:
@@ -44,8 +44,8 @@ def training(m: Material) -> list[Drawing]:
 
 
 def tokens(m: Material) -> list[Drawing]:
-    from evals.analysis.figures.drops import entropy_drops
-    from evals.analysis.figures.tokens import draw_token_changes, draw_tokens
+    from evals.analysis.tokens.plot_drops import entropy_drops
+    from evals.analysis.tokens.plots import draw_token_changes, draw_tokens
 
     drawings: list[Drawing] = []
     for b in m.benchmarks:
@@ -64,8 +64,8 @@ def tokens(m: Material) -> list[Drawing]:
 def words(m: Material) -> list[Drawing]:
     import numpy as np
 
-    from evals.analysis.embedders import Remembered, load_embedder
-    from evals.analysis.figures.words import draw_words
+    from evals.analysis.words.embedders import Remembered, load_embedder
+    from evals.analysis.words.plots import draw_words
 
     embedder = Remembered(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
     drawings: list[Drawing] = []

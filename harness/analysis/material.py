@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.drawing import Drawing
-from evals.analysis.fork_temperature import TEMPERATURES
+from evals.analysis.interventions.fork_temperature import TEMPERATURES
 from evals.analysis.subjects import Subject
-from evals.engines.tools import Tools
+from evals.plots.drawing import Drawing
+from evals.sampling.engines.tools import Tools
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
 
@@ -25,7 +25,7 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # of what takes long: token tables, interventions
-    embedder: str = "ngrams"  # see `evals.analysis.embedders.load_embedder`
+    embedder: str = "ngrams"  # see `evals.analysis.words.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
     samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have

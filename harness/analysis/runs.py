@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals import prompts
 from evals.analysis.subjects import Subject, read_subject
-from evals.engines.base import Decoding
-from evals.prompts import Prompt
-from harness.config import UsageError
-from harness.record import read_json
+from evals.data import prompts
+from evals.data.prompts import Prompt
+from evals.sampling.engines.base import Decoding
+from harness.command.config import UsageError
+from harness.runs.record import read_json
+from harness.runs.track import Tracker, home, tracking_uri
 from harness.tables.measured import as_typed
-from harness.track import Tracker, home, tracking_uri
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -70,7 +70,8 @@ class Analysed:
         return found[0] if len(found) == 1 else pd.concat(found).groupby("step", as_index=False).mean()
 
     def conditions(self, benchmark: str) -> dict[str, Any]:
-        """What the first seed's responses to a benchmark were drawn with (`evals.evaluate`'s identity of samples).
+        """What the first seed's responses to a benchmark were drawn with (`evals.sampling.evaluate`'s identity of
+        samples).
 
         Raises:
             ValueError: no manifest beside the verdicts.
@@ -157,7 +158,7 @@ def tiny_benchmarks() -> Path:
     """The folder of the tiny tiers, made where it is missing (as `rlvr run` does)."""
     folder = home() / "tiny-benchmarks"
     if not folder.is_dir():
-        from harness.tiny.problems import write_benchmarks
+        from harness.data.tiny.problems import write_benchmarks
 
         folder.mkdir(parents=True)
         write_benchmarks(folder)

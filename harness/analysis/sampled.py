@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from evals import prompts
-from evals.analysis.drawing import Drawing
 from evals.analysis.subjects import Subject
-from evals.engines.tools import Tools
+from evals.data import prompts
+from evals.plots.drawing import Drawing
+from evals.sampling.engines.tools import Tools
 from harness.analysis.material import Material, of_benchmark
 from harness.analysis.token_cache import content
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 def interventions(m: Material) -> list[Drawing]:
     """Replaced tokens by entropy, by position and by the response's perplexity, of the first response to each problem;
     and perturbed ones, of right responses. The rest of a response is written anew."""
-    from evals.analysis.figures.interventions import draw_perturbation, draw_replacement
-    from evals.analysis.perturbation import Perturbation, measure_perturbation
-    from evals.analysis.replacement import PERPLEXITY, POSITIONS, measure_impact
+    from evals.analysis.interventions.perturbation import Perturbation, measure_perturbation
+    from evals.analysis.interventions.plots import draw_perturbation, draw_replacement
+    from evals.analysis.interventions.replacement import PERPLEXITY, POSITIONS, measure_impact
 
     def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
@@ -53,7 +53,7 @@ def interventions(m: Material) -> list[Drawing]:
 
 def tools(m: Material) -> list[Drawing]:
     """pass@k of each run's own responses, and of ones with code that is run: evaluated already, or drawn anew."""
-    from evals.analysis.figures.interventions import draw_tools
+    from evals.analysis.interventions.plots import draw_tools
 
     _at_most_four(m)
     drawings: list[Drawing] = []
@@ -89,7 +89,7 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
         ValueError: the responses without tools had some, those with had none, or they are not of the same model and
             problems; or as `measure_tools`.
     """
-    from evals.analysis.tool_use import measure_tools
+    from evals.analysis.interventions.tool_use import measure_tools
 
     model = m.models[i]
     conditions = model.conditions(b)
@@ -130,8 +130,8 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
 
 def fork_temperature(m: Material) -> list[Drawing]:
     """Score by the temperature at forks and by that elsewhere, of responses drawn anew."""
-    from evals.analysis.figures.interventions import draw_fork_temperatures
-    from evals.analysis.fork_temperature import around, measure_fork_temperatures, threshold
+    from evals.analysis.interventions.fork_temperature import around, measure_fork_temperatures, threshold
+    from evals.analysis.interventions.plots import draw_fork_temperatures
 
     _at_most_four(m)
     drawings: list[Drawing] = []

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from evals.provenance import Origin, Sourced
 
 if TYPE_CHECKING:
-    from harness.hardware import Hardware
-    from harness.resolve import Job
+    from harness.command.resolve import Job
     from harness.spec import Training
+    from harness.spec.hardware import Hardware
 
 
 class CannotExpress(ValueError):

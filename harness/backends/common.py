@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends import CannotExpress
+from harness.runs.track import Tracker
 from harness.spec import Experiment
-from harness.track import Tracker
 
 
 def whole_update(backend: str, experiment: Experiment) -> None:
@@ -28,8 +28,8 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     Raises:
         ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
     """
-    from evals import prompts
-    from evals.benchmarks import Problem
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
     from harness.data.problems import content_hash, load_problems
 
     problems = load_problems(experiment.dataset.value, seed=seed)

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number, take_numbers
+from harness.command.config import (
+    UsageError,
+    choose,
+    no_more,
+    parse_overrides,
+    take,
+    take_list,
+    take_number,
+    take_numbers,
+)
 
 ANALYZE = """options:
   runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, or the
@@ -50,7 +59,7 @@ REPORT = """options:
 
 
 def do_analyze(arguments: Any) -> int:
-    from evals.engines.base import EngineError
+    from evals.sampling.engines.base import EngineError
 
     try:
         return _analyze(arguments)
@@ -122,7 +131,7 @@ _ANALYZE_KEYS = (
 
 def _take_options(values: dict[str, Any]) -> dict[str, Any]:
     """Remove what tells the families how to measure, and check it: fields of `Material`, those that are given."""
-    from evals.prompts import PROMPTS
+    from evals.data.prompts import PROMPTS
 
     found = {
         "embedder": take(values, "embedder", str),
@@ -146,7 +155,7 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _check_embedder(name: str) -> None:
-    from evals.analysis.embedders import check_embedder
+    from evals.analysis.words.embedders import check_embedder
 
     try:
         check_embedder(name)
@@ -155,8 +164,8 @@ def _check_embedder(name: str) -> None:
 
 
 def do_report(arguments: Any) -> int:
-    from harness.catalogue import load, papers
-    from harness.scales import SCALES
+    from harness.spec.catalogue import load, papers
+    from harness.spec.scales import SCALES
 
     values = parse_overrides(arguments.options)
     key = take(values, "paper", str, required=True)
@@ -177,7 +186,7 @@ def do_report(arguments: Any) -> int:
     from harness.analysis.material import Material
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
-    from harness.track import Tracker
+    from harness.runs.track import Tracker
 
     paper = load(key)
     chosen = choose_arms(paper, Tracker.open(), scale=scale, model=model, arms=arms)
@@ -230,6 +239,6 @@ def _families(only: Sequence[str] | None) -> list[str] | None:
 
 
 def _cache() -> Path:
-    from harness.track import home
+    from harness.runs.track import home
 
     return home() / "analysis-cache"

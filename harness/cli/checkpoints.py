@@ -9,7 +9,7 @@ from typing import Any
 
 from harness.analysis.runs import tiny_benchmarks
 from harness.cli.evaluation import Evaluation, take_evaluation
-from harness.config import UsageError
+from harness.command.config import UsageError
 
 
 def labels(checkpoints: Sequence[str]) -> list[str]:

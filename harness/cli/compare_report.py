@@ -6,11 +6,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from evals.compare import CompareResult, Line
-from evals.intervals import ROUGH
-from evals.measured_run import MeasuredRun, read_run
+from evals.stats.compare import CompareResult, Line
+from evals.stats.intervals import ROUGH
+from evals.stats.measured_run import MeasuredRun, read_run
 from harness.cli.columns import columns
-from harness.config import UsageError
+from harness.command.config import UsageError
 
 _RUN_ID = re.compile(r"[0-9a-f]{32}")
 
@@ -42,7 +42,7 @@ def _find(part: str, folder: Path) -> Path:
     check_names(part)
     if Path(part).exists():
         return Path(part)
-    from harness.track import Tracker, tracking_uri
+    from harness.runs.track import Tracker, tracking_uri
 
     store = tracking_uri()
     if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():

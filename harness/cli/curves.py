@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from urllib.parse import urlencode
 
-from harness.track import Tracker
+from harness.runs.track import Tracker
 
 METRICS = ("train/reward", "train/entropy")
 

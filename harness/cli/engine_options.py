@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from harness.config import UsageError, choose, nearest, take
+from harness.command.config import UsageError, choose, nearest, take
 
 
 def take_engine(values: dict[str, Any], model: str) -> Any:
@@ -15,8 +15,8 @@ def take_engine(values: dict[str, Any], model: str) -> Any:
     Raises:
         UsageError: no such engine, no such key for it, or a value that does not fit; or code cannot be run here.
     """
-    from evals import engines
-    from evals.engines.tools import ToolEngine, Tools
+    from evals.sampling import engines
+    from evals.sampling.engines.tools import ToolEngine, Tools
 
     name = take(values, "engine", str, "transformers")
     choose("engine", [name], engines.NAMES)

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from evals.intervals import ROUGH
-from evals.protocols import Protocol
+from evals.data.protocols import Protocol
+from evals.stats.intervals import ROUGH
 
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
 
@@ -16,7 +16,7 @@ def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
     """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
     import pyarrow.parquet as pq
 
-    from evals.score import score
+    from evals.stats.score import score
 
     scores = {
         name: [

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, take
+from harness.command.config import UsageError, choose, no_more, parse_overrides, take
 
 if TYPE_CHECKING:
-    from evals.engines import Engine
-    from evals.protocols import Protocol
+    from evals.data.protocols import Protocol
+    from evals.sampling.engines import Engine
 
 EVAL = """options:
   model=PATH_OR_HUB_ID   required
@@ -52,7 +52,7 @@ class Evaluation:
             UsageError: wrong data, a model that cannot be loaded, samples drawn otherwise.
             EngineError: it stopped; what was drawn is kept.
         """
-        from evals.evaluate import evaluate
+        from evals.sampling.evaluate import evaluate
 
         try:
             return evaluate(
@@ -74,9 +74,9 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     Raises:
         UsageError: a key or value that does not fit.
     """
-    from evals import benchmarks, protocols
-    from evals.engines.tools import ToolEngine
+    from evals.data import benchmarks, protocols
     from evals.provenance import Origin
+    from evals.sampling.engines.tools import ToolEngine
     from harness.cli.engine_options import take_engine
 
     name = take(values, "protocol", str, required=True)
@@ -103,7 +103,7 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
 
 def _asking_for_code(protocol: Protocol) -> Protocol:
     """The protocol with prompts that ask for code, where there are such in place of its own."""
-    from evals import prompts
+    from evals.data import prompts
     from evals.provenance import Origin
 
     own = {benchmark: protocol.value("prompt", benchmark) for benchmark in protocol.benchmarks.value}
@@ -114,7 +114,7 @@ def _asking_for_code(protocol: Protocol) -> Protocol:
 
 
 def do_eval(arguments: Any) -> int:
-    from evals.engines.base import EngineError
+    from evals.sampling.engines.base import EngineError
 
     values = parse_overrides(arguments.options)
     evaluation = take_evaluation(values, take(values, "model", str, required=True))
@@ -137,7 +137,7 @@ EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_
 
 
 def do_grade(arguments: Any) -> int:
-    from evals.grade_file import grade_file
+    from evals.grading.files import grade_file
 
     try:
         result = grade_file(

@@ -19,7 +19,7 @@ from harness.cli.new import NEW, do_new
 from harness.cli.records import TABLES, UI, do_list, do_tables, do_ui
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.training import RUN, do_config, do_plan, do_run
-from harness.config import UsageError
+from harness.command.config import UsageError
 
 
 def main(argv: list[str] | None = None) -> int:

@@ -11,13 +11,13 @@ from __future__ import annotations
 from math import log
 from typing import TYPE_CHECKING
 
-from harness.batch import reads
-from harness.equation import stage
+from harness.step.batch import reads
+from harness.spec.equation import stage
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @stage("shaping")
@@ -129,8 +129,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.batch import TokenBatch
-from harness.resolve import resolve
+from harness.step.batch import TokenBatch
+from harness.command.resolve import resolve
 from reproductions.$name.method import $name
 from tests.batches import padded, permuted, token_batches
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evals.power import MOST, Spread, power, problems_needed, seeds_needed
 from evals.provenance import Origin
-from evals.spread import measured_spread
+from evals.stats.power import MOST, Spread, power, problems_needed, seeds_needed
+from evals.stats.variance_components import measured_spread
 from harness.cli.columns import columns
 from harness.cli.compare_report import load_run
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.config import choose, no_more, parse_overrides, take, take_list
+from harness.command.config import choose, no_more, parse_overrides, take, take_list
 
 TABLES = """options:
   paper=KEY              one paper (default: all)
@@ -18,10 +18,11 @@ Prints a link to the curves of each paper that has any, its arms over each other
 
 
 def do_list(arguments: Any) -> int:
-    from evals import benchmarks, engines, protocols
-    from harness import catalogue
-    from harness.resolve import BACKENDS
-    from harness.scales import SCALES
+    from evals.data import benchmarks, protocols
+    from evals.sampling import engines
+    from harness.command.resolve import BACKENDS
+    from harness.spec import catalogue
+    from harness.spec.scales import SCALES
 
     no_more(parse_overrides(arguments.options), ())
     papers: dict[str, Any] = {}
@@ -53,14 +54,14 @@ def do_list(arguments: Any) -> int:
 
 
 def do_tables(arguments: Any) -> int:
-    from harness.catalogue import papers
+    from harness.spec.catalogue import papers
 
     values = parse_overrides(arguments.options)
     wanted = choose("paper", take_list(values, "paper"), papers())
     out = Path(take(values, "out", str, "results"))
     no_more(values, ("paper", "out"))
+    from harness.runs.track import Tracker
     from harness.tables.tabulate import report
-    from harness.track import Tracker
 
     tracker = Tracker.open()
     reports = {key: report(key, tracker) for key in wanted}
@@ -80,9 +81,9 @@ def do_ui(arguments: Any) -> int:
     no_more(values, ("port", "host"))
     import subprocess
 
-    from harness.catalogue import papers
     from harness.cli.curves import curve_links
-    from harness.track import Tracker, tracking_uri
+    from harness.runs.track import Tracker, tracking_uri
+    from harness.spec.catalogue import papers
 
     uri, address = tracking_uri(), f"http://{host}:{port}"
     for paper, link in curve_links(Tracker.open(), papers(), address).items():

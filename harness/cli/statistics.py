@@ -6,7 +6,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_number, take_numbers
+from harness.command.config import (
+    UsageError,
+    choose,
+    no_more,
+    parse_overrides,
+    take,
+    take_list,
+    take_number,
+    take_numbers,
+)
 
 COMPARE = """RUN is a verdicts.parquet, the folder of an evaluation, or the MLflow run id of an arm; the training seeds
 of one method are joined by commas: a0,a1,a2. Differences are RUN_A minus RUN_B.
@@ -25,13 +34,13 @@ POWER = """options:
   samples=[1,4,16,64]  seeds=[1,3,5,10]   what to try
   power=0.8  level=0.95  the chance to resolve the difference, and of the interval
   from=RUN  versus=RUN   measure the noise on a run (see `rlvr compare --help`), the correlation on two
-  within_sd= between_sd= interaction_sd= seed_sd= correlation=   the model's values (fractions), evals/power.py"""
+  within_sd= between_sd= interaction_sd= seed_sd= correlation=   the model's values (fractions), evals/stats/power.py"""
 
 
 def do_compare(arguments: Any) -> int:
-    from evals.compare import compare_runs
-    from evals.compare_figure import check_figure, write_figure
-    from evals.verdict_table import METRICS
+    from evals.plots.comparison import check_figure, write_figure
+    from evals.stats.compare import compare_runs
+    from evals.stats.verdict_table import METRICS
     from harness.cli.compare_report import as_text, check_names, load_run
 
     values = parse_overrides(arguments.options)
@@ -65,8 +74,8 @@ def do_compare(arguments: Any) -> int:
 
 
 def do_power(arguments: Any) -> int:
-    from evals import benchmarks
-    from evals.spread import default_spread
+    from evals.data import benchmarks
+    from evals.stats.variance_components import default_spread
     from harness.cli.compare_report import check_names
     from harness.cli.power_report import as_text, measured, override, power_document
 

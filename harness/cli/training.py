@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
+from harness.command.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
 
 RUN = """options:
   paper=KEY              required; see `rlvr list`
@@ -21,7 +21,7 @@ RUN = """options:
 
 
 def do_plan(arguments: Any) -> int:
-    from harness.plan import as_text, plan
+    from harness.command.plan import as_text, plan
 
     values = parse_overrides(arguments.options)
     hardware = _hardware(values)
@@ -34,7 +34,7 @@ def do_plan(arguments: Any) -> int:
 def do_config(arguments: Any) -> int:
     import yaml
 
-    from harness.trainer_config import trainer_configs
+    from harness.command.trainer_config import trainer_configs
 
     values = parse_overrides(arguments.options)
     hardware = _hardware(values)
@@ -59,10 +59,10 @@ def do_run(arguments: Any) -> int:
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.backends import ready
-    from harness.disk import full_disk_named
-    from harness.run import check_data, run, say
+    from harness.runs.disk import full_disk_named
+    from harness.runs.run import check_data, run, say
+    from harness.runs.track import Tracker, home
     from harness.tables.tabulate import report
-    from harness.track import Tracker, home
 
     hardware = hardware.settled()
     try:
@@ -78,8 +78,8 @@ def do_run(arguments: Any) -> int:
 
 
 def _jobs(values: dict[str, Any]) -> list[Any]:
-    from harness.catalogue import load, papers
-    from harness.resolve import resolve
+    from harness.command.resolve import resolve
+    from harness.spec.catalogue import load, papers
 
     paper = take(values, "paper", str, required=True)
     choose("paper", [paper], papers())
@@ -94,7 +94,7 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
 
 
 def _hardware(values: dict[str, Any]) -> Any:
-    from harness.hardware import HARDWARE_KEYS, Hardware
+    from harness.spec.hardware import HARDWARE_KEYS, Hardware
 
     mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
     valid = [f"hardware.{key}" for key in HARDWARE_KEYS]

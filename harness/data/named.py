@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals import prompts
+from evals.data import prompts
 from harness.data.files import read_rows
 
 Row = dict[str, Any]

@@ -30,7 +30,7 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
             are not those of the set that is named.
     """
     if dataset == "tiny":
-        from harness.tiny.problems import train_problems
+        from harness.data.tiny.problems import train_problems
 
         return _checked(dataset, train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
     problems = _checked(dataset, _read(dataset), COLUMNS)
@@ -50,7 +50,7 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
         ValueError: as for `load_problems`.
     """
     if dataset == "tiny":
-        from harness.tiny.solutions import train_solutions
+        from harness.data.tiny.solutions import train_solutions
 
         return _checked(dataset, train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
     return _checked(dataset, _read(dataset), SOLUTION_COLUMNS)

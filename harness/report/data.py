@@ -9,22 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.drawing import Drawing, save
-from harness import catalogue
+from evals.plots.drawing import Drawing, save
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
-from harness.config import UsageError, nearest
+from harness.command.config import UsageError, nearest
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
-from harness.scales import SCALES
-from harness.spec import Reproduction
+from harness.runs.track import Tracker, tracking_uri
+from harness.spec import Reproduction, catalogue
+from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, gather
 from harness.tables.published import published_grids
 from harness.tables.scale import scale_grids
-from harness.track import Tracker, tracking_uri
 
 if TYPE_CHECKING:
     import pandas as pd

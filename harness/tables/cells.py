@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from evals.intervals import ROUGH
-from harness.catalogue import Published
+from evals.stats.intervals import ROUGH
+from harness.spec.catalogue import Published
 from harness.tables.measured import Measured
 
 HOW = ("n x seeds", "values assumed", "values replaced")

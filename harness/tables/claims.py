@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evals.compare import Line, compare_runs
-from evals.differences import holm
-from evals.measured_run import MeasuredRun
+from evals.stats.compare import Line, compare_runs
+from evals.stats.differences import holm
+from evals.stats.measured_run import MeasuredRun
 from harness.spec import Claim, Reproduction
 from harness.tables.measured import Measured
 

@@ -11,8 +11,8 @@ LEVEL = 0.05  # of the corrected p-values
 
 def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
     """Each trained arm against every arm declared before it, on the same problems, same scale, same backend."""
-    from evals.differences import holm
-    from evals.score import compare
+    from evals.stats.differences import holm
+    from evals.stats.score import compare
 
     pairs = [
         (a, b, benchmark)

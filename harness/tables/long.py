@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from harness import catalogue
-from harness.catalogue import Published
+from harness.spec import catalogue
+from harness.spec.catalogue import Published
 from harness.tables.cells import comes_back, score_of
 from harness.tables.measured import Measured
 

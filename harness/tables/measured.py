@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness import catalogue
-from harness.record import read_json
-from harness.track import Tracker
+from harness.runs.record import read_json
+from harness.runs.track import Tracker
+from harness.spec import catalogue
 
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
@@ -66,7 +66,7 @@ def gather(paper: str, tracker: Tracker) -> list[Measured]:
 def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path) -> Measured:
     import pandas as pd
 
-    from evals.score import score
+    from evals.stats.score import score
 
     records: dict[int, Any] = {}
     tables: dict[str, list[Any]] = {}

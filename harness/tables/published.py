@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from harness import catalogue
+from harness.spec import catalogue
 from harness.tables.cells import HOW, beside, how, rough, score_of
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from harness.scales import SCALES
+from harness.spec.scales import SCALES
 from harness.tables.cells import HOW, how, rough, show
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured
@@ -43,8 +43,8 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
 def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
     """One note for each arm of the measured models that no backend in the store can train at this scale."""
     from harness.backends import refusals
-    from harness.hardware import Hardware
-    from harness.resolve import resolve
+    from harness.command.resolve import resolve
+    from harness.spec.hardware import Hardware
 
     have = {(m.model, m.arm) for m in measured}
     models = list(dict.fromkeys(m.model for m in measured))

@@ -12,14 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness import catalogue
+from harness.runs.track import Tracker
+from harness.spec import catalogue
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import gather
 from harness.tables.published import published_grids
 from harness.tables.scale import scale_grids
-from harness.track import Tracker
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from evals import benchmarks
-from harness import catalogue
+from evals.data import benchmarks
+from harness.spec import catalogue
 
 STATED = 3
 RUNS = (1, 2, 3)

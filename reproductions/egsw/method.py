@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Literal
 
-from harness.batch import reads
-from harness.equation import stage
-from harness.segments import segment_softmax, segment_sum
+from harness.spec.equation import stage
+from harness.step.batch import reads
+from harness.step.segments import segment_softmax, segment_sum
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from harness.batch import reads
-from harness.equation import stage
+from harness.spec.equation import stage
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 
 @stage("shaping")

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from harness.batch import reads
-from harness.equation import stage
-from harness.segments import segment_constant, segment_std, segment_z_score
+from harness.spec.equation import stage
+from harness.step.batch import reads
+from harness.step.segments import segment_constant, segment_std, segment_z_score
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 CORRECTION = {"sample": 1, "population": 0}
 

@@ -8,8 +8,8 @@ from dataclasses import replace
 from decimal import Decimal
 from statistics import fmean
 
-from harness import catalogue
-from harness.catalogue import Published
+from harness.spec import catalogue
+from harness.spec.catalogue import Published
 
 PROBLEMS: dict[str, tuple[int, ...]] = {  # how many problems a benchmark has; AMC goes round in two versions
     "aime24": (30,),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from harness.batch import reads
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.batch import TokenBatch
+    from harness.step.batch import TokenBatch
 
 Statistics = Literal["as_printed", "as_released"]
 RELEASED_FACTORS = (0.8, 1.2)

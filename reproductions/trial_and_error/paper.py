@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
-from harness.rejection import Rejection
+from harness.backends.rejection.declaration import Rejection
 from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 from reproductions.trial_and_error import rft
 from reproductions.trial_and_error.doubts import doubts

@@ -1,6 +1,6 @@
 """Filters and selections of rejection-sampling fine-tuning (arXiv 2508.07534, section 4.4.1). Pure functions.
 
-Filters take a sample and return it, changed or not, or None to drop it; see `harness.rejection`.
+Filters take a sample and return it, changed or not, or None to drop it; see `harness.backends.rejection.declaration`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from evals.analysis.repetition import Kind, redundancy
+from evals.analysis.responses.repetition import Kind, redundancy
 from evals.grading.extraction import boxes
-from harness.rejection import Pool, Sample
+from harness.backends.rejection.declaration import Pool, Sample
 
 Ranking = Literal["random", "entropy", "branching"]
 
@@ -35,7 +35,7 @@ def cut_after_box(sample: Sample) -> Sample | None:
 
 
 def not_redundant(sample: Sample, *, limit: float, measure: Kind) -> Sample | None:
-    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.repetition`."""
+    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.responses.repetition`."""
     return sample if redundancy(sample.response, measure) <= limit else None
 
 

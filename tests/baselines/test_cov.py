@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from baselines.clip_cov import clip_cov
 from baselines.kl_cov import kl_cov
 from evals.provenance import assumed
-from harness.batch import TokenBatch
 from harness.spec import use
+from harness.step.batch import TokenBatch
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
 

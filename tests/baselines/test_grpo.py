@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 
 from baselines.grpo import grpo
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 from tests.batches import padded, permuted, token_batches
 
 

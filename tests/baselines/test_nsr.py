@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from baselines.nsr import weighted_reinforce
 from evals.provenance import assumed
-from harness.batch import TokenBatch
 from harness.spec import use
+from harness.step.batch import TokenBatch
 from tests.baselines.test_grpo import batch_of
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment

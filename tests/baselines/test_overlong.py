@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.overlong import overlong
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 from tests.batches import padded, permuted, token_batches
 
 

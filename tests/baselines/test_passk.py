@@ -15,8 +15,8 @@ from baselines.grpo import grpo
 from baselines.overlong import overlong
 from baselines.passk import passk
 from evals.provenance import assumed
-from harness.batch import TokenBatch
 from harness.spec import use
+from harness.step.batch import TokenBatch
 from tests.baselines.test_grpo import batch_of
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment

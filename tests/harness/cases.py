@@ -14,8 +14,8 @@ from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
 from baselines.passk import passk
 from evals.provenance import assumed
-from harness.batch import TokenBatch
 from harness.spec import Method, use
+from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
 from reproductions.entropy_advantage.method import entropy_advantage
 from reproductions.erpo.method import erpo

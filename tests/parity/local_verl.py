@@ -16,8 +16,8 @@ import torch
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 
-from harness.hardware import Hardware
 from harness.spec import Experiment
+from harness.spec.hardware import Hardware
 
 
 class Store:

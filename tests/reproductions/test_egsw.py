@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import given
 
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
 from tests.batches import VOCAB, padded, permuted, token_batches
 

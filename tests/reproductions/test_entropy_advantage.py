@@ -10,8 +10,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import catalogue
-from harness.batch import TokenBatch
+from harness.spec import catalogue
+from harness.step.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.batches import padded, permuted, token_batches
 from tests.shared import paper_text

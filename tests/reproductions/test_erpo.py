@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from baselines.grpo import grpo
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 from reproductions.erpo.method import bucket_of, erpo
 from tests.batches import VOCAB, padded, permuted, token_batches
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 
 import pytest
 
-from harness import catalogue
+from harness.spec import catalogue
 from reproductions.erpo.paper import REPRODUCTION
 from tests.shared import paper_text, shared_file
 

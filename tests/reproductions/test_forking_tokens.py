@@ -13,12 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
-from harness import catalogue
 from harness.backends import CannotExpress
 from harness.backends.trl.translate import to_grpo_config
-from harness.batch import TokenBatch
-from harness.hardware import Hardware
-from harness.spec import Experiment, Method, use
+from harness.spec import Experiment, Method, catalogue, use
+from harness.spec.hardware import Hardware
+from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import forking_tokens
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment

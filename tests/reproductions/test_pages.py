@@ -11,9 +11,9 @@ from typing import get_args
 import pytest
 
 import reproductions
-from harness import catalogue
 from harness.cli.main import main
-from harness.loss import Aggregation
+from harness.spec import catalogue
+from harness.step.loss import Aggregation
 
 FOLDER = Path(reproductions.__path__[0])
 PAGES = [key for key in catalogue.papers() if (FOLDER / key / "README.md").is_file()]

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness import catalogue
-from harness.catalogue import Published
+from harness.spec import catalogue
+from harness.spec.catalogue import Published
 from tests.shared import paper_text
 
 

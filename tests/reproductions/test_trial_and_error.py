@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.batch import TokenBatch
+from harness.step.batch import TokenBatch
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage, standardised
 from tests.batches import VOCAB, padded, permuted, token_batches
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
-from harness import catalogue
 from harness.backends import CannotExpress
+from harness.backends.rejection.declaration import Rejection
 from harness.backends.trl.launch import check
-from harness.catalogue import Published
-from harness.hardware import Hardware
-from harness.rejection import Rejection
-from harness.resolve import Job, resolve
+from harness.command.resolve import Job, resolve
+from harness.spec import catalogue
+from harness.spec.catalogue import Published
+from harness.spec.hardware import Hardware
 from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
 
 KEY = "trial_and_error"

@@ -14,7 +14,7 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from harness.backends.verl.checkpoints import whole_checkpoints  # noqa: E402
-from harness.record import read_json  # noqa: E402
+from harness.runs.record import read_json  # noqa: E402
 from tests.verl.runs import finish, start, steps, train_folder  # noqa: E402
 
 pytestmark = [

@@ -9,7 +9,7 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from harness.backends.verl import extension, launch  # noqa: E402
-from harness.hardware import Hardware  # noqa: E402
+from harness.spec.hardware import Hardware  # noqa: E402
 
 CPU = Hardware(device="cpu")
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from evals import engines
-from evals.engines import Completion, Decoding, Request
-from evals.engines.base import sample_seed
-from evals.engines.transformers import TransformersEngine
+from evals.sampling import engines
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines.base import sample_seed
+from evals.sampling.engines.transformers import TransformersEngine
 from tests.experiments import save_random_model
 
 pytest.importorskip("vllm", reason="vLLM is not installed here: nox -s vllm")

@@ -7,7 +7,7 @@ import re
 from evals.grading import forms
 from evals.grading.compare import compare
 from evals.grading.latex import literal, split
-from evals.grading.naming import is_name
+from evals.grading.named_values import is_name
 from evals.grading.numbers import number, same_number
 from evals.grading.quantity import bare_amount
 from evals.grading.spoken import ordinal, spoken

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from evals.grading import forms, naming
+from evals.grading import forms
+from evals.grading import named_values as naming
 from evals.grading.collection import has_names, one_by_one
 from evals.grading.compare import compare
 from evals.grading.latex import split

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.hardware import Hardware
 from harness.spec import Training
+from harness.spec.hardware import Hardware
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
 WHOLE = "whole"  # an empty file that is written into a checkpoint when everything else is there

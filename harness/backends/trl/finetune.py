@@ -8,8 +8,8 @@ from typing import Any
 
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate_sft import to_sft_config
-from harness.hardware import Hardware
 from harness.spec import Finetune
+from harness.spec.hardware import Hardware
 
 # TRL's name of a step metric -> the name that every backend logs it under
 METRICS = {
@@ -76,8 +76,8 @@ def finetune(
     from transformers import AutoTokenizer
     from trl import SFTConfig, SFTTrainer
 
-    from evals import prompts
-    from evals.benchmarks import Problem
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
     from harness.data.problems import content_hash, load_solutions
 
     started = time.monotonic()

@@ -9,17 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends.common import metrics_reporter
+from harness.backends.rejection.declaration import Rejection
+from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
-from harness.hardware import Hardware
-from harness.record import read_json, write_json
-from harness.rejection import Rejection
-from harness.resolve import Job, resolve
-from harness.rounds import read_pairs, run_rounds
+from harness.command.resolve import Job, resolve
+from harness.runs.record import read_json, write_json
+from harness.runs.track import Tracker
 from harness.spec import Finetune, Training
-from harness.track import Tracker
+from harness.spec.hardware import Hardware
 
 
 def launch(
@@ -48,7 +48,7 @@ class Rows:
     """What a round of rejection sampling fine-tunes on; nothing of it where the declaration names the data.
 
     Args:
-        pairs: a file of `harness.rounds`. steps_before: optimiser steps of the rounds before.
+        pairs: a file of `harness.backends.rejection.rounds`. steps_before: optimiser steps of the rounds before.
         metrics: the file that the step metrics of all rounds go to.
     """
 

@@ -10,9 +10,9 @@ from typing import Any
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate import to_grpo_config
-from harness.hardware import Hardware
 from harness.spec import Experiment
-from harness.step_metrics import STEP_METRICS
+from harness.spec.hardware import Hardware
+from harness.step.step_metrics import STEP_METRICS
 
 # TRL's name of a step metric -> the name both backends log it under; those of our own have the same name in both
 METRICS = {
@@ -56,10 +56,10 @@ def train(
     from transformers import AutoTokenizer
     from trl import GRPOConfig
 
-    from evals import prompts
+    from evals.data import prompts
     from evals.grading import Grader
     from harness.backends.trl.trainer import MethodTrainer
-    from harness.rewards import score_responses
+    from harness.step.rewards import score_responses
 
     started = time.monotonic()
     if not sys.stderr.isatty():

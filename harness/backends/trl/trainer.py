@@ -16,12 +16,12 @@ import torch
 from torch import Tensor
 from trl import GRPOTrainer
 
-from harness.batch import TokenBatch
-from harness.entropy_search import adapt
-from harness.loss import clipped_tokens, k3, policy_loss
-from harness.record import write_json
+from harness.runs.record import write_json
 from harness.spec import Experiment
-from harness.step_metrics import right_responses, step_metrics, unshaped_advantages
+from harness.step.batch import TokenBatch
+from harness.step.entropy_search import adapt
+from harness.step.loss import clipped_tokens, k3, policy_loss
+from harness.step.step_metrics import right_responses, step_metrics, unshaped_advantages
 
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 

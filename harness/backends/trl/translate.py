@@ -1,6 +1,7 @@
 """An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
 
-The loss itself is ours (`harness.loss`, called by `trainer.MethodTrainer`), because TRL's cannot weigh the KL term, nor
+The loss itself is ours (`harness.step.loss`, called by `trainer.MethodTrainer`), because TRL's cannot weigh the KL
+term, nor
 see the whole group when micro-batches split it, and fixes the epsilon of the advantage at 1e-4. Every TRL default
 that could still touch the mathematics is set here by name.
 """
@@ -14,8 +15,8 @@ from typing import Any
 from harness.backends import CannotExpress
 from harness.backends.common import whole_update
 from harness.backends.trl.common import trainer_arguments
-from harness.hardware import Hardware
 from harness.spec import Experiment
+from harness.spec.hardware import Hardware
 
 
 @dataclass(frozen=True)

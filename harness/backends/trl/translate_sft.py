@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends.trl.common import trainer_arguments
-from harness.hardware import Hardware
 from harness.spec import Finetune
+from harness.spec.hardware import Hardware
 
 
 def accumulation(declared: Finetune, hardware: Hardware) -> tuple[int, int]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends.verl.reference import REFERENCE
-from harness.record import write_json
+from harness.runs.record import write_json
 
 WHOLE = "whole"
 STATE = "rlvr_state.json"  # what of ours a resumed training goes on with

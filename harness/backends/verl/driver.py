@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends.verl.processes import VARIABLE
-from harness.hardware import Hardware
-from harness.record import read_json
-from harness.resolve import resolve
+from harness.command.resolve import resolve
+from harness.runs.record import read_json
 from harness.spec import Experiment
+from harness.spec.hardware import Hardware
 
 
 def main(order_file: str) -> None:

@@ -22,11 +22,11 @@ from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
 from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
 from harness.backends.verl.translate import optimiser_steps
-from harness.hardware import Hardware
-from harness.record import write_json
-from harness.resolve import Job
+from harness.command.resolve import Job
+from harness.runs.record import write_json
+from harness.runs.track import Tracker
 from harness.spec import Experiment
-from harness.track import Tracker
+from harness.spec.hardware import Hardware
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
@@ -50,7 +50,7 @@ def launch(
     import transformers
     from transformers import AutoConfig, AutoTokenizer, GenerationConfig
 
-    from evals import prompts
+    from evals.data import prompts
     from harness.backends.verl.rows import write_rows
 
     assert isinstance(job.experiment, Experiment)
@@ -188,7 +188,7 @@ def environment(hardware: Hardware) -> dict[str, str]:
 
 
 def _end_tokens(base_model: str, tokenizer: Any, generation_config: Any) -> list[int]:
-    from evals.engines.encode import stop_tokens
+    from evals.sampling.engines.encode import stop_tokens
 
     try:
         stated = generation_config.from_pretrained(base_model).eos_token_id

@@ -9,14 +9,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from harness.loss import clipped_tokens, k3, policy_loss
+from harness.step.loss import clipped_tokens, k3, policy_loss
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from harness.spec import Experiment
 
-SHAPED = ("advantages", "weights", "gates", "penalties")  # of harness.method.Shaped; those that are None are not sent
+SHAPED = (
+    "advantages",
+    "weights",
+    "gates",
+    "penalties",
+)  # of harness.spec.method.Shaped; those that are None are not sent
 COEFFICIENT = "entropy_coefficient"  # of the step, because the search for an entropy target changes it
 
 

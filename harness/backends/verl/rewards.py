@@ -58,8 +58,8 @@ def score(
     """As `compute_score`, now."""
     import torch
 
-    from harness.rewards import score_responses
-    from harness.step_metrics import right_responses
+    from harness.step.rewards import score_responses
+    from harness.step.step_metrics import right_responses
 
     scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy)
     given = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}

@@ -12,7 +12,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopBase, AgentLoopMetr
 from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.utils.profiler import simple_timer
 
-from evals.engines.base import sample_seed
+from evals.sampling.engines.base import sample_seed
 from harness.backends.verl import TRAINER
 
 _POLL_S = 0.05

@@ -12,7 +12,7 @@ from torch.utils.data import Dataset
 
 def write_rows(rows: Sequence[dict[str, str]], path: Path) -> None:
     """`rows` hold prompt (as the model sees it) and answer."""
-    from evals.store import write_whole
+    from evals.sampling.store import write_whole
 
     text = "".join(json.dumps({"prompt": row["prompt"], "answer": row["answer"]}) + "\n" for row in rows)
 

@@ -35,11 +35,11 @@ from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method
 from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import RIGHT
 from harness.backends.verl.rollout import group_key
-from harness.batch import TokenBatch
-from harness.entropy_search import adapt
-from harness.method import Shaped
 from harness.spec import Experiment
-from harness.step_metrics import step_metrics, unshaped_advantages
+from harness.spec.method import Shaped
+from harness.step.batch import TokenBatch
+from harness.step.entropy_search import adapt
+from harness.step.step_metrics import step_metrics, unshaped_advantages
 
 
 @dataclass(frozen=True)

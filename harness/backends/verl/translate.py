@@ -14,8 +14,8 @@ from typing import Any
 from harness.backends import CannotExpress
 from harness.backends.common import whole_update
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
-from harness.hardware import Hardware
 from harness.spec import Experiment, Training
+from harness.spec.hardware import Hardware
 
 NAME = f"veRL {TESTED}"
 _HERE = Path(__file__).resolve().parent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.analysis.drawing import Drawing
+from evals.plots.drawing import Drawing
 
 
 def check_draws(drawing: Drawing) -> None:

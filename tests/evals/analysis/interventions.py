@@ -9,8 +9,8 @@ from typing import Any
 import pandas as pd
 
 from evals.analysis.subjects import Subject
-from evals.engines import Completion, Decoding, Request
-from evals.engines.encode import load_tokenizer, response_text
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines.encode import load_tokenizer, response_text
 
 BENCHMARK = "numbers"
 MAX_TOKENS = 24

@@ -11,8 +11,8 @@ PAGE = Path(__file__).parents[3] / "reproductions" / "trial_and_error" / "README
 
 def test_every_function_of_the_table_exists() -> None:
     table = PAGE.read_text().partition("| figure |")[2].partition("\n\n")[0]
-    names = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+\.\w+)`", line)]
+    names = [name for line in table.splitlines()[2:] for name in re.findall(r"`(\w+\.\w+\.\w+)`", line)]
     assert len(names) >= 12
     for name in names:
-        module, _, function = name.partition(".")
+        module, _, function = name.rpartition(".")
         assert callable(getattr(importlib.import_module(f"evals.analysis.{module}"), function)), name

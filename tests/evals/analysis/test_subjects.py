@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 
 from evals.analysis.subjects import Response, Subject, read_subject, responses
-from evals.evaluate import evaluate
 from evals.fingerprint import text_fingerprint
-from evals.verdicts import Verdict
+from evals.grading.verdicts import Verdict
+from evals.sampling.evaluate import evaluate
 from tests.evals.conftest import make_model
-from tests.evals.test_evaluate import PROBLEMS, Scripted, protocol, set_up
-from tests.evals.test_evaluate import table as rows_of
+from tests.evals.sampling.test_evaluate import PROBLEMS, Scripted, protocol, set_up
+from tests.evals.sampling.test_evaluate import table as rows_of
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -
     """An evaluation with a real tokenizer and two samples of each of five problems: arguments of `read_subject`."""
     place = set_up(tmp_path, model_dir, monkeypatch)
     engine = Scripted()
-    from evals.engines.encode import load_tokenizer
+    from evals.sampling.engines.encode import load_tokenizer
 
     engine.tokenizer = load_tokenizer(str(model_dir))  # type: ignore[assignment]
     evaluate(**place, protocol=protocol(2), engine=engine)

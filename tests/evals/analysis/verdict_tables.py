@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from evals.verdicts import Verdict
+from evals.grading.verdicts import Verdict
 
 LETTERS = {
     "c": Verdict.CORRECT,

@@ -10,10 +10,10 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.analysis import token_pass
-from evals.analysis.drawing import Drawing
 from evals.analysis.subjects import Subject
-from evals.verdicts import schema
+from evals.analysis.tokens import token_pass
+from evals.grading.verdicts import schema
+from evals.plots.drawing import Drawing
 from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
 from harness.analysis.families import FAMILIES, Family, draw_all
@@ -21,9 +21,9 @@ from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.cli.main import main
-from harness.config import UsageError
-from harness.record import write_json
-from harness.track import Tracker
+from harness.command.config import UsageError
+from harness.runs.record import write_json
+from harness.runs.track import Tracker
 from tests.experiments import save_random_model
 
 

@@ -11,16 +11,16 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals import sandbox
-from evals.engines import Completion, Decoding, Request
-from evals.engines import transformers as transformers_engine
-from evals.engines.encode import load_tokenizer, response_text
-from evals.engines.tools import next_block
+from evals.code_execution import function_sandbox as sandbox
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines import transformers as transformers_engine
+from evals.sampling.engines.encode import load_tokenizer, response_text
+from evals.sampling.engines.tools import next_block
 from harness.cli.checkpoints import evaluations, labels
 from harness.cli.evaluation import take_evaluation
 from harness.cli.main import main
-from harness.config import UsageError
-from harness.record import write_json
+from harness.command.config import UsageError
+from harness.runs.record import write_json
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")

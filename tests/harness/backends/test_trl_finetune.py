@@ -12,8 +12,8 @@ import torch
 from evals.provenance import Origin
 from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
 from harness.backends.trl.translate_sft import accumulation, to_sft_config
-from harness.hardware import Hardware
-from harness.tiny.tokenizer import build_tokenizer
+from harness.data.tiny.tokenizer import build_tokenizer
+from harness.spec.hardware import Hardware
 from tests import experiments
 
 USER = (Origin.USER, "a test")
@@ -214,8 +214,8 @@ def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
 
 def test_the_tiny_solutions_are_right_and_of_the_training_problems() -> None:
     from evals.grading.extraction import boxes
-    from harness.tiny.problems import train_problems
-    from harness.tiny.solutions import train_solutions
+    from harness.data.tiny.problems import train_problems
+    from harness.data.tiny.solutions import train_solutions
 
     solved, told = train_solutions(300, seed=1), train_problems(300, seed=1)
     assert [row["problem"] for row in solved] == [row["problem"] for row in told]
@@ -230,8 +230,8 @@ def test_two_processes_make_the_same_step_as_one(
     model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.backends.trl.launch import launch
-    from harness.resolve import resolve
-    from harness.track import Tracker
+    from harness.command.resolve import resolve
+    from harness.runs.track import Tracker
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)

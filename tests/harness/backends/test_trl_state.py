@@ -17,8 +17,8 @@ import torch
 from evals.provenance import Origin, assumed
 from harness.backends.trl.train import train
 from harness.backends.trl.trainer import REFERENCE_FILE, SEARCH_FILE
-from harness.hardware import Hardware
 from harness.spec import EntropySearch, Experiment
+from harness.spec.hardware import Hardware
 from tests.experiments import WHY, experiment, save_random_model
 
 # A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model

@@ -14,9 +14,9 @@ import pytest
 import torch
 
 from evals.provenance import Origin
-from harness.batch import TokenBatch
-from harness.hardware import Hardware
 from harness.spec import Experiment
+from harness.spec.hardware import Hardware
+from harness.step.batch import TokenBatch
 from tests.experiments import experiment
 from tests.harness.cases import CASES, Case, with_grpo
 

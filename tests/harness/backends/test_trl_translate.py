@@ -11,8 +11,8 @@ from evals.provenance import Origin, code
 from harness.backends import CannotExpress
 from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.translate import Batching, batching, to_grpo_config
-from harness.hardware import Hardware
-from harness.resolve import resolve
+from harness.command.resolve import resolve
+from harness.spec.hardware import Hardware
 from tests.experiments import experiment, ppo
 
 USER = (Origin.USER, "a test")

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from harness.backends.verl import launch
-from harness.hardware import Hardware
-from harness.record import read_json
+from harness.runs.record import read_json
+from harness.spec.hardware import Hardware
 
 CPU = Hardware(device="cpu")
 STEP = '{{"step": {0}, "total": 3, "metrics": {{"train/reward": 0.{0}}}}}\n'

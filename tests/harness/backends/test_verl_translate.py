@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
-from harness import catalogue
 from harness.backends import CannotExpress
 from harness.backends.verl.translate import check, optimiser_steps, to_verl_config, update_rows
-from harness.hardware import Hardware
-from harness.resolve import resolve
-from harness.spec import Experiment
+from harness.command.resolve import resolve
+from harness.spec import Experiment, catalogue
+from harness.spec.hardware import Hardware
 from tests.experiments import experiment, finetune, ppo
 
 CPU = Hardware(device="cpu")

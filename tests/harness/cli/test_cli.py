@@ -122,8 +122,8 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
 def test_arms_that_the_backend_cannot_train_are_left_out_aloud(capsys: pytest.CaptureFixture[str]) -> None:
     from harness.backends import refusals
     from harness.cli.training import _that_run
-    from harness.hardware import Hardware
-    from harness.resolve import resolve
+    from harness.command.resolve import resolve
+    from harness.spec.hardware import Hardware
 
     jobs = resolve("entropy_advantage", models=["7b"])
     refused = refusals(jobs, Hardware())

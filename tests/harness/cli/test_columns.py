@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from benchmarks.bench.__main__ import report
+from benchmarks.bench.timing import Row, medians
 from harness.cli.columns import columns
-from tests.bench.__main__ import report
-from tests.bench.timing import Row, medians
 
 
 def test_columns_are_markdown_and_aligned() -> None:

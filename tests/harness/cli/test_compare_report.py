@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from tests.evals.runs import save_run
+from tests.evals.stats.runs import save_run
 
 RIGHT, WRONG = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
 
@@ -52,7 +52,7 @@ def test_mlflow_runs_are_found_by_id(
     assert main(["compare", unknown, sides[1]]) == 2
     assert "no MLflow store" in capsys.readouterr().err
     assert not (tmp_path / "home").exists()  # looking for a run makes no store
-    from harness.track import Tracker
+    from harness.runs.track import Tracker
 
     tracker = Tracker.open()
     run = tracker.run(tracker.experiment("test"), None, "arm", {})

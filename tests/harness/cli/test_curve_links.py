@@ -9,7 +9,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from harness.cli.curves import curve_links
-from harness.track import Tracker
+from harness.runs.track import Tracker
 
 
 def test_trained_arms_are_in_the_link(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from harness.cli.engine_options import take_engine
 from harness.cli.main import main
-from harness.config import parse_overrides
+from harness.command.config import parse_overrides
 
 
 @pytest.mark.parametrize(

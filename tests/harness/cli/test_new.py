@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.catalogue import Published
 from harness.cli.main import main
 from harness.cli.new import LONGEST, new
+from harness.spec.catalogue import Published
 
 ROOT = Path(__file__).resolve().parents[3]
 COPIED = ("harness", "evals", "baselines", "reproductions", "tests")
@@ -112,9 +112,9 @@ def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(ch
 
 def test_the_tests_over_all_papers_accept_it(checkout: Path) -> None:
     files = (
-        "harness/test_spec.py",
+        "harness/spec/test_spec.py",
         "harness/data/test_datasets.py",
-        "harness/test_resolve.py",
+        "harness/command/test_resolve.py",
         "reproductions/test_pages.py",
     )
     inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{file}" for file in files))
@@ -178,8 +178,10 @@ def test_the_declaration_and_the_published_row_of_the_page(checkout: Path, tmp_p
         assert words in planned
     with (tmp_path / WRITTEN[3]).open("a") as published:
         published.write(blocks()[4])
-    inside(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/harness/test_spec.py", "-k", "my_method")
-    read = inside(tmp_path, "-c", "from harness import catalogue; print(*catalogue.published('my_method'))")
+    inside(
+        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/harness/spec/test_spec.py", "-k", "my_method"
+    )
+    read = inside(tmp_path, "-c", "from harness.spec import catalogue; print(*catalogue.published('my_method'))")
     cell = Published("Table 1", "7b", "my_method", "GRPO + ours", "math500", "MATH-500", "avg", "74.1", "%")
     assert read == f"{cell}\n"
 
@@ -198,7 +200,7 @@ def test_the_declaration_and_the_published_row_of_the_page(checkout: Path, tmp_p
         ("lambda", ["name=lambda", "keyword"]),
         ("a" * (LONGEST + 1), ["at most 24 characters, got 25"]),
         ("egsw", ["name=egsw", "reproductions/egsw exists"]),
-        ("loss", ["name=loss", "tests/harness/test_loss.py exists"]),  # pytest wants file names that differ
+        ("loss", ["name=loss", "tests/harness/step/test_loss.py exists"]),  # pytest wants file names that differ
         ("evals", ["name=evals", "evals exists"]),
         ("quickstart", ["name=quickstart", "nox session"]),
         ("stage", ["name=stage", "generated files"]),

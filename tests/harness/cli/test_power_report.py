@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
-from tests.evals.runs import save_run
+from tests.evals.stats.runs import save_run
 
 
 def test_document(capsys: pytest.CaptureFixture[str]) -> None:

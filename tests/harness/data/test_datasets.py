@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from harness import catalogue
 from harness.data.named import SETS, NamedSet, at_levels, bare_problem, distinct, shortest_solutions, text_at
 from harness.data.problems import content_hash, load_problems, load_solutions
+from harness.spec import catalogue
 
 DAPO = "BytedTsinghua-SIA/DAPO-Math-17k"
 STILL_3 = "RUC-AIBOX/STILL-3-Preview-RL-Data"

@@ -11,8 +11,8 @@ import pytest
 
 from harness.cli.main import main
 from harness.report.data import environment_grid, values_grid
+from harness.runs.track import Tracker
 from harness.tables.measured import Measured
-from harness.track import Tracker
 from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 
@@ -130,7 +130,7 @@ def test_nulls_of_a_table_are_no_words() -> None:
 
 
 def test_figures_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evals.analysis.drawing import Drawing
+    from evals.plots.drawing import Drawing
     from harness.report import data
 
     def line(figure: Any) -> None:

@@ -7,8 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.catalogue import load, papers
 from harness.spec import Arm, Claim, Reproduction, assumed
+from harness.spec.catalogue import load, papers
 from harness.tables.claims import check_claims, outcome
 from harness.tables.measured import Measured
 from tests.experiments import experiment

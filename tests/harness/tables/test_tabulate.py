@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from harness.catalogue import Published
+from harness.runs.track import Tracker
+from harness.spec.catalogue import Published
 from harness.tables.cells import comes_back
 from harness.tables.grid import Grid
 from harness.tables.tabulate import Report, report
-from harness.track import Tracker
 
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
 
@@ -22,7 +22,7 @@ def log_arm(tracker: Tracker, folder: Path, arm: str, seed: int, right: dict[str
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from evals.verdicts import schema
+    from evals.grading.verdicts import schema
 
     run_id = tracker.run(
         tracker.experiment("egsw"),
@@ -144,8 +144,8 @@ def test_markdown_latex_and_csv_hold_the_same_rows(made: Report) -> None:
 
 @pytest.mark.parametrize(("printed", "inside"), [("50.0", True), ("40.0", True), ("60.0", True), ("39.9", False)])
 def test_a_number_comes_back_when_the_interval_holds_it(printed: str, inside: bool) -> None:
-    from evals.intervals import Interval
-    from evals.score import Score
+    from evals.stats.intervals import Interval
+    from evals.stats.score import Score
 
     cell = Published("Table 1", "m", "a", "A", "math500", "Math-500", "avg", printed, "%")
     score = Score("avg", 1, 0.5, Interval(0.4, 0.6, 0.95, "problems"), 500, 0, 500, 0)

@@ -1,1 +1,0 @@
-"""The figures: each function returns a `Drawing` (evals/analysis/drawing.py)."""

@@ -1,0 +1,1 @@
+"""Analyses that change a response and sample its continuation."""

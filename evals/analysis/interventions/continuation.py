@@ -1,0 +1,169 @@
+"""Responses gone on with from a given beginning, sampled and graded as an evaluation does it.
+
+A beginning is token ids, never text that would have to be read again. `evals.sampling.evaluate.draw` does the rest,
+so a run is
+resumed by starting it again, and a folder refuses another one's samples.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.analysis.subjects import Subject
+from evals.data.benchmarks import Benchmark, Problem, content_hash
+from evals.data.prompts import Prompt
+from evals.sampling.engines.base import Completion, Decoding, Engine, Request
+from evals.sampling.engines.encode import response_text, stop_tokens
+from evals.sampling.evaluate import draw
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One beginning of a response: `id` is its own, `prompt` is as the model sees it, `forced` are token ids."""
+
+    id: str
+    prompt: str
+    forced: tuple[int, ...]
+    gold: str
+
+
+def go_on(
+    branches: Sequence[Branch],
+    *,
+    name: str,
+    engine: Engine,
+    model_path: str,
+    decoding: Decoding,
+    k: int,
+    seed: int,
+    folder: Path,
+    policy: str = "last_box",
+    workers: int = 2,
+) -> pd.DataFrame:
+    """k continuations of each branch, graded.
+
+    Args:
+        name: what is measured; part of every sample's seed.
+        engine: one that takes token ids (not a server). decoding: its max_tokens counts the whole response.
+        policy: how answers are extracted (`evals.grading.extraction`): that of the prompt.
+        folder: for samples and verdicts.
+    Returns:
+        a verdict table (`evals.grading.verdicts.schema`): problem_id is the branch's id, response the whole response.
+    Raises:
+        ValueError: no branch, an id that is there twice, or `folder` holds other samples.
+    """
+    import pandas as pd
+
+    if not branches:
+        raise ValueError(f"{name}: expected one branch or more, got none")
+    if len({branch.id for branch in branches}) != len(branches):
+        raise ValueError(f"{name}: expected branches with ids of their own")
+    problems = tuple(Problem(branch.id, branch.prompt, branch.gold) for branch in branches)
+    path = draw(
+        Benchmark(name, problems, content_hash(problems), "continuations"),
+        Begun(engine, branches, model_path),
+        prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were drawn with", chat=False),
+        decoding=decoding,
+        n=k,
+        seed=seed,
+        model_path=model_path,
+        folder=folder,
+        workers=workers,
+    )
+    return pd.read_parquet(path)
+
+
+class Begun:
+    """An engine whose responses to a branch begin with its tokens."""
+
+    def __init__(self, inner: Engine, branches: Sequence[Branch], model_path: str) -> None:
+        self._inner, self._model_path = inner, model_path
+        self._forced = {branch.id: branch.forced for branch in branches}
+
+    @property
+    def chunk_rows(self) -> int:
+        return self._inner.chunk_rows
+
+    @property
+    def tokenizer(self) -> Any:
+        return self._inner.tokenizer
+
+    @property
+    def context(self) -> int | None:
+        return self._inner.context
+
+    def describe(self) -> dict[str, Any]:
+        whole = json.dumps(sorted(self._forced.items())).encode()
+        return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """A branch that is over already, by an end token or by its length, is its own only continuation."""
+        ends = end_tokens(self._model_path, self.tokenizer)
+        begun = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
+        over = [r for r in begun if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
+        if over:
+            stopped = [r.forced[-1] in ends for r in over]
+            texts = response_text(self.tokenizer, [r.forced for r in over], stopped)
+            yield [
+                Completion(r.key, text, len(r.forced), "stop" if stop else "length")
+                for r, text, stop in zip(over, texts, stopped, strict=True)
+            ]
+        done = {r.key for r in over}
+        yield from self._inner.generate([r for r in begun if r.key not in done], decoding)
+
+
+def end_tokens(model_path: str, tokenizer: Any) -> list[int]:
+    """The tokens at which the engines end a response of this model."""
+    from transformers import AutoConfig, GenerationConfig
+
+    try:
+        stated = GenerationConfig.from_pretrained(model_path).eos_token_id
+    except OSError:  # no such file: transformers then derives it from the model's configuration
+        stated = AutoConfig.from_pretrained(model_path).get_text_config().eos_token_id
+    return stop_tokens(stated, tokenizer)
+
+
+def ready(
+    subject: Subject, benchmark: str, engine: Engine | None
+) -> tuple[Engine, str, Mapping[str, str], dict[str, str]]:
+    """The engine (transformers where None), the model's path, and prompts and golds by problem.
+
+    Raises:
+        ValueError: the subject lacks one of them.
+    """
+    if subject.model_path is None:
+        raise ValueError(f"{subject.name}: expected a subject with model_path, got None")
+    for what, held in (("verdicts", subject.tables), ("prompts", subject.prompts)):
+        if benchmark not in held:
+            known = ", ".join(held) or "none"
+            raise ValueError(f"{subject.name}: no {what} of {benchmark!r}; expected one of: {known}")
+    if engine is None:
+        from evals.sampling.engines.transformers import TransformersEngine
+
+        engine = TransformersEngine(subject.model_path)
+    table = subject.tables[benchmark]
+    golds = {str(problem): str(gold) for problem, gold in zip(table["problem_id"], table["gold"], strict=True)}
+    return engine, subject.model_path, subject.prompts[benchmark], golds
+
+
+def branch_id(*parts: object) -> str:
+    """One text for what names a branch."""
+    return "|".join(str(part) for part in parts)
+
+
+def looked_up(values: Mapping[str, str], what: str, problem: str) -> str:
+    """
+    Raises:
+        ValueError: the problem has none.
+    """
+    if problem not in values:
+        raise ValueError(f"problem {problem!r} of the token table: expected its {what}, found none")
+    return values[problem]

@@ -1,0 +1,155 @@
+"""What an intervention costs: the accuracy of continuations without it less that with it, by group, with its tests.
+
+Every frame here has one row an intervention: `group`, `problem_id`, `k_original` and `k_altered` (continuations that
+were graded), `original` and `altered` (their accuracy), `drop` (the first less the second) and `squared_drop`. A drop
+that is not known is NaN and left out aloud.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evals.grading.verdicts import Verdict
+from evals.stats.differences import Paired, holm, paired, sign_flip
+from evals.stats.intervals import Vector, over_problems
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BOUNDS = (-1.0, 1.0)  # of a drop
+
+
+def impact(original: ArrayLike, altered: ArrayLike) -> float:
+    """I = mean(original) - mean(altered)  (arXiv 2508.07534, Eq. 6).
+
+    Args:
+        original, altered: [k], 1 where the continuation is right, 0 where it is not, NaN where that is not known.
+    Returns:
+        in [-1, 1]; NaN where one of them has no known value.
+    """
+    return _known_mean(original) - _known_mean(altered)
+
+
+def squared_impact(original: ArrayLike, altered: ArrayLike) -> float:
+    """An estimate of the square of the true impact, without bias: the square of I less what k continuations add to it
+    by chance. Impacts of opposite signs cancel in a mean; their squares do not. NaN below two known values of either.
+    """
+    noise = 0.0
+    for values in (original, altered):
+        known = _known(values)
+        if len(known) < 2:
+            return float("nan")
+        noise += float(known.var(ddof=1)) / len(known)
+    return impact(original, altered) ** 2 - noise
+
+
+def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[str, list[float]]:
+    """The columns k_original to squared_drop.
+
+    Args:
+        pairs: of each row the branches without and with the intervention.
+        verdicts: of every branch (`continuation.go_on`).
+    """
+    right = {str(branch): rightness(rows["verdict"].tolist()) for branch, rows in verdicts.groupby("problem_id")}
+    of = [(right[original], right[altered]) for original, altered in pairs]
+    columns: dict[str, list[float]] = {}
+    for name, values in (("original", [o for o, _ in of]), ("altered", [a for _, a in of])):
+        columns[f"k_{name}"] = [len(_known(one)) for one in values]
+        columns[name] = [_known_mean(one) for one in values]
+    columns["drop"] = [impact(o, a) for o, a in of]
+    columns["squared_drop"] = [squared_impact(o, a) for o, a in of]
+    return columns
+
+
+def by_group(frame: pd.DataFrame) -> pd.DataFrame:
+    """The mean drop of each group, every problem counting once, with its 95 % interval over problems.
+
+    Returns:
+        group, drop, low, high, squared_drop, original, altered, problems, interventions, unknown (those without a drop,
+        left out), k (the fewest graded continuations of a branch that counts). What a group does not have is NaN.
+    """
+    import pandas as pd
+
+    rows = []
+    for group, part in frame.groupby("group", sort=False):
+        known = part[part["drop"].notna()]
+        means = known.groupby("problem_id")[["original", "altered", "drop", "squared_drop"]].mean()
+        interval = over_problems(means["drop"], bounds=BOUNDS) if len(means) else None
+        rows.append(
+            {
+                "group": group,
+                "drop": means["drop"].mean(),
+                "low": interval.low if interval else np.nan,
+                "high": interval.high if interval else np.nan,
+                **{name: means[name].mean() for name in ("squared_drop", "original", "altered")},
+                "problems": len(means),
+                "interventions": len(known),
+                "unknown": len(part) - len(known),
+                "k": int(known[["k_original", "k_altered"]].to_numpy().min()) if len(known) else 0,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None, *, seed: int = 0) -> Paired:
+    """Mean drop of group a minus that of group b, paired by problem; or, without b, of a alone against none at all.
+
+    Raises:
+        ValueError: no problem has a drop in both.
+    """
+    means = frame[frame["drop"].notna()].groupby(["group", "problem_id"])["drop"].mean()
+    of: Mapping[str, pd.Series] = {str(group): part.droplevel(0) for group, part in means.groupby(level=0)}
+    missing = [group for group in (a, b) if group is not None and group not in of]
+    common = [] if missing else sorted(set(of[a].index) & set(of[b or a].index))
+    if not common:
+        raise ValueError(f"no problem has a drop in group {a!r}" + (f" and in group {b!r}" if b else ""))
+    drops = of[a].loc[common]
+    if b is not None:
+        return paired(drops, of[b].loc[common], seed, bounds=BOUNDS)
+    if len(drops) < 2:
+        return Paired(float(drops.mean()), None, None, "none: one problem")
+    return Paired(float(drops.mean()), over_problems(drops, bounds=BOUNDS), *sign_flip(drops, seed))
+
+
+def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, seed: int = 0) -> pd.DataFrame:
+    """`compare_groups` for each pair, with Holm's correction over all of them.
+
+    Returns:
+        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems; NaN where there is none.
+    """
+    import pandas as pd
+
+    rows = []
+    for a, b in pairs:
+        result = compare_groups(frame, a, b, seed=seed)
+        low, high = (result.interval.low, result.interval.high) if result.interval else (np.nan, np.nan)
+        p_value = np.nan if result.p_value is None else result.p_value
+        rows.append(
+            {"a": a, "b": b or "", "difference": result.difference, "low": low, "high": high, "p_value": p_value,
+             "test": result.test}
+        )  # fmt: skip
+    table = pd.DataFrame(rows)
+    known = table["p_value"].notna()
+    table["p_holm"] = np.nan
+    table.loc[known, "p_holm"] = holm(table.loc[known, "p_value"].tolist())
+    return table
+
+
+def rightness(verdicts: Sequence[str]) -> list[float]:
+    """1 for correct, NaN for unscored, 0 for every other verdict."""
+    return [np.nan if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
+
+
+def _known(values: ArrayLike) -> Vector:
+    array: Vector = np.asarray(values, dtype=float)
+    known: Vector = array[~np.isnan(array)]
+    return known
+
+
+def _known_mean(values: ArrayLike) -> float:
+    known = _known(values)
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,0 +1,195 @@
+"""Another temperature at forking tokens than elsewhere  (arXiv 2506.01939, section 3).
+
+    frame = measure_fork_temperatures(subject, "aime24", [(1.0, 1.0), (1.5, 1.0), (1.0, 1.5)],
+                                      threshold=threshold(tokens, 0.8), top_p=1.0, max_tokens=8192, n=16, folder=...)
+    scores(frame)
+
+A position is a fork where the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
+or above the threshold. The paper's is the 80th percentile of the entropies of its own responses, 0.672 nats for its
+Qwen3-8B (*page*: our text of the paper lacks the section); another model has another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.interventions.continuation import Branch, go_on, looked_up, ready
+from evals.analysis.subjects import Subject
+from evals.analysis.tokens.token_table import need_columns
+from evals.analysis.tokens.uncertainty import entropy
+from evals.sampling.engines.base import Decoding
+from evals.sampling.engines.transformers import TransformersEngine, choose
+from evals.stats.score import compare, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from torch import Tensor
+
+QUANTILE = 0.8  # the paper's: a fifth of the tokens are forks
+REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the temperatures that are held
+TEMPERATURES = (0.5, 1.0, 1.5)  # ours: what is varied where nothing else is asked for
+
+
+def around(temperatures: Sequence[float]) -> list[tuple[float, float]]:
+    """The reference, then each temperature at forks alone, then each elsewhere alone."""
+    varied = [t for t in dict.fromkeys(temperatures) if t != REFERENCE[0]]
+    return [REFERENCE, *((t, REFERENCE[1]) for t in varied), *((REFERENCE[0], t) for t in varied)]
+
+
+def threshold(tokens: pd.DataFrame, quantile: float = QUANTILE) -> float:
+    """The entropy (nats) that this share of a token table's tokens lies below, linearly interpolated.
+
+    Raises:
+        ValueError: quantile outside [0, 1], no entropy, or one that is not finite.
+    """
+    if not 0 <= quantile <= 1:
+        raise ValueError(f"quantile={quantile}, expected a number in [0, 1]")
+    need_columns(tokens, ("entropy",))
+    values = tokens["entropy"].to_numpy(dtype=float)
+    if not len(values) or not np.isfinite(values).all():
+        raise ValueError(f"token table: expected finite entropies, got {len(values)} of which some may be none")
+    return float(np.quantile(values, quantile))
+
+
+def choose_at_forks(
+    logits: Tensor, uniform: Tensor, decoding: Decoding, *, fork_temperature: float, threshold: float
+) -> Tensor:
+    """The token of each row: at the fork temperature where its entropy is >= threshold, else at decoding's.
+
+    Args:
+        logits: [R, V]. uniform: [R] (see `evals.sampling.engines.transformers.choose`). decoding: top_p holds for both.
+    Returns:
+        token ids [R].
+    """
+    forks = entropy(logits.float().log_softmax(-1)) >= threshold
+    at_forks = Decoding(fork_temperature, decoding.top_p, decoding.max_tokens)
+    # both for every row: a row's token is then, to the last bit, the one that an engine of that temperature takes
+    return choose(logits, uniform, at_forks).where(forks, choose(logits, uniform, decoding))
+
+
+class ForkTemperatureEngine(TransformersEngine):
+    """The transformers engine with a temperature of its own at forks; elsewhere it is the decoding's.
+
+    Args:
+        fork_temperature: >= 0; 0 takes the most probable token. May be set anew between runs.
+        threshold: nats, >= 0.
+        options: of `TransformersEngine`.
+    Raises:
+        ValueError: a value out of range.
+    """
+
+    def __init__(self, model_path: str, *, fork_temperature: float, threshold: float, **options: Any) -> None:
+        super().__init__(model_path, **options)
+        for name, value in (("fork_temperature", fork_temperature), ("threshold", threshold)):
+            if not 0 <= value < float("inf"):
+                raise ValueError(f"{name}={value}, expected a number >= 0")
+        self.fork_temperature, self.threshold = fork_temperature, threshold
+
+    def describe(self) -> dict[str, Any]:
+        return {**super().describe(), "fork_temperature": self.fork_temperature, "fork_threshold": self.threshold}
+
+    def pick(self, logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
+        return choose_at_forks(
+            logits, uniform, decoding, fork_temperature=self.fork_temperature, threshold=self.threshold
+        )
+
+
+def measure_fork_temperatures(
+    subject: Subject,
+    benchmark: str,
+    temperatures: Sequence[tuple[float, float]],
+    *,
+    threshold: float,
+    top_p: float,
+    max_tokens: int,
+    n: int,
+    folder: Path,
+    seed: int = 0,
+    policy: str = "last_box",
+    workers: int = 2,
+    **options: Any,
+) -> pd.DataFrame:
+    """Samples at each pair of temperatures, graded. Equal temperatures give the samples of an ordinary evaluation with
+    the same seed, and all pairs share each sample's stream of random numbers.
+
+    Args:
+        subject: with model_path, the benchmark's prompts and its verdict table (for the golds).
+        temperatures: (at forks, elsewhere). threshold: nats.
+        folder: each pair has one of its own in it. options: of `TransformersEngine`.
+    Returns:
+        the verdict tables of all pairs, with the columns fork_temperature, other_temperature and threshold.
+    Raises:
+        ValueError: no pair, or one that is there twice.
+    """
+    import pandas as pd
+
+    if not temperatures or len(set(temperatures)) != len(temperatures):
+        raise ValueError(f"temperatures={list(temperatures)}, expected one pair or more, each once")
+    _, model_path, prompts, golds = ready(subject, benchmark, None)
+    branches = [Branch(problem, looked_up(prompts, "prompt", problem), (), gold) for problem, gold in golds.items()]
+    engine = ForkTemperatureEngine(model_path, fork_temperature=1.0, threshold=threshold, **options)
+    tables = []
+    for fork, other in temperatures:
+        engine.fork_temperature = fork
+        table = go_on(
+            branches,
+            name=benchmark,
+            engine=engine,
+            model_path=model_path,
+            decoding=Decoding(other, top_p, max_tokens),
+            k=n,
+            seed=seed,
+            folder=folder / f"fork-{fork:g}-other-{other:g}",
+            policy=policy,
+            workers=workers,
+        )
+        tables.append(table.assign(fork_temperature=fork, other_temperature=other, threshold=threshold))
+    return pd.concat(tables, ignore_index=True)
+
+
+def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None, seed: int = 0) -> pd.DataFrame:
+    """avg@n of each pair of temperatures with its 95 % interval over problems, and its paired difference from one.
+
+    Args:
+        frame: as `measure_fork_temperatures` returns it. reference: the pair to compare with; None is the first.
+    Returns:
+        fork_temperature, other_temperature, score, low, high, mean_tokens, problems, samples, unscored, difference,
+        difference_low, difference_high, p_value (not corrected). What there is none of is NaN.
+    Raises:
+        ValueError: the reference is not in the frame.
+    """
+    import pandas as pd
+
+    columns = ["fork_temperature", "other_temperature"]
+    pairs = list(dict.fromkeys(frame[columns].itertuples(index=False, name=None)))
+    groups = {pair: frame[(frame[columns] == pair).all(axis=1)] for pair in pairs}
+    reference = next(iter(groups)) if reference is None else reference
+    if reference not in groups:
+        raise ValueError(f"reference={reference}, expected one of {', '.join(map(str, groups))}")
+    found = []
+    for (fork, other), rows in groups.items():
+        average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
+        to = compare(rows, groups[reference], "avg", seed=seed).result
+        found.append(
+            {
+                "fork_temperature": fork,
+                "other_temperature": other,
+                "score": average.value,
+                "low": average.interval.low if average.interval else None,
+                "high": average.interval.high if average.interval else None,
+                "mean_tokens": length.value,
+                "problems": average.problems,
+                "samples": average.samples,
+                "unscored": average.unscored,
+                "difference": to.difference if to else None,
+                "difference_low": to.interval.low if to and to.interval else None,
+                "difference_high": to.interval.high if to and to.interval else None,
+                "p_value": to.p_value if to else None,
+            }
+        )
+    whole = ["problems", "samples", "unscored"]
+    return pd.DataFrame(found).astype(dict.fromkeys(set(found[0]) - set(whole), float))

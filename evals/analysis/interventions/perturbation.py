@@ -1,0 +1,223 @@
+"""Do high-entropy tokens matter more?  Perturb the most and the least uncertain ones  (arXiv 2603.28204, Fig. 1b).
+
+    frame = measure_perturbation(subject, "amc23", tokens, decoding=Decoding(1.0, 0.95, 2048), folder=Path("out"))
+    by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.interventions.effects
+
+The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
+for sure, by "controlled truncation and random replacement". What else it did is stated nowhere; `Perturbation` names
+each choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evals.analysis.interventions.continuation import Branch, branch_id, go_on, looked_up, ready
+from evals.analysis.interventions.effects import effects, rightness
+from evals.analysis.interventions.selection import Selection, select
+from evals.analysis.subjects import Subject
+from evals.analysis.tokens.token_table import need_columns, whole_responses
+from evals.grading.verdicts import Verdict
+from evals.sampling.engines.base import Decoding, Engine, sample_seed
+from evals.suggest import expected
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+GROUPS = ("top", "bottom")
+CONTRASTS = (("top", None), ("bottom", None), ("top", "bottom"))
+SCOPES = ("all", "one")
+TOKENS = ("random", "alternative")
+
+
+@dataclass(frozen=True)
+class Perturbation:
+    """What "perturb" is taken to mean.
+
+    Args:
+        share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
+        scope: open in the paper. "all": the first `keep` of the response is kept, all of that share in it are replaced
+            at once, and the rest is decoded again. "one": one token of that share of the whole response, drawn by the
+            seed, is replaced, the response is kept up to it, and the rest is decoded again (`keep` is not used).
+        token: what a token is replaced by. "random": any of the vocabulary but itself and special tokens, all alike
+            (the paper's word). "alternative": the most probable other one.
+        keep: open. How much of a response is kept, in (0, 1]; the answer must come after it to be decoded again.
+        problems: how many (the paper: 50), drawn by the seed from those that are answered for sure; all if fewer.
+        sure: open. The share of a problem's graded samples that must be right for that.
+    Raises:
+        ValueError: a value out of range.
+    """
+
+    share: float = 0.05
+    scope: str = "all"
+    token: str = "random"
+    keep: float = 0.5
+    problems: int = 50
+    sure: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, value, known in (("scope", self.scope, SCOPES), ("token", self.token, TOKENS)):
+            if value not in known:
+                raise ValueError(f"{name}: got {value!r}, {expected(value, known)}")
+        for name in ("share", "keep", "sure"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(f"{name}={getattr(self, name)}, expected a number in (0, 1]")
+        if self.problems < 1:
+            raise ValueError(f"problems={self.problems}, expected >= 1")
+
+    def selection(self, group: str) -> Selection:
+        return Selection(group, share=self.share, within=(0.0, self.keep if self.scope == "all" else 1.0))
+
+
+def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
+    """The problems of which at least that share of the graded samples is right, sorted; none graded is not sure."""
+    right = verdicts.assign(right=rightness(verdicts["verdict"].tolist())).groupby("problem_id")["right"].mean()
+    return sorted(str(problem) for problem in right.index[right >= sure])
+
+
+def chosen_responses(
+    tokens: pd.DataFrame, verdicts: pd.DataFrame, perturbation: Perturbation, *, seed: int
+) -> pd.DataFrame:
+    """The rows of a token table that belong to the first right response to each problem that is answered for sure.
+
+    Raises:
+        ValueError: there is no such response.
+    """
+    need_columns(tokens, ("problem_id", "sample", "verdict"))
+    sure = sure_problems(verdicts, perturbation.sure)
+    right = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure)]
+    first = right.groupby("problem_id")["sample"].min()
+    if first.empty:
+        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has that share of right samples")
+    names = sorted(first.index)
+    kept = np.random.default_rng(seed).permutation(len(names))[: perturbation.problems]
+    wanted = [(names[i], first[names[i]]) for i in kept]
+    return right[right.set_index(["problem_id", "sample"]).index.isin(wanted)]
+
+
+def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int, ...]:
+    """Token ids with those at some positions replaced."""
+    return tuple(replacements.get(position, token) for position, token in enumerate(ids))
+
+
+def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
+    """One of the vocabulary but this, all alike."""
+    others = len(vocabulary) - (token in vocabulary)
+    drawn = vocabulary[int(generator.integers(others))]
+    return vocabulary[-1] if drawn == token else drawn
+
+
+def perturbation_branches(
+    table: pd.DataFrame,
+    perturbation: Perturbation,
+    vocabulary: Sequence[int],
+    prompts: Mapping[str, str],
+    golds: Mapping[str, str],
+    *,
+    seed: int,
+) -> tuple[pd.DataFrame, list[Branch]]:
+    """Both beginnings of each response and group: as it was, and perturbed.
+
+    Args:
+        table: whole responses. vocabulary: token ids that a token may be replaced by at random.
+    Returns:
+        one row a response and group (group, problem_id, sample, length, kept and replaced tokens, and the branches
+        without and with the perturbation), and the branches.
+    """
+    import pandas as pd
+
+    need_columns(table, ("token_id", "alternative_id"))
+    rows, branches = [], {}
+    for group in GROUPS:
+        taken = dict(list(select(table, perturbation.selection(group), seed=seed).groupby(["problem_id", "sample"])))
+        for response in whole_responses(table):
+            problem, sample, length = (response[name].iloc[0] for name in ("problem_id", "sample", "length"))
+            generator = np.random.default_rng(sample_seed(seed, f"perturbation|{group}", (str(problem), int(sample))))
+            kept, replacements = _plan(response, taken[problem, sample], perturbation, vocabulary, generator)
+            before = response["token_id"].tolist()[:kept]
+            names = branch_id(problem, sample, kept, "as it was"), branch_id(problem, sample, group, "perturbed")
+            prompt, gold = looked_up(prompts, "prompt", problem), looked_up(golds, "gold", problem)
+            for name, forced in zip(names, (tuple(before), perturbed(before, replacements)), strict=True):
+                branches[name] = Branch(name, prompt, forced, gold)
+            rows.append((group, problem, sample, length, kept, len(replacements), *names))
+    columns = ["group", "problem_id", "sample", "length", "kept", "replaced", "branch_original", "branch_altered"]
+    return pd.DataFrame(rows, columns=columns), list(branches.values())
+
+
+def _plan(
+    response: pd.DataFrame,
+    taken: pd.DataFrame,
+    perturbation: Perturbation,
+    vocabulary: Sequence[int],
+    generator: np.random.Generator,
+) -> tuple[int, dict[int, int]]:
+    """How many tokens of a response are kept, and what its taken tokens are replaced by."""
+    if perturbation.scope == "one":
+        taken = taken.iloc[[int(generator.integers(len(taken)))]]
+        kept = int(taken["position"].iloc[0]) + 1
+    else:
+        kept = int((response["position"] / response["length"] < perturbation.keep).sum())
+    if perturbation.token == "alternative":
+        others = taken["alternative_id"].tolist()
+    else:
+        others = [random_other(generator, vocabulary, token) for token in taken["token_id"].tolist()]
+    return kept, dict(zip(taken["position"].tolist(), others, strict=True))
+
+
+def measure_perturbation(
+    subject: Subject,
+    benchmark: str,
+    tokens: pd.DataFrame,
+    perturbation: Perturbation | None = None,
+    *,
+    decoding: Decoding,
+    folder: Path,
+    k: int = 1,
+    seed: int = 0,
+    engine: Engine | None = None,
+    policy: str = "last_box",
+    workers: int = 2,
+) -> pd.DataFrame:
+    """Accuracy with and without the perturbation of the most and of the least uncertain tokens.
+
+    Both are decoded again from the same place, so what a second decoding alone costs is no part of the drop.
+
+    Args:
+        subject: with model_path, the benchmark's prompts, and its verdict table (for the golds, and for what is sure).
+        tokens: the subject's token table.
+        decoding, k, folder, engine, policy: see `continuation.go_on`.
+    Returns:
+        one row for each group and response: group, problem_id, sample, length, kept, replaced (how many tokens), and
+        the columns of `effects`.
+    """
+    perturbation = perturbation or Perturbation()
+    engine, model_path, prompts, golds = ready(subject, benchmark, engine)
+    table = chosen_responses(tokens, subject.tables[benchmark], perturbation, seed=seed)
+    frame, branches = perturbation_branches(
+        table, perturbation, plain_tokens(engine.tokenizer), prompts, golds, seed=seed
+    )
+    verdicts = go_on(
+        branches,
+        name=f"perturbation-{benchmark}",
+        engine=engine,
+        model_path=model_path,
+        decoding=decoding,
+        k=k,
+        seed=seed,
+        folder=folder,
+        policy=policy,
+        workers=workers,
+    )
+    pairs = list(zip(frame.pop("branch_original"), frame.pop("branch_altered"), strict=True))
+    return frame.assign(**effects(pairs, verdicts))
+
+
+def plain_tokens(tokenizer: object) -> list[int]:
+    """Every token id but the special ones."""
+    special = set(tokenizer.all_special_ids)  # type: ignore[attr-defined]
+    return [i for i in range(len(tokenizer)) if i not in special]  # type: ignore[arg-type]

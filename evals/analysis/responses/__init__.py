@@ -1,0 +1,1 @@
+"""Analyses of whole responses: pass@k, diversity, length, repetition, quality."""

@@ -1,0 +1,83 @@
+r"""What is wrong with the form of a response, by rule (arXiv 2508.07534, section 3.2.2 and Fig. 3d).
+
+The paper flags format violations (no box, or several), irrelevant content (repetitive or garbled; judged by a 32B
+model) and language mixing (a Chinese character). The first and the last are rules there too. Irrelevant content is told
+here by rules as well, so that the flag is the same on every machine: text that repeats itself, or holds characters that
+no writing uses. Fluent text that is beside the point is not found.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from evals.analysis.responses.repetition import redundancy
+
+# Section 4.4.1 drops responses above it, as "high repetition or garbled text".
+REDUNDANT_ABOVE = 0.31
+# Greek letters and letter-like symbols are mathematics; "Common" and "Inherited" belong to no language.
+NATIVE = ("Latin",)
+_MATHEMATICS = ("Greek", "Common", "Inherited")
+# Unassigned, private use, lone surrogates, control characters.
+_UNUSED = ("Cn", "Co", "Cs", "Cc")
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What is wrong with a response; each as the paper's Fig. 3d counts it, `irrelevant` by our rules."""
+
+    format_violation: bool
+    irrelevant: bool
+    language_mixing: bool
+
+
+def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, native: Collection[str] = NATIVE) -> Flags:
+    """The flags of one response.
+
+    Args:
+        redundant_above: 3-gram redundancy (1 - distinct / all) above which a text is repetitive.
+        native: Unicode scripts of the language that was asked for; letters of another are language mixing.
+    """
+    repetitive = redundancy(text, "not_distinct") > redundant_above
+    return Flags(
+        format_violation=text.count(r"\boxed{") != 1,
+        irrelevant=repetitive or garbled(text),
+        language_mixing=bool(foreign_letters(text, native)),
+    )
+
+
+def garbled(text: str) -> bool:
+    """Holds a character that no writing uses, or U+FFFD for bytes that are no character.
+
+    At the very end U+FFFD only says that the response was cut inside a character.
+    """
+    return any(_unused(character) for character in set(text.rstrip("\ufffd")))
+
+
+def foreign_letters(text: str, native: Collection[str] = NATIVE) -> set[str]:
+    """The letters in the text whose Unicode script is neither native nor used in mathematics.
+
+    Raises:
+        ValueError: a script that Unicode does not have.
+    """
+    return set(_foreign(tuple(native)).findall(text))
+
+
+@lru_cache(maxsize=8)
+def _foreign(native: tuple[str, ...]) -> Any:
+    import regex
+
+    known = "".join(rf"\p{{Script={script}}}" for script in (*native, *_MATHEMATICS))
+    try:
+        return regex.compile(rf"[\p{{L}}--[{known}]]", regex.VERSION1)
+    except regex.error as error:
+        raise ValueError(f"native: expected names of Unicode scripts, got {list(native)} ({error})") from error
+
+
+def _unused(character: str) -> bool:
+    if character in "\t\n\r\f\v":
+        return False
+    return character == "\ufffd" or unicodedata.category(character) in _UNUSED

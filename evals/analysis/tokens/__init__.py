@@ -1,0 +1,1 @@
+"""Analyses of single tokens: entropy, forks, probability changes, update size."""

@@ -1,0 +1,180 @@
+"""Figures of token entropies: their distribution, along a response, of right and other responses, branching."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.contrast import measure_side
+from evals.analysis.tokens.binned import by_position
+from evals.analysis.tokens.entropy_shape import shares, summary
+from evals.analysis.tokens.forks import RHO, threshold
+from evals.analysis.tokens.outcomes import RIGHT, outcomes
+from evals.analysis.tokens.plot_parts import (
+    BAND,
+    FORKING_TOKENS,
+    TITLES,
+    TRIAL_AND_ERROR,
+    Tables,
+    above_zero,
+    band_line,
+    counted,
+    legend,
+    number_of,
+    panels,
+    present,
+    size,
+)
+from evals.plots.drawing import WIDTH, Drawing, look, tidy
+from evals.plots.parts import line_look, point_look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BIN = 0.1  # nats
+
+
+def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO) -> Drawing:
+    """How many tokens have which entropy (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
+    import pandas as pd
+
+    held = number_of(names, tables)
+    edges = BIN * np.arange(int(max(table["entropy"].max() for table in tables.values()) / BIN) + 2)
+    parts = []
+    for _, name in held:
+        values = tables[name]["entropy"]
+        found = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=threshold(values, rho))
+        parts.append(found.assign(**summary(tables[name], rho=rho).iloc[0][["mean", "q50", "q80", "q95", "in_forks"]]))
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers["share"] = 100 * numbers["share"]
+    numbers = numbers.rename(columns={"share": "share of tokens (%)", "from": "from (nats)", "to": "to (nats)"})
+
+    def draw(figure: Any) -> None:
+        axis = figure.subplots()
+        tidy(axis)
+        for number, name in held:
+            rows = numbers[numbers["model"] == name]
+            style = line_look(number, len(rows)) | {"marker": ""}
+            counts = rows["share of tokens (%)"].where(rows["count"] > 0)
+            axis.plot(rows["from (nats)"] + BIN / 2, counts, label=name, **style)
+            at = float(rows["fork_threshold"].iloc[0])
+            axis.axvline(at, color=look(number)["color"], linestyle=look(number)["linestyle"], linewidth=0.8, alpha=0.7)
+        axis.set_yscale("log")
+        axis.set_xlim(0, edges[-1])
+        axis.set_xlabel("entropy of the next token (nats)")
+        axis.set_ylabel(f"tokens (% in {BIN:g} nats, log)")
+        legend(figure, axis)
+
+    of_forks = "; ".join(
+        f"{name}: {at:.2f} nats, {100 * part:.0f} %" if np.isfinite(part) else f"{name}: {at:.2f} nats"
+        for name, at, part in numbers.drop_duplicates("model")[["model", "fork_threshold", "in_forks"]].values
+    )
+    caption = (
+        f"{benchmark}. Share of response tokens by the entropy of the model's distribution there (full vocabulary, "
+        f"temperature 1). Upright lines: where the {100 * rho:g} % of highest entropy begin, and what share of all "
+        f"entropy they hold ({of_forks}). {counted(tables)}"
+    )
+    return Drawing(f"entropy_distribution_{benchmark}", f"Entropy of tokens on {benchmark}", caption,
+                   f"{FORKING_TOKENS}, Fig. 2a", numbers, draw, size([n for _, n in held]))  # fmt: skip
+
+
+def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Drawing:
+    """Mean entropy along a response, right and other ones apart (arXiv 2508.07534, Fig. 6a).
+
+    Args:
+        count: how many parts a response has; None takes 20, or fewer where the shortest of the runs' median lengths has
+            no two tokens for each.
+    """
+    import pandas as pd
+
+    held = number_of(names, tables)
+    if count is None:
+        lengths = (table.query("position == 0")["length"].median() for table in tables.values())
+        count = min(20, max(2, int(min(lengths)) // 2))
+    numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for _, n in held], ignore_index=True)
+    there = present(tables) or ["all"]
+
+    def draw(figure: Any) -> None:
+        axes = panels(figure, [TITLES[o] for o in there])
+        for axis, outcome in zip(axes, there, strict=True):
+            for number, name in held:
+                rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
+                band_line(axis, number, 100 * rows["position"], rows, name)
+            axis.set_xlim(0, 100)
+            axis.set_xlabel("position in the response (%)")
+        above_zero(axes[0], numbers[numbers["outcome"].isin(there)]["mean"])
+        axes[0].set_ylabel("mean entropy (nats)")
+        legend(figure, axes[0])
+
+    caption = (
+        f"{benchmark}. Mean entropy of the tokens of each {100 / count:.3g} % of a response, over problems. {BAND} "
+        f"Other responses are wrong, unanswered or truncated. {counted(tables)}"
+    )
+    return Drawing(f"entropy_by_position_{benchmark}", f"Entropy along a response on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 6a", numbers, draw, size([n for _, n in held], len(there)))  # fmt: skip
+
+
+def entropy_by_outcome(names: Sequence[str], tables: Tables, benchmark: str) -> Drawing:
+    """Mean entropy of right and of other responses (arXiv 2508.07534, Fig. 3c shows it over training)."""
+    numbers = _means(names, tables, "entropy", split=True)
+    caption = (
+        f"{benchmark}. Mean entropy of the tokens of right responses (filled) and of others (hollow: wrong, "
+        f"unanswered, truncated), over problems, which need not be the same for both. {BAND} {counted(tables)}"
+    )
+    return _rows(f"entropy_by_outcome_{benchmark}", f"Entropy of right and other responses on {benchmark}", caption,
+                 f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, names, "mean entropy (nats)", 0.0)  # fmt: skip
+
+
+def branching(names: Sequence[str], tables: Tables, benchmark: str) -> Drawing:
+    """The mean rollout branching factor of each run (arXiv 2508.07534, Fig. 1d)."""
+    numbers = _means(names, tables, "nucleus", split=False)
+    caption = (
+        f"{benchmark}. Rollout branching factor: the size of the smallest set of tokens that holds 95 % of the "
+        f"probability (temperature 1), mean over the tokens of a problem, then over problems. {BAND} {counted(tables)}"
+    )
+    return _rows(f"branching_factor_{benchmark}", f"Rollout branching factor on {benchmark}", caption,
+                 f"{TRIAL_AND_ERROR}, Fig. 1d", numbers, names, "branching factor (tokens)", 1.0)  # fmt: skip
+
+
+def _means(names: Sequence[str], tables: Tables, column: str, *, split: bool) -> pd.DataFrame:
+    """A row a run and outcome: mean of a column over problems with its interval, and over tokens at once."""
+    import pandas as pd
+
+    rows = []
+    for number, name in number_of(names, tables):
+        table = tables[name]
+        for outcome in present(tables) if split else ["all"]:
+            chosen = outcomes(table)[outcome]
+            side = measure_side(table[column][chosen], table["problem_id"][chosen])
+            rows.append((name, number, outcome, side.mean, side.low, side.high, side.pooled, side.count, side.problems))
+    columns = ["model", "number", "outcome", "mean", "low", "high", "pooled", "tokens", "problems"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _rows(
+    name: str, title: str, caption: str, source: str, numbers: pd.DataFrame, names: Sequence[str], label: str,
+    least: float,
+) -> Drawing:  # fmt: skip
+    """A row a run, with a point and an interval for each outcome; the axis begins at `least`, the least value."""
+    from textwrap import fill
+
+    shown = [n for n in names if n in set(numbers["model"])]
+
+    def draw(figure: Any) -> None:
+        axis = figure.subplots()
+        tidy(axis)
+        axis.grid(axis="y", visible=False)
+        for row in numbers.to_dict("records"):
+            aside = {"all": 0.0, RIGHT: -0.12}.get(row["outcome"], 0.12)
+            y = shown.index(row["model"]) + aside
+            axis.hlines(y, max(row["low"], least), row["high"], color=look(row["number"])["color"], linewidth=1)
+            axis.plot(row["mean"], y, **point_look(row["number"], hollow=row["outcome"] not in ("all", RIGHT)))
+        axis.set_yticks(range(len(shown)), [fill(n, 26) for n in shown])
+        axis.set_ylim(len(shown) - 0.5, -0.5)
+        top = numbers["mean"].max() - least
+        axis.set_xlim(least - 0.02 * top, least + 1.5 * top if top > 0 else least + 1.0)
+        axis.set_xlabel(label)
+
+    return Drawing(name, title, caption, source, numbers.drop(columns="number"), draw, (WIDTH, 0.9 + 0.5 * len(shown)))

@@ -1,0 +1,79 @@
+"""What a teacher-forced pass shows of every token, drawn: entropies, forks, branching, probability changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from evals.analysis.subjects import Subject
+from evals.analysis.tokens.forks import RHO
+from evals.analysis.tokens.plot_entropies import (
+    branching,
+    entropy_by_outcome,
+    entropy_by_position,
+    entropy_distribution,
+)
+from evals.analysis.tokens.plot_forks import fork_kept, fork_words
+from evals.analysis.tokens.plot_parts import present
+from evals.analysis.tokens.plot_updates import change_concentration, change_distribution, perplexity, update_sizes
+from evals.plots.drawing import Drawing
+from evals.plots.parts import names_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def draw_tokens(
+    subjects: Sequence[Subject],
+    tokens: Mapping[str, pd.DataFrame],
+    *,
+    benchmark: str,
+    rho: float = RHO,
+    minimum: int | None = None,
+) -> list[Drawing]:
+    """Every figure of the runs' own token tables on one benchmark.
+
+    Args:
+        subjects: the runs, the base model first.
+        tokens: name of the run -> its reading of its own responses. Runs without one are left out.
+        rho: the share of tokens that are forks. minimum: how often a word has to occur (`figures.forks.fork_words`).
+    Raises:
+        ValueError: no table, one without rows, or one of an unknown run.
+    """
+    names = names_of(subjects)
+    return [
+        entropy_distribution(names, tokens, benchmark, rho=rho),
+        entropy_by_position(names, tokens, benchmark),
+        *([entropy_by_outcome(names, tokens, benchmark)] if present(tokens) else []),
+        branching(names, tokens, benchmark),
+        perplexity(names, tokens, benchmark),
+        update_sizes(names, tokens, benchmark),
+        *fork_words(names, tokens, benchmark, rho=rho, minimum=minimum),
+    ]
+
+
+def draw_token_changes(
+    subjects: Sequence[Subject],
+    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
+    *,
+    benchmark: str,
+    rho: float = RHO,
+    read: str = "the base model's responses",
+) -> list[Drawing]:
+    """Every figure of what changed between the base model and the other runs, on the same responses.
+
+    Args:
+        subjects: the runs, the base model first.
+        pairs: name of a trained run -> (the base model's reading, the run's reading) of the same responses. Tokens that
+            a model sampled are likely under it, so that whose responses they are decides which way changes lean: the
+            paper takes those of the model before.
+        rho: the share of tokens that are forks, and of those that changed most. read: whose responses, for captions.
+    Raises:
+        ValueError: no pair, or two tables of one that are not of the same tokens.
+    """
+    names = names_of(subjects)
+    return [
+        fork_kept(names, pairs, benchmark, rho=rho, read=read),
+        change_distribution(names, pairs, benchmark, read=read),
+        change_concentration(names, pairs, benchmark, share=rho, read=read),
+    ]

@@ -1,0 +1,1 @@
+"""Analyses of words and sentences: categories, pivotal tokens, reflection, rare behaviour."""

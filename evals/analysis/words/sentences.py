@@ -1,0 +1,122 @@
+"""Sentences of a text that holds mathematics.
+
+A formula is never cut, and one on a line of its own belongs to the sentence that leads to it. A sentence ends
+
+- at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
+  5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
+- at 。！？, and at a line break, unless the next line starts with a lower-case word or a displayed formula, or the line
+  before ends in a colon, a comma or the like. A new list item always ends it.
+
+The paper (arXiv 2506.14758, section 2) says only that responses are segmented into sentences; these rules are ours.
+"""
+
+from __future__ import annotations
+
+import re
+
+from evals.analysis.words.mathematics import DISPLAY, INLINE, find_mathematics, mask
+
+_ABBREVIATIONS = {
+    "e.g",
+    "i.e",
+    "vs",
+    "cf",
+    "w.l.o.g",
+    "w.r.t",
+    "s.t",
+    "resp",
+    "approx",
+    "dr",
+    "mr",
+    "mrs",
+    "ms",
+    "prof",
+}
+_BEFORE_NUMBERS = {"eq", "eqs", "eqn", "fig", "figs", "no", "nos", "sec", "ch", "ex", "thm", "def", "prop", "p", "pp"}
+_CLOSING = "\"'”’)\\]*_"
+_END = re.compile(rf"[.!?…]+[{_CLOSING}]*(?=\s|$)|[。！？]+[」』”’）]*")
+_SPACE = re.compile(r"\s+")
+_LIST_ITEM = re.compile(r"(?:[-*•+#]+|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
+_GOES_ON = ":,;-–—=+"
+
+
+def split_sentences(text: str) -> list[tuple[int, int]]:
+    """[start, end) of each sentence. They cover the text without gaps: white space belongs to the sentence before it.
+
+    A text of nothing but white space has none.
+    """
+    masked = mask(text)
+    if not masked.strip():
+        return []
+    ends = sorted({*_after_stops(text, masked), *_after_lines(masked), *_after_formulae(text, masked), len(text)})
+    spans, start = [], 0
+    for end in ends:
+        if masked[start:end].strip():
+            spans.append((start, end))
+            start = end
+    if start < len(text):  # white space that was left over
+        spans[-1] = (spans[-1][0], len(text))
+    return spans
+
+
+def _after_stops(text: str, masked: str) -> list[int]:
+    """Where sentences begin that follow a full stop, a question mark or the like."""
+    found = []
+    for match in _END.finditer(masked):
+        begin = _skip_space(masked, match.end())
+        if match[0][0] in "。！？" or (
+            not _is_abbreviation(text, match.start(), begin) and _can_begin(masked, begin, strictly=match[0][0] == "!")
+        ):
+            found.append(begin)
+    return found
+
+
+def _after_formulae(text: str, masked: str) -> list[int]:
+    """Where sentences begin that follow a formula with a full stop inside its delimiters."""
+    found = []
+    for _, end, _ in find_mathematics(text):
+        closed = re.search(r"[.!?]\s*(?:\$\$?|\\[\])])$", text[max(0, end - 20) : end])
+        begin = _skip_space(masked, end)
+        if closed and begin > end and _can_begin(masked, begin, strictly=False):
+            found.append(begin)
+    return found
+
+
+def _after_lines(masked: str) -> list[int]:
+    """Where sentences begin that follow a line break."""
+    found = []
+    for match in _SPACE.finditer(masked):
+        begin = match.end()
+        if "\n" not in match[0] or match.start() == 0 or begin == len(masked):
+            continue
+        in_word = masked[begin : begin + 2].islower() and masked[begin : begin + 2].isalpha()  # no variable
+        goes_on = in_word or masked[begin] == DISPLAY or masked[match.start() - 1] in _GOES_ON
+        if _LIST_ITEM.match(masked, begin) or not goes_on:
+            found.append(begin)
+    return found
+
+
+def _is_abbreviation(text: str, dot: int, begin: int) -> bool:
+    """Whether the dot there belongs to an abbreviation, or to the number of a list item."""
+    line = text.rfind("\n", 0, dot) + 1
+    if re.fullmatch(r"\s*[#*]*\s*\(?(?:\d{1,3}|[A-Za-z])", text[line:dot]):
+        return True
+    word = re.search(r"[A-Za-z.]+$", text[max(0, dot - 12) : dot])
+    name = word[0].lstrip(".").lower() if word else ""
+    return name in _ABBREVIATIONS or (name in _BEFORE_NUMBERS and re.match(r"[\d(]", text[begin:]) is not None)
+
+
+def _can_begin(masked: str, at: int, *, strictly: bool) -> bool:
+    """Whether a sentence can begin there: no lower-case letter, no sign; strictly (after "!": 5! + 3) only a letter."""
+    if at >= len(masked):
+        return True
+    first = masked[at]
+    if strictly:
+        return first.isupper() or first in '"“‘*'
+    return (first.isalnum() and not first.islower()) or first in f"\"'“‘(*#\\{DISPLAY}{INLINE}"
+
+
+def _skip_space(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at

@@ -1,0 +1,181 @@
+"""The words of several models' responses, measured together: categories, pivotal tokens, reflective and rare sentences.
+
+words = read_words(["base", "GRPO"], {"base": table, "GRPO": other_table}, embedder=load_embedder("sbert"))
+entropy_contrasts(words)                                                          # arXiv 2506.14758, Fig. 2, as numbers
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from evals.analysis.contrast import Side, contrast, measure_side
+from evals.analysis.tokens.token_table import response_keys
+from evals.analysis.words.embedders import Remembered, SentenceEmbedder
+from evals.analysis.words.lexicon import load_lexicon
+from evals.analysis.words.pivotal import pivotal_tokens, reflective_sentences
+from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity, find_rare
+from evals.analysis.words.sentence_table import sentence_table
+from evals.analysis.words.token_categories import CATEGORIES, categorise
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COMPARISONS = {"pivotal": "tokens", "reflective": "sentences", "rare": "sentences"}  # of what
+
+
+@dataclass(frozen=True)
+class Words:
+    """One model's responses.
+
+    Args:
+        name, number: what it is called, and which of the runs it is (its colour in figures).
+        table: its token table. category, pivotal: of each token.
+        sentences: as `evals.analysis.words.sentence_table`, with the column `reflective`; only those that have tokens.
+        rarity: None for the base model, and where nothing was embedded.
+    """
+
+    name: str
+    number: int
+    table: pd.DataFrame
+    category: pd.Series
+    pivotal: pd.Series
+    sentences: pd.DataFrame
+    rarity: Rarity | None
+
+
+def read_words(
+    names: Sequence[str],
+    tokens: Mapping[str, pd.DataFrame],
+    *,
+    embedder: SentenceEmbedder | None = None,
+    neighbours: int = NEIGHBOURS,
+    share: float = SHARE,
+    stated_only: bool = False,
+    spelling: str | None = None,
+) -> list[Words]:
+    """Measure what `tokens` has a table of, in the order of `names`, of which the first is the base model.
+
+    Args:
+        names: of all runs. tokens: name -> token table of its responses to one benchmark.
+        embedder: finds rare sentences, where the base model has a table; None leaves them out.
+        neighbours, share: see `evals.analysis.words.rare`.
+        stated_only: use the papers' own words only, none of those that we added.
+        spelling: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+    Raises:
+        ValueError: a table of an unknown name or without rows, or as the measurements.
+    """
+    strange = [name for name in tokens if name not in names]
+    if strange:
+        raise ValueError(f"token tables: expected those of {', '.join(names)}, got one of {strange[0]!r}")
+    categories, pivots, reflections = (
+        load_lexicon(name, stated_only=stated_only) for name in ("token_categories", "pivotal_tokens", "reflective")
+    )
+    once = Remembered(embedder) if embedder else None  # the base model's sentences serve every other run
+    found: list[Words] = []
+    for number, name in enumerate(names):
+        if name not in tokens:
+            continue
+        table = tokens[name]
+        if table.empty:
+            raise ValueError(f"{name}: expected a token table with rows")
+        every = sentence_table(table, spelling=spelling)
+        every = every.assign(reflective=reflective_sentences(every["text"], lexicon=reflections))
+        measured = every[every["tokens"] > 0]
+        rarity = None
+        if once is not None and found and found[0].number == 0:
+            base = found[0].sentences["text"].tolist()
+            rarity = find_rare(measured, base, once, neighbours=neighbours, share=share)
+        category = categorise(table, lexicon=categories, spelling=spelling)
+        pivotal = pivotal_tokens(table, lexicon=pivots, spelling=spelling)
+        found.append(Words(name, number, table, category, pivotal, measured, rarity))
+    return found
+
+
+def entropy_contrasts(words: Sequence[Words], *, seed: int = 0) -> pd.DataFrame:
+    """Pivotal tokens against other tokens, reflective and rare sentences against other sentences: mean entropies.
+
+    Returns:
+        One row a model and comparison: `model`, `comparison` (of `COMPARISONS`), `embedder` (of rare sentences); for
+        `group` and `rest` each `_count`, `_problems`, `_entropy` (nats, mean over problems) with `_low` and `_high`
+        (95 %, over problems), `_pooled` (over all at once, as the paper counts); `problems` that have both, their mean
+        `difference` (group - rest) with `difference_low`, `difference_high`, `p_value` and `test`. NaN where there is
+        none.
+    """
+    import pandas as pd
+
+    rows = []
+    for held in words:
+        sources = [("pivotal", held.table, held.pivotal), ("reflective", held.sentences, held.sentences["reflective"])]
+        if held.rarity is not None:
+            sources.append(("rare", held.rarity.sentences, held.rarity.sentences["rare"]))
+        for comparison, frame, member in sources:
+            found = contrast(frame["entropy"], member.to_numpy(bool), frame["problem_id"], seed=seed)
+            paired = found.difference
+            interval = paired.interval if paired else None
+            rows.append(
+                {
+                    "model": held.name,
+                    "comparison": comparison,
+                    "embedder": held.rarity.embedder if comparison == "rare" and held.rarity else "",
+                    **_side("group", found.group),
+                    **_side("rest", found.rest),
+                    "problems": found.problems,
+                    "difference": paired.difference if paired else np.nan,
+                    "difference_low": interval.low if interval else np.nan,
+                    "difference_high": interval.high if interval else np.nan,
+                    "p_value": paired.p_value if paired and paired.p_value is not None else np.nan,
+                    "test": paired.test if paired else "none: no problem has both",
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def frequencies(words: Sequence[Words]) -> pd.DataFrame:
+    """What a response has of each: all tokens, those of each category, pivotal tokens, reflective sentences.
+
+    Returns:
+        One row a model and `what`: `mean` over problems (of the problem's mean over its responses) with `low` and
+        `high` (95 %, over problems; NaN where there is none), `pooled` (over responses at once, as the papers count),
+        and the numbers of `problems` and `responses`. A response without a token is not among them.
+    """
+    import pandas as pd
+
+    rows = []
+    for held in words:
+        keys = response_keys(held.table)
+        kinds = {name: (held.category == name).astype(int) for name in CATEGORIES}
+        per = held.table[keys].assign(length=1, pivotal=held.pivotal.astype(int), **kinds)
+        counts = per.groupby(keys, sort=False).sum()
+        counts["reflective"] = held.sentences.groupby(keys, sort=False)["reflective"].sum()
+        counts = counts.fillna({"reflective": 0})  # white space alone has tokens and no sentence
+        problems = counts.index.get_level_values("problem_id")
+        for what in ("length", *CATEGORIES, "pivotal", "reflective"):
+            side = measure_side(counts[what], problems)
+            rows.append(
+                {
+                    "model": held.name,
+                    "what": what,
+                    "mean": side.mean,
+                    "low": side.low,
+                    "high": side.high,
+                    "pooled": side.pooled,
+                    "problems": side.problems,
+                    "responses": side.count,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _side(name: str, side: Side) -> dict[str, float]:
+    return {
+        f"{name}_count": side.count,
+        f"{name}_problems": side.problems,
+        f"{name}_entropy": side.mean,
+        f"{name}_low": side.low,
+        f"{name}_high": side.high,
+        f"{name}_pooled": side.pooled,
+    }

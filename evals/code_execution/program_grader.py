@@ -1,0 +1,140 @@
+"""Grading programs: the model's function is run against the benchmark's tests
+(`evals.code_execution.function_sandbox`).
+
+A gold answer is JSON: `prompt` (the code that the model was shown, with the helpers that tests may use), `tests` (code
+that defines `check`), `entry_point` (the function's name). What the program is depends on the extraction policy:
+
+    program      the prompt, then the response's last fenced Python block that defines the function (a chat model)
+    completion   the prompt, and right after it the response up to the first line that begins something else than the
+                 function's body (a base model, which continues the prompt; Chen et al., arXiv 2107.03374, section 3.1)
+
+A response without such a block, and an empty completion, have no answer.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution.function_sandbox import Limits, Outcome
+from evals.grading import Grade
+from evals.grading.verdicts import Verdict
+
+FIELDS = ("prompt", "tests", "entry_point")
+STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # of the paper: what begins something new
+_BLOCK = re.compile(
+    r"^[ \t]*```[ \t]*(?:python|python3|py)?[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+
+
+def gold(prompt: str, tests: str, entry_point: str) -> str:
+    """The gold answer of a problem."""
+    return json.dumps(dict(zip(FIELDS, (prompt, tests, entry_point), strict=True)), ensure_ascii=False)
+
+
+def last_block(response: str, entry_point: str) -> str | None:
+    """The last fenced Python block that defines the function; None where there is none."""
+    defines = re.compile(rf"^(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
+    found = [block for block in _BLOCK.findall(response) if defines.search(block)]
+    return found[-1] if found else None
+
+
+def completion(response: str, _: str = "") -> str | None:
+    """The response up to the first of STOPS; None where nothing but white space is left."""
+    ends = [at for stop in STOPS if (at := response.find(stop)) >= 0]
+    kept = response[: min(ends, default=len(response))]
+    return kept if kept.strip() else None
+
+
+# how the answer is found, and what stands between the prompt and it
+POLICIES: dict[str, tuple[Callable[[str, str], str | None], str]] = {
+    "program": (last_block, "\n\n"),
+    "completion": (completion, ""),
+}
+
+
+class ProgramGrader:
+    """Grades responses that hold programs; `workers` of them run at a time. Each distinct program is run once.
+
+    A context manager; may be used from several threads at once. Grades come in the order of the rows.
+    """
+
+    def __init__(self, workers: int = 2, limits: Limits | None = None) -> None:
+        if workers < 1:
+            raise ValueError(f"workers is {workers!r}; expected a positive number")
+        self.workers = workers
+        self._limits = limits
+        self._threads = ThreadPoolExecutor(workers, thread_name_prefix="programs")
+        self._outcomes: dict[tuple[str, str], Future[Outcome]] = {}  # by (gold, program)
+        self._lock = threading.Lock()
+
+    def __enter__(self) -> ProgramGrader:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Wait for the programs that run; those that wait their turn are not run."""
+        self._threads.shutdown(cancel_futures=True)
+
+    def grade_responses(self, rows: Sequence[tuple[str, str, str | None]], policy: str = "program") -> list[Grade]:
+        """Grades of (gold, response, finish reason or None), in order.
+
+        Raises:
+            ValueError: another policy, or the sandbox cannot be made here.
+        """
+        if policy not in POLICIES:
+            raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
+        sandbox.require()
+        find, joint = POLICIES[policy]
+        asked: list[tuple[str | None, Future[Outcome] | None, str | None]] = []
+        for gold_answer, response, finish in rows:
+            problem = json.loads(gold_answer)
+            answer = find(response, problem["entry_point"])
+            outcome = None if answer is None else self._outcome(gold_answer, f"{problem['prompt']}{joint}{answer}")
+            asked.append((answer, outcome, finish))
+        return [
+            _without_program(finish) if answer is None or outcome is None else _grade(answer, outcome.result())
+            for answer, outcome, finish in asked
+        ]
+
+    def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
+        """Programs that pass are one class; others are alike where their text is. Unscored ones have no class."""
+        keys = [
+            None
+            if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG)
+            else (grade.verdict == Verdict.CORRECT or answer)
+            for answer, grade in zip(answers, grades, strict=True)
+        ]
+        numbers = {key: index for index, key in enumerate(dict.fromkeys(key for key in keys if key is not None))}
+        return [None if key is None else numbers[key] for key in keys]
+
+    def _outcome(self, gold_answer: str, program: str) -> Future[Outcome]:
+        """That of the program, which is started now unless it was before."""
+        with self._lock:
+            key = (gold_answer, program)
+            if key not in self._outcomes:
+                self._outcomes[key] = self._threads.submit(self._run, *key)
+            return self._outcomes[key]
+
+    def _run(self, gold_answer: str, program: str) -> Outcome:
+        problem = json.loads(gold_answer)
+        return sandbox.run(program, problem["prompt"], problem["tests"], problem["entry_point"], self._limits)
+
+
+def _grade(answer: str, outcome: Outcome) -> Grade:
+    if outcome.passed is None:
+        return Grade(Verdict.UNSCORED, answer, outcome.why)
+    return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, answer)
+
+
+def _without_program(finish_reason: str | None) -> Grade:
+    return Grade(Verdict.TRUNCATED if finish_reason == "length" else Verdict.NO_ANSWER, None)

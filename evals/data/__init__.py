@@ -1,0 +1,1 @@
+"""Benchmarks, prompts and protocols: what is measured, and how each paper measures it."""

@@ -1,0 +1,305 @@
+"""Benchmarks: pinned lists of problems with their gold answers.
+
+A benchmark is an lm-eval task, `tasks/<name>/<name>.yaml`, which names the dataset on the hub and, under `metadata`,
+pins its content: the number of rows and a hash of them. Rows come from a file the user has (`data_dir`) or from the
+hub, and either way must match the pin, so that two people who say "MATH500" mean the same 500 problems.
+
+Keys under `metadata` that this module reads:
+
+    rows         how many problems there are
+    sha256       `content_hash` of them, or null where we had no copy to hash; then `file_sha256` is checked instead
+    file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
+                 form cannot be told from changed rows, and is refused until changed data is allowed. From the hub the
+                 rows are those of `dataset_kwargs.revision`, a git commit, which pins them as well
+    columns      the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
+                 `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
+    files        further file names (without suffix) to look for in `data_dir`, after `<name>`
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import hashlib
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from evals.suggest import expected
+
+TASKS = Path(__file__).parent / "tasks"
+SUFFIXES = (".jsonl", ".jsonl.gz", ".parquet", ".csv")
+LETTERS = "ABCDEFGHIJ"
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One question. `choices` are the offered answers in the order shown; `answer` is then the right one's letter."""
+
+    id: str
+    problem: str
+    answer: str
+    choices: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The problems in the dataset's order.
+
+    `sha256` is the hash of the rows that were read; `changed` says that they are not the pinned ones, which the caller
+    must have allowed. `choice_seed` is what ordered the choices, None where there are none.
+    """
+
+    name: str
+    problems: tuple[Problem, ...]
+    sha256: str
+    source: str
+    changed: bool = False
+    choice_seed: int | None = None
+
+    def first(self, rows: int | None) -> Benchmark:
+        """The first `rows` problems (all of them for None).
+
+        Raises:
+            ValueError: there are fewer, or `rows` < 1.
+        """
+        if rows is None:
+            return self
+        if not 1 <= rows <= len(self.problems):
+            raise ValueError(f"rows={rows} for {self.name}: expected 1 to {len(self.problems)}, the problems it has")
+        return replace(self, problems=self.problems[:rows])
+
+
+def names() -> tuple[str, ...]:
+    """Every benchmark that `load` knows, sorted."""
+    return tuple(sorted(path.parent.name for path in TASKS.glob("*/*.yaml") if path.stem == path.parent.name))
+
+
+def task(name: str) -> dict[str, Any]:
+    """The task file of a benchmark with its includes merged, as lm-eval merges them (local keys win).
+
+    Raises:
+        ValueError: no such benchmark (the nearest name is given).
+    """
+    check_name(name)
+    return _read_yaml(TASKS / name / f"{name}.yaml")
+
+
+def check_name(name: str) -> None:
+    """Raises ValueError, with the nearest name, if there is no such benchmark."""
+    known = names()
+    if name not in known:
+        raise ValueError(f"unknown benchmark {name!r}: {expected(name, known)}")
+
+
+def load(
+    name: str,
+    *,
+    data_dir: str | Path | None = None,
+    allow_changed_data: bool = False,
+    choice_seed: int = 0,
+) -> Benchmark:
+    """Read a benchmark from `data_dir/<name>.jsonl|.jsonl.gz|.parquet|.csv` if `data_dir` is given, else from the hub.
+
+    Args:
+        data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
+        allow_changed_data: accept other rows than the pinned ones (a subset, another version); `changed` then says so.
+        choice_seed: orders the choices of a multiple-choice benchmark, for each problem apart.
+    Raises:
+        ValueError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
+    """
+    config = task(name)
+    metadata = config["metadata"]
+    file = None if data_dir is None else _find(name, metadata, Path(data_dir))
+    rows, source = _read_hub(config) if file is None else (_read_file(file), str(file))
+    problems = _problems(name, rows, metadata.get("columns") or {}, source)
+    sha256 = content_hash(problems)
+    wrong = _mismatch(metadata, len(problems), sha256, file)
+    if wrong and not allow_changed_data:
+        raise ValueError(
+            f"{name} from {source} is not the pinned version: {wrong}. "
+            "Pass allow_changed_data=True to use it; the record will say so."
+        )
+    shuffled = tuple(_shuffle(problem, choice_seed) for problem in problems)
+    has_choices = any(problem.choices for problem in shuffled)
+    return Benchmark(name, shuffled, sha256, source, bool(wrong), choice_seed if has_choices else None)
+
+
+def content_hash(problems: Iterable[Problem]) -> str:
+    """SHA-256 of the problems in order: canonical JSON of [problem, answer, *other choices] for each.
+
+    Only what is asked and what is right count. Ids are left out (copies number their rows differently). Text is in
+    Unicode NFC with runs of white space as one space; answers also lose surrounding dollar signs, and a whole number is
+    written plainly (`025`, `25`, `25.0` are one answer), since copies of one dataset differ in just these ways.
+    """
+    rows = [[_plain(p.problem), _plain_answer(p.answer), *map(_plain, p.choices or ())] for p in problems]
+    text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _plain(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def _plain_answer(text: str) -> str:
+    bare = _plain(text).strip("$ ")
+    return str(int(float(bare))) if re.fullmatch(r"[+-]?\d{1,15}(\.0+)?", bare) else bare
+
+
+def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
+    """What differs from the pin, in words; None when nothing does."""
+    if rows != metadata["rows"]:
+        return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {metadata['sha256']})"
+    if metadata["sha256"] is not None and sha256 != metadata["sha256"]:
+        return f"its content hashes to {sha256}, pinned is {metadata['sha256']}"
+    published = metadata.get("file_sha256")
+    if metadata["sha256"] is None and published is not None and file is not None:
+        found = hashlib.sha256(file.read_bytes()).hexdigest()
+        if found != published:
+            return f"the file hashes to {found}, the publisher's own to {published}, and its rows' hash is not known"
+    return None
+
+
+def _shuffle(problem: Problem, seed: int) -> Problem:
+    """Put the choices (right one first) into a seeded order and make `answer` the letter of the right one."""
+    if problem.choices is None:
+        return problem
+    order = list(range(len(problem.choices) + 1))
+    random.Random(f"{seed}:{problem.id}").shuffle(order)
+    offered = (problem.answer, *problem.choices)
+    return replace(problem, answer=LETTERS[order.index(0)], choices=tuple(offered[i] for i in order))
+
+
+def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str) -> list[Problem]:
+    """Rows to problems; the choices, if any, still without the right answer and in the file's order."""
+    width = len(str(max(len(rows) - 1, 0)))
+    problems = []
+    for index, row in enumerate(rows):
+        where = f"{name}, row {index} of {source}"
+        identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
+        others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
+        answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
+        text = _cell(row, "problem", columns, where, as_written="program" in columns)
+        problems.append(Problem(identifier, text, answer, others))
+    repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]
+    if repeated:
+        raise ValueError(f"{name} from {source}: column 'id' repeats {repeated[0]!r}, expected one row for each id")
+    return problems
+
+
+def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:
+    """What checks a program (`evals.code_execution.program_grader`), as one answer; None where the benchmark is of
+    another kind, or the row
+    has our column `answer` already. Text as written: white space counts in code."""
+    if "program" not in columns or "answer" in row:
+        return None
+    parts = {field: (_text(row, column, where), str(row[column]))[1] for field, column in columns["program"].items()}
+    return json.dumps(parts, ensure_ascii=False)
+
+
+def _cell(
+    row: Mapping[str, Any],
+    field: str,
+    columns: Mapping[str, Any],
+    where: str,
+    default: str | None = None,
+    as_written: bool = False,
+) -> str:
+    """Our `field` of a row, under our name or the hub's; `as_written` keeps its white space, which counts in code."""
+    known = tuple(dict.fromkeys((field, str(columns.get(field, field)))))
+    for column in known:
+        if column in row:
+            text = _text(row, column, where)
+            return str(row[column]) if as_written else text
+    if default is not None:
+        return default
+    expected = " or ".join(map(repr, known))
+    raise ValueError(f"{where}: no column {expected}; it has {', '.join(map(repr, row))}")
+
+
+def _text(row: Mapping[str, Any], column: str, where: str) -> str:
+    """A cell as text: strings as written, whole numbers without a decimal point, lists joined by commas."""
+    if column not in row:
+        raise ValueError(f"{where}: no column {column!r}; it has {', '.join(map(repr, row))}")
+    value = row[column]
+    if isinstance(value, (list, tuple)):
+        value = ", ".join(map(str, value))
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    text = "" if value is None else str(value).strip()
+    if not text:
+        raise ValueError(f"{where}: column {column!r} is empty")
+    return text
+
+
+def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
+    """The first file of the benchmark that is there."""
+    stems = (name, *metadata.get("files", ()))
+    candidates = [data_dir / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
+    for path in candidates:
+        if path.is_file():
+            return path
+    looked = ", ".join(path.name for path in candidates)
+    raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
+
+
+def _read_file(path: Path) -> list[dict[str, Any]]:
+    if path.suffix == ".parquet":
+        import pyarrow.parquet as pq
+
+        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
+        return rows
+    opened = gzip.open if path.suffix == ".gz" else open
+    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
+        if path.suffix == ".csv":
+            return list(csv.DictReader(lines))
+        return [_json_object(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
+    if not isinstance(row, dict):
+        raise ValueError(f"{path}, line {number}: expected a JSON object, got {type(row).__name__}")
+    return row
+
+
+def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    from datasets import load_dataset
+
+    path, split = config["dataset_path"], config["test_split"]
+    if path is None:
+        raise ValueError(f"{config['task']} is on no hub: give data_dir, a folder with {config['task']}.jsonl")
+    revision = (config.get("dataset_kwargs") or {}).get("revision")
+    try:
+        table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)
+    except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
+        raise ValueError(
+            f"{config['task']}: {error}; without the hub, give data_dir, a folder with {config['task']}.jsonl"
+        ) from error
+    return [dict(row) for row in table], f"hub:{path}[{split}]" + (f"@{revision}" if revision else "")
+
+
+def _function_name(_: Any, node: Any) -> str:
+    return str(node.value)
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    """A task file with its `include` merged. `!function` names stay names: only lm-eval calls them."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", _function_name)
+    own: dict[str, Any] = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)  # a SafeLoader
+    include = own.pop("include", None)
+    return {**_read_yaml(path.parent / include), **own} if include else own

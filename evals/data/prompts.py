@@ -1,0 +1,202 @@
+"""Prompts: how a problem is put to a model, and in what form the answer is then expected.
+
+A prompt belongs to a paper's measurement as much as its temperature does, so each has a name and a source, and carries
+the rule by which its answers are extracted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from evals.data.benchmarks import LETTERS, Problem
+from evals.suggest import expected
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A template. `{problem}` in `user` stands for the problem (and its choices).
+
+    `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
+    (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
+    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.program_grader`). `verbatim` keeps the
+    white space around the
+    problem, which code to be continued needs. `with_tools` names the prompt that takes this one's place where code in a
+    response is run (`evals.sampling.engines.tools`); "" where there is none.
+    """
+
+    name: str
+    user: str
+    policy: str
+    source: str
+    system: str | None = None
+    chat: bool = True
+    verbatim: bool = False
+    with_tools: str = ""
+
+
+_CODE = (
+    "Reason step by step. To compute something, write a Python program between a line ```python and a line ```; it is "
+    "run by itself, you are shown what it prints in an ```output block, and you go on from there. "
+)
+_OF_CODE = "ours: arXiv 2508.07534, section 2.5, gives none; says what `evals.sampling.engines.tools` does with a block"
+
+_ALL = (
+    Prompt(
+        name="plain",
+        user="{problem}",
+        policy="last_box",
+        source="ours: the tiny models are taught on bare problems",
+    ),
+    Prompt(
+        name="boxed_suffix",
+        user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
+        policy="last_box",
+        source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
+        with_tools="boxed_code",
+    ),
+    Prompt(
+        name="boxed_system",
+        system="Please reason step by step, and put your final answer within \\boxed{}.",
+        user="{problem}",
+        policy="last_box",
+        source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
+        with_tools="boxed_code",
+    ),
+    Prompt(
+        name="dapo",
+        user=(
+            "Solve the following math problem step by step. The last line of your response should be of the form "
+            "Answer: $Answer (without quotes) where $Answer is the answer to the problem.\n\n{problem}\n\n"
+            'Remember to put your answer on its own line after "Answer:".'
+        ),
+        policy="answer_line",
+        source="DAPO (arXiv 2503.14476) training data; named in arXiv 2506.14758, appendix B (Qwen2.5-Base)",
+        with_tools="boxed_code",
+    ),
+    Prompt(
+        name="forking_tokens",
+        user=(
+            "User:\n{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.\n\nAssistant:\n"
+        ),
+        policy="last_box",
+        chat=False,
+        source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
+        with_tools="boxed_code_plain",
+    ),
+    Prompt(
+        name="open_r1",
+        system=(
+            "A conversation between User and Assistant. The user asks a question, and the Assistant solves it. "
+            "The assistant first thinks about the reasoning process in the mind and then provides the user with the "
+            "answer. The reasoning process and answer are enclosed within <think> </think> and <answer> </answer> "
+            "tags, respectively, i.e., <think> reasoning process here </think><answer> answer here </answer>"
+        ),
+        user="{problem}",
+        policy="last_box",
+        source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
+        with_tools="boxed_code",
+    ),
+    Prompt(
+        name="gpqa",
+        user=(
+            "Answer the following multiple choice question. The last line of your response should be of the following "
+            "format: 'Answer: $LETTER' (without quotes) where LETTER is one of ABCD. Think step by step before "
+            "answering.\n\n{problem}"
+        ),
+        policy="letter",
+        source="openai/simple-evals, common.py, as used in huggingface/open-r1, src/open_r1/evaluate.py",
+        with_tools="gpqa_code",
+    ),
+    Prompt(
+        name="humaneval",
+        user=(
+            "Complete the following Python function. Think step by step, then give the whole function, with its "
+            "imports, in one ```python code block.\n\n```python\n{problem}\n```"
+        ),
+        policy="program",
+        source="ours: no paper gives the prompt it used",
+    ),
+    Prompt(
+        name="humaneval_base",
+        user="{problem}",
+        policy="completion",
+        chat=False,
+        verbatim=True,
+        source="arXiv 2107.03374, section 2.2 and figure 2: the model continues signature and docstring as they stand",
+    ),
+    Prompt(
+        name="boxed_code",
+        user="{problem}\n" + _CODE + "Put your final answer within \\boxed{}.",
+        policy="last_box",
+        source=_OF_CODE,
+    ),
+    Prompt(
+        name="boxed_code_plain",
+        user="User:\n{problem}\n" + _CODE + "Put your final answer within \\boxed{}.\n\nAssistant:\n",
+        policy="last_box",
+        chat=False,
+        source=_OF_CODE + "; for models without a chat template, in the form of `forking_tokens`",
+    ),
+    Prompt(
+        name="gpqa_code",
+        user="{problem}\n\n"
+        + _CODE
+        + "End with a line 'Answer: $LETTER' (without quotes), where LETTER is one of ABCD.",
+        policy="letter",
+        source=_OF_CODE + "; the answer's form is that of `gpqa`",
+    ),
+)
+PROMPTS = {prompt.name: prompt for prompt in _ALL}
+
+
+def get(name: str) -> Prompt:
+    """The prompt of that name.
+
+    Raises:
+        ValueError: there is none (the nearest name is given).
+    """
+    if name not in PROMPTS:
+        raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
+    return PROMPTS[name]
+
+
+def with_tools(name: str) -> str:
+    """The name of the prompt that asks for code in place of this one; this one's own where there is none (the tiny
+    models' bare problems, and problems whose answer is a program).
+
+    Raises:
+        ValueError: no such prompt.
+    """
+    return get(name).with_tools or name
+
+
+def question(problem: Problem) -> str:
+    """The problem's text, followed by its lettered choices if it has any."""
+    if problem.choices is None:
+        return problem.problem.strip()
+    offered = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, problem.choices, strict=False))
+    return f"{problem.problem}\n\n{offered}"
+
+
+def messages(prompt: Prompt, problem: Problem) -> list[dict[str, str]]:
+    """The conversation that a chat prompt starts."""
+    system = [{"role": "system", "content": prompt.system}] if prompt.system is not None else []
+    return [*system, {"role": "user", "content": prompt.user.replace("{problem}", question(problem))}]
+
+
+def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
+    """The exact text that the model continues.
+
+    Raises:
+        ValueError: a chat prompt, but the tokenizer has no chat template.
+    """
+    if not prompt.chat:
+        return prompt.user.replace("{problem}", problem.problem if prompt.verbatim else question(problem))
+    if not tokenizer.chat_template:
+        raise ValueError(
+            f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
+            f"expected one, or a plain prompt ({', '.join(p.name for p in _ALL if not p.chat)})"
+        )
+    text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
+    return text

@@ -1,0 +1,263 @@
+"""Protocols: how each paper measures. Which benchmarks, how many samples, how they are decoded, which k.
+
+A score without its protocol is not comparable with anything, so every value says where it comes from. Values that a
+paper does not state are `assumed`, with the reason for the choice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
+
+from evals.data import benchmarks, prompts
+from evals.provenance import Origin, Sourced, assumed, code, paper
+from evals.suggest import expected
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """How a checkpoint is measured. Every field but `name` is a `Sourced` value.
+
+    A value may differ by benchmark: it is then a mapping from benchmark to value, with the key "default" for the
+    others. `value(field, benchmark)` reads either form.
+
+    Fields:
+        benchmarks: names, in the order of the paper's table.
+        n: samples for each problem.
+        temperature, top_p, max_tokens: decoding; temperature 0 is greedy. max_tokens counts response tokens.
+        prompt: a name in `evals.data.prompts`.
+        ks: the k of pass@k (and maj@k) to report; each must be <= n.
+        rows: how many problems from the start of the benchmark; None for all.
+        choice_seed: orders the choices of multiple-choice questions.
+    """
+
+    name: str
+    benchmarks: Sourced[tuple[str, ...]]
+    n: Sourced[Any]
+    temperature: Sourced[Any]
+    top_p: Sourced[Any]
+    max_tokens: Sourced[Any]
+    prompt: Sourced[Any]
+    ks: Sourced[Any]
+    rows: Sourced[Any] = field(default=assumed(None, "no paper says that it left problems out, but where stated"))
+    choice_seed: Sourced[Any] = field(default=assumed(0, "no paper gives the order in which it showed the choices"))
+
+    def __post_init__(self) -> None:
+        check(self)
+
+    def value(self, field_name: str, benchmark: str) -> Any:
+        """The value of a field for one benchmark.
+
+        Raises:
+            ValueError: the field has values by benchmark, but none for this one and no "default".
+        """
+        stated = getattr(self, field_name).value
+        if not isinstance(stated, Mapping):
+            return stated
+        if benchmark in stated:
+            return stated[benchmark]
+        if "default" in stated:
+            return stated["default"]
+        raise ValueError(
+            f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
+        )
+
+    def sourced(self) -> dict[str, Sourced[Any]]:
+        """Every value with its source, by field name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
+
+    def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
+        """The same protocol with other values; what they replace stays on record (`Sourced.was`).
+
+        Raises:
+            ValueError: an unknown field (the nearest name is given), or a value that does not fit.
+        """
+        known = self.sourced()
+        for key in values:
+            if key not in known:
+                raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, known)}")
+        new: dict[str, Any] = {key: known[key].replace(_frozen(value), origin, note) for key, value in values.items()}
+        return replace(self, **new)
+
+
+def get(name: str) -> Protocol:
+    """The protocol of that name.
+
+    Raises:
+        ValueError: there is none (the nearest name is given).
+    """
+    if name not in PROTOCOLS:
+        raise ValueError(f"unknown protocol {name!r}: {expected(name, PROTOCOLS)}")
+    return PROTOCOLS[name]
+
+
+def check(protocol: Protocol) -> None:
+    """Raises ValueError, naming field, value and what was expected, if a value does not fit."""
+    if isinstance(protocol.benchmarks.value, str) or not protocol.benchmarks.value:
+        raise ValueError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
+    for name in protocol.benchmarks.value:
+        benchmarks.check_name(name)
+        prompts.get(protocol.value("prompt", name))
+        for problem in _misfits(protocol, name):
+            raise ValueError(f"protocol {protocol.name}, benchmark {name}: {problem}")
+
+
+def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
+    def at(field_name: str) -> Any:
+        return protocol.value(field_name, benchmark)
+
+    for name in ("n", "max_tokens", "rows"):
+        if not (_whole(at(name)) and at(name) >= 1) and not (name == "rows" and at(name) is None):
+            yield f"{name}={at(name)!r}, expected a whole number >= 1"
+    if not (_number(at("temperature")) and at("temperature") >= 0):
+        yield f"temperature={at('temperature')!r}, expected a number >= 0"
+    if not (_number(at("top_p")) and 0 < at("top_p") <= 1):
+        yield f"top_p={at('top_p')!r}, expected a number in (0, 1]"
+    if not _whole(at("choice_seed")):
+        yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
+    if not isinstance(at("ks"), tuple) or not all(_whole(k) and 1 <= k <= at("n") for k in at("ks")):
+        yield f"ks={at('ks')!r}, expected whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
+    if at("temperature") == 0 and at("n") != 1:
+        yield f"n={at('n')!r} at temperature 0, expected n=1: greedy samples are all the same"
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _frozen(value: Any) -> Any:
+    """Lists to tuples, also inside mappings, so that an overridden value has the form of a declared one."""
+    if isinstance(value, Mapping):
+        return {key: _frozen(inner) for key, inner in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+_QWEN_CONTEXT = "Qwen2.5-Math's context is 4096 tokens; this leaves 1024 for the prompt"
+_ENTROPY_PAGE = "the value is lost in our text of section 4; it is on the paper's public page (arXiv 2506.14758)"
+
+_PROTOCOLS = (
+    Protocol(
+        name="egsw",
+        benchmarks=paper(("math500", "aime24", "aime25", "gpqa_diamond"), "arXiv 2503.22456, tables 1 and 2"),
+        n=assumed(
+            1,
+            "not stated. The published scores fit one sample for each problem and training seed: the base model's 13.3 "
+            "is 4/30 and 29.8 is 59/198; GRPO's 33.0 and 32.82 are 196 and 195 of 3 x 198; EGSW's 25.0, 11.65 and "
+            "34.09 are 15/60, 7/60 and 135/396 (two runs)",
+        ),
+        temperature=assumed(
+            0.0,
+            "not stated. The base model's 52.4 on MATH-500 is the number of SimpleRL, whose recipe the paper follows "
+            "(hkust-nlp/simpleRL-reason, README, pass@1); its evaluation code decodes greedily by default",
+        ),
+        top_p=assumed(1.0, "no effect: decoding is greedy"),
+        max_tokens=assumed(3072, "not stated. " + _QWEN_CONTEXT),
+        prompt=assumed(
+            {"default": "boxed_system", "gpqa_diamond": "gpqa"},
+            "not stated. Qwen2.5-Math's own prompt; for GPQA the one in open-r1's evaluation script, which has just "
+            "these four benchmarks",
+        ),
+        ks=assumed((1,), "the tables give one accuracy for each benchmark"),
+    ),
+    Protocol(
+        name="erpo",
+        benchmarks=paper(("amc23", "minerva", "aime24", "aime25"), "arXiv 2603.28204, table 1"),
+        n=paper(16, "appendix A.3"),
+        temperature=paper(1.0, "appendix A.3"),
+        top_p=paper(0.95, "appendix A.3"),
+        max_tokens=paper(2048, "appendix A.3"),
+        prompt=assumed("boxed_suffix", "not stated; table 1 reports the share of boxed answers, so a box is asked for"),
+        ks=paper((2, 4, 8, 16), "table 2"),
+        rows=paper({"minerva": 40, "default": None}, "appendix A.3: Minerva's first 40, all of the others"),
+    ),
+    Protocol(
+        name="trial_and_error",
+        benchmarks=paper(
+            ("aime24", "aime25", "amc23", "math500", "gpqa_diamond", "humaneval"),
+            "arXiv 2508.07534, tables 4 and 6; HumanEval is in table 6 alone",
+        ),
+        n=paper({"default": 8, "humaneval": 4}, "table 4: avg@8 and maj@8; table 6: pass@8, for HumanEval pass@4"),
+        temperature=code(0.6, "validation in the released training script; sections 2.4 and 4.4.1 have the same"),
+        top_p=code(0.95, "validation in the released training script; sections 2.4 and 4.4.1 have the same"),
+        max_tokens=code(8192, "response length in the released training script"),
+        prompt=assumed(
+            {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "humaneval"},
+            "not stated; section 3 counts unboxed answers as format violations, so a box is asked for",
+        ),
+        ks=paper({"default": (8,), "humaneval": (4,)}, "tables 4 and 6"),
+    ),
+    Protocol(
+        name="trial_and_error_boundary",
+        benchmarks=paper(("aime24", "aime25"), "arXiv 2508.07534, section 2.4: 60 questions"),
+        n=paper(640, "section 2.4: 640 attempts"),
+        temperature=paper(0.6, "section 2.4"),
+        top_p=paper(0.95, "section 2.4"),
+        max_tokens=paper(8192, "section 2.4 (16,384 with tools, section 2.5)"),
+        prompt=assumed("boxed_suffix", "not stated; as for the other tables of this paper"),
+        ks=assumed((1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640), "figure 1(a) is a curve; its ticks are not stated"),
+    ),
+    Protocol(
+        name="trial_and_error_rft",
+        benchmarks=paper(("aime24", "amc23", "minerva"), "arXiv 2508.07534, table 3"),
+        n=paper({"aime24": 128, "amc23": 64, "minerva": 64}, "section 4.4.1"),
+        temperature=paper(0.6, "section 4.4.1"),
+        top_p=paper(0.95, "section 4.4.1"),
+        max_tokens=assumed(8192, "not stated for table 3; section 2.4 has it"),
+        prompt=assumed("boxed_suffix", "not stated; its filter keeps only boxed answers"),
+        ks=assumed(
+            {"aime24": (1, 128), "amc23": (1, 64), "minerva": (1, 64)},
+            "table 3 says pass@1 and pass@k without k; 60.00 and 95.00 fit k = n for the base model",
+        ),
+    ),
+    Protocol(
+        name="entropy_advantage",
+        benchmarks=paper(("aime25", "aime24", "amc23_83", "math500"), "arXiv 2506.14758, table 2; 83 problems of AMC"),
+        n=assumed(
+            {"aime25": 256, "aime24": 256, "amc23_83": 128, "math500": 16},
+            "not stated: each dataset is evaluated 'multiple times'. The smallest n that gives the reported pass@k. "
+            "57.4 on 30 problems fits no n = 256, so the authors had more samples for some models",
+        ),
+        temperature=code(0.6, _ENTROPY_PAGE),
+        top_p=code(0.95, _ENTROPY_PAGE),
+        max_tokens=code(8192, _ENTROPY_PAGE + "; 8K tokens"),
+        prompt=paper("boxed_suffix", "appendix B, for Qwen2.5-Math; Qwen2.5-Base: entropy_advantage_dapo"),
+        ks=paper({"aime25": (256,), "aime24": (256,), "amc23_83": (128,), "math500": (16,)}, "table 2 and section 4"),
+    ),
+    Protocol(
+        name="forking_tokens",
+        benchmarks=code(
+            ("aime24", "aime25", "amc23", "math500", "minerva", "olympiadbench"),
+            "arXiv 2506.01939, v2, table 2 (our text is a page about the paper, without its tables)",
+        ),
+        n=code(16, "arXiv 2506.01939, v2; the released script takes 32 on AIME24"),
+        temperature=code(1.0, "arXiv 2506.01939, v2"),
+        top_p=assumed(1.0, "the paper names none beside T=1.0; the released script has 0.7"),
+        max_tokens=code(20480, "arXiv 2506.01939, v2: the response limit in training (29,696 in one comparison)"),
+        prompt=code("forking_tokens", "arXiv 2506.01939, v2"),
+        ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
+    ),
+    Protocol(
+        name="tiny",
+        benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the evaluation tiers of the tiny scale"),
+        n=assumed(16, "enough for pass@16, the gap that RL is to close"),
+        temperature=assumed(1.0, "that of the tiny rollouts, so that the diversity measured is that of training"),
+        top_p=assumed(1.0, "the model's own distribution"),
+        max_tokens=assumed(96, "longer than any right solution of the tiny tiers"),
+        prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
+        ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
+    ),
+)
+_BY_NAME = {protocol.name: protocol for protocol in _PROTOCOLS}
+PROTOCOLS: dict[str, Protocol] = {
+    **_BY_NAME,
+    "entropy_advantage_dapo": replace(
+        _BY_NAME["entropy_advantage"],
+        name="entropy_advantage_dapo",
+        prompt=paper("dapo", "appendix B, for Qwen2.5-Base: DAPO's prompt and its answer line"),
+    ),
+}

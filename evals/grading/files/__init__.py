@@ -1,0 +1,110 @@
+r"""`rlvr grade FILE`: verdicts and scores for answers that somebody already has, as JSON Lines.
+
+Rows hold `problem_id`, `answer` (the gold) and `response`; several rows with one `problem_id` are its samples. With
+`answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason` ("stop", "length" or null) is used; an
+`expected` (true or false) is compared with our verdicts, per `source` where rows name one. Other columns are kept.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evals.grading import LIMIT_S, Grade, Grader, Progress
+from evals.grading.files.report import Report, agreements
+from evals.grading.files.rows import Row, as_text, checked, read
+from evals.grading.files.table import check_target, parquet_columns, write
+
+if TYPE_CHECKING:
+    from evals.stats.score import Score
+
+__all__ = ["Report", "grade_file"]
+
+_COMMON_KS = tuple(2**power for power in range(11))
+
+
+def grade_file(
+    path: str | os.PathLike[str],
+    *,
+    answers: bool = False,
+    out: str | os.PathLike[str] | None = None,
+    ks: Sequence[int] | None = None,
+    policy: str = "last_box",
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
+    progress: Progress | None = None,
+) -> Report:
+    """Grade a JSON Lines file.
+
+    Args:
+        path: the file. answers: rows are pairs of bare answers instead of responses.
+        out: where to write the rows with `verdict`, `extracted` and `reason`, in input order: .jsonl or .parquet.
+        ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
+        policy: see `evals.grading.extraction`. workers, limit_s: see `evals.grading.Grader`.
+        progress: told (done, all) comparisons.
+    Raises:
+        ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
+            before anything is graded.
+        OSError: the file cannot be read, or `out` cannot be written.
+    """
+    path = Path(path)
+    rows = checked(path, read(path), answers)
+    target = None if out is None else check_target(Path(out))
+    columns = parquet_columns(path, rows) if target and target.suffix == ".parquet" else None
+    wanted = [] if answers else _ks(rows, ks)
+    with Grader(workers=workers, limit_s=limit_s) as grader:
+        if answers:
+            grades = grader.grade_answers(
+                [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows], progress
+            )
+            scores = []
+        else:
+            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+            grades = grader.grade_responses(triples, policy, progress)
+            scores = _scores(rows, grades, grader, wanted)
+    if target is not None:
+        write(target, rows, grades, columns)
+    samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
+    reasons = Counter(grade.reason.split(":")[0] for grade in grades if grade.reason)
+    return Report(
+        file=str(path),
+        rows=len(rows),
+        problems=len(samples) if samples else None,
+        samples=(min(samples.values()), max(samples.values())) if samples else None,
+        verdicts=dict(sorted(Counter(str(grade.verdict) for grade in grades).items())),
+        unscored_reasons=dict(reasons),
+        scores=scores,
+        agreement=agreements(rows, grades),
+        out=None if target is None else str(target),
+    )
+
+
+def _ks(rows: list[Row], ks: Sequence[int] | None) -> list[int]:
+    fewest = min(Counter(str(row["problem_id"]) for row in rows).values())
+    if ks is None:
+        return [k for k in _COMMON_KS if k <= fewest]
+    for k in ks:
+        if not 1 <= k <= fewest:
+            raise ValueError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
+    return list(ks)
+
+
+def _scores(rows: list[Row], grades: list[Grade], grader: Grader, ks: list[int]) -> list[Score]:
+    import pandas as pd
+
+    from evals.stats.score import score
+
+    by_problem: dict[str, list[int]] = defaultdict(list)
+    for index, row in enumerate(rows):
+        by_problem[str(row["problem_id"])].append(index)
+    table = []
+    for problem, indices in by_problem.items():
+        own = [grades[index] for index in indices]
+        classes = grader.answer_classes([grade.answer for grade in own], own)
+        for sample, (grade, answer_class) in enumerate(zip(own, classes, strict=True)):
+            table.append((problem, sample, str(grade.verdict), answer_class, grade.boxed))
+    frame = pd.DataFrame(table, columns=["problem_id", "sample", "verdict", "answer_class", "boxed"])
+    return score(frame.astype({"answer_class": "Int64"}), ks=ks)

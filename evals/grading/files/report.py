@@ -1,0 +1,111 @@
+"""What a file of answers holds and what the grader says of it, as JSON and as text."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from evals.grading import Grade
+from evals.grading.files.rows import Row
+from evals.grading.verdicts import Verdict
+from evals.stats.intervals import ROUGH
+
+if TYPE_CHECKING:
+    from evals.stats.score import Score
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Our verdicts against the file's `expected`, over the rows that have one.
+
+    `accepted` and `refused` rows are those that we call correct and those that we do not; unscored rows are in neither.
+    """
+
+    true_accepted: int
+    true_refused: int
+    false_accepted: int
+    false_refused: int
+    unscored: int
+
+    @property
+    def rows(self) -> int:
+        return self.true_accepted + self.true_refused + self.false_accepted + self.false_refused + self.unscored
+
+    @property
+    def rate(self) -> float:
+        """Share of all rows, unscored ones included, on which we agree with the file."""
+        return (self.true_accepted + self.false_refused) / self.rows
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file holds and what the grader says of it."""
+
+    file: str
+    rows: int
+    problems: int | None
+    samples: tuple[int, int] | None  # fewest and most samples of a problem
+    verdicts: dict[str, int]
+    unscored_reasons: dict[str, int]  # by kind: time, memory, size, crash, error
+    scores: list[Score]
+    agreement: dict[str, Agreement]  # by source; "all" where rows name none or several
+    out: str | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """One JSON document."""
+        document = asdict(self)
+        for score, filled in zip(self.scores, document["scores"], strict=True):
+            filled["name"] = score.name
+        for source, agreement in self.agreement.items():
+            document["agreement"][source] |= {"rows": agreement.rows, "rate": agreement.rate}
+        return document
+
+    def as_text(self) -> str:
+        """A short summary for people."""
+        lines = [f"{self.file}: {self.rows} rows"]
+        if self.problems is not None and self.samples is not None:
+            low, high = self.samples
+            lines[0] += f", {self.problems} problems, {low if low == high else f'{low} to {high}'} samples each"
+        lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
+        lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
+        lines += [_score_line(score) for score in self.scores]
+        if any(score.interval and score.interval.rough for score in self.scores):
+            lines.append(f"  {ROUGH}")
+        lines += [_agreement_line(source, agreement) for source, agreement in self.agreement.items()]
+        return "\n".join(lines + ([f"  written: {self.out}"] if self.out else []))
+
+
+def agreements(rows: list[Row], grades: list[Grade]) -> dict[str, Agreement]:
+    """By source, and "all" of them where there are several."""
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for row, grade in zip(rows, grades, strict=True):
+        if row.get("expected") is None:
+            continue
+        if grade.verdict is Verdict.UNSCORED:
+            kind = "unscored"
+        else:
+            kind = f"{str(row['expected']).lower()}_{'accepted' if grade.verdict is Verdict.CORRECT else 'refused'}"
+        for source in {"all", str(row.get("source") or "all")}:
+            counts[source][kind] += 1
+    if len(counts) == 2:  # one source: the same figures twice
+        counts.pop("all")
+    fields = Agreement.__dataclass_fields__
+    return {source: Agreement(**{field: counts[source][field] for field in fields}) for source in sorted(counts)}
+
+
+def _score_line(score: Score) -> str:
+    if score.value is None:
+        return f"  {score.name:<10} -  ({score.why})"
+    interval = f"  {score.interval.mark}[{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
+    return f"  {score.name:<10} {score.value:.4f}{interval}" + (
+        f"  {score.excluded} problems left out" if score.excluded else ""
+    )
+
+
+def _agreement_line(source: str, found: Agreement) -> str:
+    return (
+        f"  {source}: {found.rate:.2%} of {found.rows} as expected"
+        f" (right: {found.true_accepted} accepted, {found.true_refused} refused;"
+        f" wrong: {found.false_refused} refused, {found.false_accepted} accepted; {found.unscored} unscored)"
+    )

@@ -1,0 +1,1 @@
+"""What all figures share: a figure as a value, legends, captions."""

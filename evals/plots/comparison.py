@@ -1,0 +1,111 @@
+"""The differences of a comparison as a forest plot: one panel for each unit, one row for each benchmark and metric."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from evals.stats.compare import CompareResult, Line
+
+FORMATS = (".svg", ".png")
+# Okabe and Ito's palette, told apart by all kinds of colour vision; marker shapes say the same again
+_STYLE = {"higher": ("#0072B2", "o"), "lower": ("#D55E00", "s"), "not resolved": ("#666666", "D")}
+_AXIS = {
+    "%": "difference A − B, percentage points",
+    "tokens": "difference A − B, tokens",
+    "problems": "difference A − B, number of problems",
+}
+_ROW, _TOP, _WIDTH = 0.34, 1.0, 9.0  # inches
+
+
+def check_figure(path: Path) -> None:
+    """Raises ValueError when no figure can be written there: another ending, or no such folder."""
+    if path.suffix not in FORMATS:
+        raise ValueError(f"figure={path}: expected a file that ends in {' or '.join(FORMATS)}")
+    if not path.parent.is_dir():
+        raise ValueError(f"figure={path}: the folder {path.parent} does not exist")
+
+
+def write_figure(result: CompareResult, path: Path) -> None:
+    """Draw the lines that have an interval, and write an SVG or PNG file.
+
+    Raises:
+        ValueError: no line has an interval, or as `check_figure`.
+    """
+    check_figure(path)
+    shown = [line for line in result.lines if line.low is not None]
+    if not shown:
+        raise ValueError(f"figure={path}: no difference has an interval, so there is nothing to draw")
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    panels = [[line for line in shown if line.unit == unit] for unit in _AXIS]
+    panels = [lines for lines in panels if lines]
+    caption = textwrap.fill(_caption(result, shown), 140)
+    below = 0.17 * (caption.count("\n") + 1) + 0.15
+    height = sum(_ROW * len(lines) + _TOP for lines in panels) + 0.6 + below
+    with rc_context({"svg.hashsalt": "rlvr", "font.size": 9}):  # the same table gives the same file
+        figure = Figure(figsize=(_WIDTH, height), layout="constrained")
+        FigureCanvasAgg(figure)
+        figure.get_layout_engine().set(w_pad=0.1, rect=(0, below / height, 1, 1 - below / height))  # type: ignore[union-attr, call-arg]
+        axes = figure.subplots(len(panels), 1, squeeze=False, height_ratios=[_ROW * len(p) + _TOP for p in panels])
+        for axis, lines in zip(axes[:, 0], panels, strict=True):
+            _panel(axis, lines)
+        figure.suptitle(f"A: {_short(result.a)}\nB: {_short(result.b)}", size=10)
+        figure.text(0.01, 0.08 / height, caption, size=8, va="bottom")
+        metadata = {"Date": None} if path.suffix == ".svg" else None
+        figure.savefig(path, dpi=150, metadata=metadata)
+
+
+def _panel(axis: Any, lines: Sequence[Line]) -> None:
+    rows = range(len(lines))
+    axis.axvline(0, color="black", linewidth=0.8)
+    for row, line in zip(rows, lines, strict=True):
+        assert line.difference is not None and line.low is not None and line.high is not None
+        colour, marker = _STYLE[line.verdict] if line.verdict in _STYLE else _STYLE["not resolved"]
+        low, middle, high = (line.factor * v for v in (line.low, line.difference, line.high))
+        axis.plot([low, high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt")
+        filled = colour if line.verdict != "not resolved" else "white"
+        axis.plot([middle], [row], marker, color=colour, markerfacecolor=filled, markersize=6)
+        p = "" if line.p_holm is None else f"p {line.p_holm:.3f}" if line.p_holm >= 0.001 else "p < 0.001"
+        text = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p}"
+        axis.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", size=8, annotation_clip=False)
+    axis.set_yticks(list(rows), [f"{line.benchmark}  {line.name}" for line in lines])
+    axis.set_ylim(len(lines) - 0.5, -0.5)
+    axis.set_xlabel(_AXIS[lines[0].unit])
+    axis.grid(axis="x", linewidth=0.4, alpha=0.5)
+    axis.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        axis.spines[side].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+
+
+def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
+    sizes = dict.fromkeys(
+        f"{line.benchmark}: {line.problems} problems, n = {_pair(line.samples_a, line.samples_b)} samples, "
+        f"{_pair(line.seeds_a, line.seeds_b)} training seed(s)"
+        for line in lines
+    )
+    covers = " or ".join(dict.fromkeys(str(line.covers) for line in lines))
+    level = f"{100 * (lines[0].level or 0):.0f} %"
+    text = (
+        f"Bars: {level} intervals over {covers}. p: corrected by Holm for {len(result.lines)} lines. Blue circle: A "
+        f"higher; orange square: A lower; open grey diamond: not resolved. {'; '.join(sizes)}."
+    )
+    left_out = len(result.lines) - len(lines)
+    if left_out:
+        text += f" {left_out} lines have no interval and are not drawn."
+    if result.different:
+        text += " MEASURED DIFFERENTLY: " + "; ".join(result.different) + "."
+    return text
+
+
+def _pair(a: int, b: int) -> str:
+    return str(a) if a == b else f"{a} (A) and {b} (B)"
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= 90 else "…" + name[-89:]

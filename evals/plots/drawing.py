@@ -1,0 +1,96 @@
+"""A figure as a value: what it shows, the numbers behind it, and how it is drawn. One look for all of them.
+
+Each figure function returns a `Drawing`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
+words as JSON. Nothing here knows an analysis.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.sampling.store import write_whole
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Okabe and Ito's palette, told apart by all kinds of colour vision; the first is for the base model
+PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
+WIDTH, HEIGHT = 5.2, 3.4  # inches, of one panel
+_DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with rasterized=True)
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """A figure that is not drawn yet.
+
+    Args:
+        name: a file name without ending.
+        title: what the figure shows, in words; printed above it by whoever shows it, not inside it.
+        caption: n, intervals and what they cover, and everything else a reader needs.
+        source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
+        numbers: every number that is drawn, one row a point, columns named with their unit.
+        draw: draws on an empty matplotlib Figure; labels its axes with units.
+        size: inches.
+    """
+
+    name: str
+    title: str
+    caption: str
+    source: str
+    numbers: pd.DataFrame
+    draw: Callable[[Any], None]
+    size: tuple[float, float] = (WIDTH, HEIGHT)
+
+
+def look(index: int) -> dict[str, Any]:
+    """Colour, marker and line style of the series with that number: each alone tells the series apart.
+
+    Raises:
+        ValueError: more series than can be told apart.
+    """
+    if not 0 <= index < len(PALETTE):
+        raise ValueError(f"series: expected at most {len(PALETTE)} in one figure, got number {index + 1}")
+    return {"color": PALETTE[index], "marker": MARKERS[index], "linestyle": LINES[index]}
+
+
+def tidy(axis: Any) -> None:
+    """A light grid behind the data and no box around it."""
+    axis.grid(linewidth=0.4, alpha=0.5)
+    axis.set_axisbelow(True)
+    for side in ("top", "right"):
+        axis.spines[side].set_visible(False)
+
+
+def save(drawing: Drawing, folder: Path) -> dict[str, Path]:
+    """Write NAME.svg, NAME.png, NAME.csv (the numbers) and NAME.json (title, caption, source); same input, same files.
+
+    Returns:
+        ending without its dot -> path.
+    """
+    from matplotlib import rc_context
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {ending: folder / f"{drawing.name}.{ending}" for ending in ("svg", "png", "csv", "json")}
+    with rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9}):
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        drawing.draw(figure)
+        write_whole(paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None}))
+        write_whole(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
+    write_whole(paths["csv"], lambda part: drawing.numbers.to_csv(part, index=False))
+    words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}
+    text = json.dumps(words, indent=2, ensure_ascii=False) + "\n"
+
+    def write_words(part: Path) -> None:
+        part.write_text(text, encoding="utf-8")
+
+    write_whole(paths["json"], write_words)
+    return paths

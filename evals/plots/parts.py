@@ -1,0 +1,95 @@
+"""What figures of several runs share: their order and look, a legend that fits any name, words of captions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from evals.analysis.subjects import Subject
+from evals.plots.drawing import look
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEGEND_LINE = 0.19  # inches that a line of a legend takes
+
+
+def names_of(subjects: Sequence[Subject]) -> list[str]:
+    """The runs' names, in order.
+
+    Raises:
+        ValueError: no run, or two of one name.
+    """
+    names = [subject.name for subject in subjects]
+    if not names:
+        raise ValueError("subjects: expected at least one run, got none")
+    if twice := {name for name in names if names.count(name) > 1}:
+        raise ValueError(f"subjects: expected a name for each run, got {min(twice)!r} twice")
+    return names
+
+
+def common_benchmarks(subjects: Sequence[Subject], wanted: Sequence[str] | None = None) -> list[str]:
+    """The benchmarks that all runs were measured on, in the order of the first run; or those wanted.
+
+    Raises:
+        ValueError: there is none, or a run was not measured on one that is wanted.
+    """
+    names_of(subjects)
+    found = [b for b in subjects[0].tables if all(b in subject.tables for subject in subjects)]
+    if wanted is not None:
+        if missing := [b for b in wanted if b not in found]:
+            raise ValueError(f"benchmark {missing[0]!r}: not measured for every run; those that are: {found}")
+        return list(wanted)
+    if not found:
+        raise ValueError(f"subjects: no benchmark was measured for all of {[s.name for s in subjects]}")
+    return found
+
+
+def tables_of(subjects: Sequence[Subject], benchmark: str) -> dict[str, pd.DataFrame]:
+    """Name of the run -> its verdict table of the benchmark."""
+    return {subject.name: subject.tables[benchmark] for subject in subjects}
+
+
+def line_look(index: int, points: int) -> dict[str, Any]:
+    """`look`, with about eight markers on a long line."""
+    return {**look(index), "markersize": 4, "markevery": max(1, points // 8), "linewidth": 1.4}
+
+
+def point_look(index: int, *, hollow: bool = False) -> dict[str, Any]:
+    """`look` of a single point: colour and marker, no line."""
+    style = {key: value for key, value in look(index).items() if key != "linestyle"}
+    return {**style, "linestyle": "none", "markersize": 5, "markerfacecolor": "white" if hollow else style["color"]}
+
+
+def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
+    """A legend under all panels, one entry a line, so that names of any length fit."""
+    figure.legend(
+        handles, [fill(label, 78) for label in labels], loc="outside lower left", ncols=1, frameon=False, fontsize=8
+    )
+
+
+def legend_height(labels: Sequence[str]) -> float:
+    """Inches that `legend_below` takes."""
+    return LEGEND_LINE * sum(fill(label, 78).count("\n") + 1 for label in labels) + 0.1
+
+
+def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:
+    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." for a caption; n as drawn."""
+    drawn, seeds = {}, []
+    for name, table in tables.items():
+        by = [column for column in ("train_seed", "problem_id") if column in table]
+        counts = table.groupby(by).size()
+        drawn[name] = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+        if "train_seed" in table and table["train_seed"].nunique() > 1:
+            seeds.append(f"{name}: {table['train_seed'].nunique()} training seeds")
+    of_runs = ", ".join(f"{n} ({name})" for name, n in drawn.items())
+    n = next(iter(drawn.values())) if len(set(drawn.values())) == 1 else of_runs
+    every = f"{problems} problem{'s' * (problems != 1)}"
+    return f"{every}, n = {n} samples a problem{'; ' + '; '.join(seeds) if seeds else ''}."
+
+
+def covered(covers: Sequence[str | None]) -> str:
+    """What 95 % intervals cover, for a caption."""
+    found = sorted({c for c in covers if isinstance(c, str)})
+    return f"95 % intervals over {' or '.join(found)}." if found else "No interval: one problem shows no spread."

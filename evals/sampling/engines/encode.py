@@ -1,0 +1,65 @@
+"""Tokens of prompts: what every engine that holds the model does in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from evals.sampling.engines.base import Decoding, Request
+
+
+def load_tokenizer(model_path: str) -> Any:
+    """The model's tokenizer, padding on the left."""
+    from transformers import AutoTokenizer
+
+    tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left")
+    if tokenizer.pad_token_id is None:
+        tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do
+    return tokenizer
+
+
+def encode(
+    tokenizer: Any, requests: Sequence[Request], decoding: Decoding, context: int | None
+) -> list[tuple[int, ...]]:
+    """What the model goes on from: token ids of each prompt and of the forced beginning of its response. A
+    beginning-of-text token is added where the model wants one and none is there.
+
+    Raises:
+        ValueError: a prompt and its response do not fit a context of that many tokens; or what is forced leaves no room
+            for another.
+    """
+    encoded: dict[str, tuple[int, ...]] = {}
+    problems: dict[str, str] = {}
+    for request in requests:
+        text = request.prompt_text
+        if text not in encoded:
+            has_bos = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
+            encoded[text] = tuple(tokenizer.encode(text, add_special_tokens=not has_bos))
+            problems[text] = request.key[0]
+        if len(request.forced) >= decoding.max_tokens:
+            raise ValueError(
+                f"max_tokens={decoding.max_tokens}: {len(request.forced)} tokens of the response to problem "
+                f"{request.key[0]!r} are forced; expected fewer"
+            )
+    longest = max(encoded, key=lambda text: len(encoded[text]), default=None)
+    if longest is not None and context is not None and len(encoded[longest]) + decoding.max_tokens > context:
+        room = context - len(encoded[longest])
+        raise ValueError(
+            f"max_tokens={decoding.max_tokens} does not fit: the prompt of problem {problems[longest]!r}, the longest, "
+            f"has {len(encoded[longest])} tokens and the model's context is {context}; "
+            + (f"expected max_tokens <= {room}" if room > 0 else "expected a model with a longer one")
+        )
+    return [encoded[request.prompt_text] + request.forced for request in requests]
+
+
+def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any) -> list[int]:
+    """The end tokens of the model's generation config and of its tokenizer."""
+    stated = generation_eos if isinstance(generation_eos, list) else [generation_eos]
+    return sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None})
+
+
+def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:
+    """The text of each row of generated tokens, without the end token and other special tokens."""
+    bare = [row[: len(row) - 1] if stop else row for row, stop in zip(tokens, stopped, strict=True)]
+    texts: list[str] = tokenizer.batch_decode(bare, skip_special_tokens=True)
+    return texts

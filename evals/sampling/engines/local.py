@@ -1,0 +1,50 @@
+"""What engines that hold a model share: where it is, its tokenizer, and the device and number type it runs in."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from evals.sampling.engines.encode import load_tokenizer
+
+
+class ModelFiles:
+    """A model by its folder, or its id on the hub; the tokenizer is loaded when it is first needed."""
+
+    def __init__(self, model_path: str) -> None:
+        self.model_path = str(model_path)
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        return load_tokenizer(self.model_path)
+
+
+class LocalModel(ModelFiles):
+    """A model that runs in this process.
+
+    Args:
+        device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most requests that are taken together.
+    """
+
+    def __init__(self, model_path: str, *, device: str | None, dtype: str | None, batch_rows: int) -> None:
+        if batch_rows < 1:
+            raise ValueError(f"batch_rows={batch_rows}, expected >= 1")
+        super().__init__(model_path)
+        self.batch_rows = batch_rows
+        self._device, self._dtype = device, dtype
+
+    @property
+    def chunk_rows(self) -> int:
+        return self.batch_rows
+
+    @property
+    def device(self) -> str:
+        import torch
+
+        return self._device or ("cuda" if torch.cuda.is_available() else "cpu")
+
+    @property
+    def dtype(self) -> str:
+        return self._dtype or ("float32" if self.device == "cpu" else "auto")

@@ -1,0 +1,255 @@
+"""Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
+
+The server has the model and its chat template. Each request carries its seed; whether the server heeds it, and whether
+its samples depend on what else it serves, cannot be known here: `describe()` says so.
+
+The key comes from an environment variable, goes into one header and nowhere else: redirections, which would carry it to
+another host, are refused, and it is cut out of whatever a server says before that is shown.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import Any
+
+from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
+
+KEY_ENV = "OPENAI_API_KEY"
+FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+CHUNK_ROUNDS = 64  # requests at a time, for each connection: they all wait for the last of a chunk
+_AGAIN = {408, 409, 425, 429}  # and every 5xx
+
+
+class OpenAIEngine:
+    """Samples from a server.
+
+    Args:
+        model: the model's name on the server.
+        url: the server's base address, as in "http://127.0.0.1:8000/v1".
+        key_env: the environment variable that holds the key; None is OPENAI_API_KEY, if it is set.
+        concurrency: the most requests under way at a time.
+        attempts: how often a request is sent before it has failed for good.
+        timeout_s: seconds that the server may be silent.
+        sleep: waits before another attempt; a test's own, or `time.sleep`.
+    Raises:
+        ValueError: an address that is not http(s) or has a password in it, a variable that is not set or holds what
+            no header can, a number below 1.
+    """
+
+    tokenizer = None
+    context = None
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        url: str | None = None,
+        key_env: str | None = None,
+        concurrency: int = 16,
+        attempts: int = 6,
+        timeout_s: float = 600.0,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        for name, value in (("concurrency", concurrency), ("attempts", attempts)):
+            if value < 1:
+                raise ValueError(f"{name}={value}, expected >= 1")
+        if not timeout_s > 0:
+            raise ValueError(f"timeout_s={timeout_s}, expected a number > 0")
+        self.model = model
+        self.url = _address(url)
+        self.concurrency, self.attempts, self.timeout_s = concurrency, attempts, timeout_s
+        self._key = _key(key_env)
+        self._sleep = sleep
+        self._opener = urllib.request.build_opener(_NoRedirect)
+
+    @property
+    def chunk_rows(self) -> int:
+        return self.concurrency * CHUNK_ROUNDS
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "name": "openai",
+            "model": self.model,
+            "url": self.url,
+            "seeded": "each request carries its seed; whether the server heeds it is not known",
+            "batch_independent": False,
+        }
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """One completion for each request, in groups, as they come.
+
+        Raises:
+            ValueError: the beginning of a response is forced: a server takes text, not tokens.
+            EngineError: a request failed for good; it names the problem and the sample. What had come is yielded first.
+        """
+        if any(request.forced for request in requests):
+            raise ValueError("engine openai cannot go on with a response that was begun; expected a local engine")
+        left = iter(requests)
+        with ThreadPoolExecutor(self.concurrency, thread_name_prefix="openai") as threads:
+            under_way: set[Future[Completion]] = set()
+            failure: BaseException | None = None
+            try:
+                while True:
+                    while failure is None and len(under_way) < self.concurrency and (request := next(left, None)):
+                        under_way.add(threads.submit(self._complete, request, decoding))
+                    if not under_way:
+                        break
+                    done, under_way = wait(under_way, return_when=FIRST_COMPLETED)
+                    failed = [error for future in done if (error := future.exception())]
+                    failure = failure or next(iter(failed), None)
+                    if came := [future.result() for future in done if not future.exception()]:
+                        yield came
+            finally:
+                for future in under_way:
+                    future.cancel()
+            if failure is not None:
+                raise failure
+
+    def _complete(self, request: Request, decoding: Decoding) -> Completion:
+        """Send a request until it is answered.
+
+        Raises:
+            EngineError: the server refused it, or it failed `attempts` times.
+        """
+        path, body = self._body(request, decoding)
+        jitter = random.Random(request.seed)
+        for attempt in range(1, self.attempts + 1):
+            try:
+                return _read(request, self._post(path, body))
+            except _FailedError as failed:
+                where = f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}"
+                if not failed.again:
+                    raise EngineError(f"{where}: {self._hide(failed.why)}") from None
+                if attempt == self.attempts:
+                    raise EngineError(f"{where}: {self._hide(failed.why)} ({attempt} attempts)") from None
+                self._sleep(pause(attempt, failed.after_s, jitter))
+        raise AssertionError("attempts >= 1")
+
+    def _body(self, request: Request, decoding: Decoding) -> tuple[str, dict[str, Any]]:
+        body: dict[str, Any] = {
+            "model": self.model,
+            "temperature": decoding.temperature,
+            "top_p": decoding.top_p,
+            "max_tokens": decoding.max_tokens,
+            "seed": request.seed,
+            "n": 1,
+            "stream": False,
+        }
+        if request.messages is None:
+            return "completions", {**body, "prompt": request.prompt_text}
+        return "chat/completions", {**body, "messages": [dict(message) for message in request.messages]}
+
+    def _post(self, path: str, body: dict[str, Any]) -> Any:
+        """The server's answer as JSON.
+
+        Raises:
+            _FailedError: there is none.
+        """
+        headers = {"Content-Type": "application/json", "User-Agent": "rlvr-harness"}
+        if self._key is not None:
+            headers["Authorization"] = f"Bearer {self._key}"
+        asked = urllib.request.Request(f"{self.url}/{path}", json.dumps(body).encode(), headers)
+        try:
+            with self._opener.open(asked, timeout=self.timeout_s) as answer:
+                text = answer.read()
+        except urllib.error.HTTPError as error:
+            again = error.code in _AGAIN or error.code >= 500
+            raise _FailedError(f"HTTP {error.code}: {_start(error)}", again, _after(error.headers)) from None
+        except (OSError, http.client.HTTPException) as error:  # refused, dropped, timed out, cut short
+            raise _FailedError(f"no answer ({type(error).__name__}: {error})", True) from None
+        try:
+            return json.loads(text)
+        except ValueError:
+            raise _FailedError(f"the answer is not JSON: {text[:200]!r}", True) from None
+
+    def _hide(self, text: str) -> str:
+        return text if self._key is None else text.replace(self._key, "[key]")
+
+
+def pause(attempt: int, after_s: float | None, jitter: random.Random) -> float:
+    """Seconds to wait after that many failed attempts: what the server asked for or else twice as long each time, cut
+    at `LONGEST_WAIT_S`; less by up to half, so that those who failed together do not come back together."""
+    wanted = FIRST_WAIT_S * 2 ** min(attempt - 1, 20) if after_s is None else 2 * after_s
+    return min(wanted, LONGEST_WAIT_S) * (1 - jitter.random() / 2)
+
+
+class _FailedError(Exception):
+    """One attempt failed. `again`: another may succeed; `after_s`: the server said when."""
+
+    def __init__(self, why: str, again: bool, after_s: float | None = None) -> None:
+        super().__init__(why)
+        self.why, self.again, self.after_s = why, again, after_s
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _read(request: Request, answer: Any) -> Completion:
+    """The completion in the server's answer.
+
+    Raises:
+        _FailedError: it is not of the documented form. Nothing is made up: no text and no length is an error.
+    """
+    try:
+        choice = answer["choices"][0]
+        text = choice["text"] if request.messages is None else choice["message"].get("content")
+        reason, tokens = choice["finish_reason"], answer["usage"]["completion_tokens"]
+    except (KeyError, IndexError, TypeError, AttributeError) as error:
+        shown = json.dumps(answer)[:200]
+        raise _FailedError(f"the answer lacks {error}: {shown}", True) from None
+    if reason not in ("stop", "length"):
+        raise _FailedError(f"finish_reason {reason!r}; expected 'stop' or 'length'", False)
+    if text is None and reason == "length":
+        text = ""  # a server that keeps the reasoning apart was cut off within it
+    if not isinstance(text, str) or isinstance(tokens, bool) or not isinstance(tokens, int):
+        raise _FailedError(f"text {text!r} and completion_tokens {tokens!r}; expected a text and a number", False)
+    return Completion(request.key, text, tokens, reason)
+
+
+def _start(error: urllib.error.HTTPError) -> str:
+    """The beginning of an error's page."""
+    try:
+        return error.read(2000).decode("utf-8", "replace")[:500].strip() or str(error.reason)
+    except (OSError, http.client.HTTPException):
+        return str(error.reason)
+
+
+def _after(headers: Any) -> float | None:
+    """Seconds in a Retry-After header; None where there is none, or a date."""
+    stated = headers.get("Retry-After") if headers else None
+    return float(stated) if stated and stated.isdigit() else None
+
+
+def _address(url: str | None) -> str:
+    if url is None:
+        raise ValueError("url: missing; expected the server's base address, as in engine.url=http://127.0.0.1:8000/v1")
+    parts = urllib.parse.urlsplit(url)
+    if parts.username or parts.password or parts.query or parts.fragment:  # may be secrets: not shown
+        raise ValueError(
+            "url: expected no user, password, query or fragment in it; a key goes into a variable (key_env)"
+        )
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ValueError(f"url={url!r}, expected http://HOST[:PORT]/v1 or https://...")
+    return url.rstrip("/")
+
+
+def _key(variable: str | None) -> str | None:
+    key = os.environ.get(variable or KEY_ENV, "").strip()
+    if not key:
+        if variable is not None:
+            raise ValueError(f"key_env={variable!r}: no such environment variable is set, expected one with the key")
+        return None
+    if not (key.isascii() and key.isprintable()):
+        raise ValueError(f"the key in {variable or KEY_ENV} holds characters that no header can; check the variable")
+    return key

@@ -1,0 +1,193 @@
+"""Tool-integrated reasoning: a response's Python blocks are run and what they print is put into the response
+(arXiv 2508.07534, section 2.5). Around any engine that holds the model itself.
+
+    ```python
+    print(2 ** 10)
+    ```
+    ```output
+    1024
+    ```
+
+The model writes on after the output. What it wrote after the block without having seen the output is dropped: a token
+depends on those before it alone, so the response is distributed as if it had been stopped there.
+
+The paper gives temperature, top-p and 16,384 tokens; that each block runs by itself, how many may run, for how long and
+how much output is shown are ours, and `describe()` has them all.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution import script_sandbox as scripts
+from evals.code_execution.function_sandbox import Limits
+from evals.code_execution.script_sandbox import Printed, SandboxError
+from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Request, sample_seed
+from evals.sampling.engines.encode import response_text
+
+_BLOCK = re.compile(
+    r"^[ \t]*```[ \t]*(?:python|python3|py)[ \t]*\n(.*?)^[ \t]*```[ \t]*$", re.DOTALL | re.MULTILINE | re.IGNORECASE
+)
+
+
+@dataclass(frozen=True)
+class Tools:
+    """What a response may do.
+
+    Args:
+        turns: code blocks that are run for one response; later ones stay as they are.
+        seconds: of processor time for each block. memory_mb: MiB for it.
+        output_chars: characters of its output that the model sees.
+        workers: blocks that run at a time; decides no sample.
+    Raises:
+        ValueError: a value below 1.
+    """
+
+    turns: int = 4
+    seconds: int = 10
+    memory_mb: int = 1024
+    output_chars: int = 2000
+    workers: int = 2
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if value < 1:
+                raise ValueError(f"{name}={value}, expected >= 1")
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(cpu_s=self.seconds, memory_mb=self.memory_mb)
+
+
+def next_block(text: str, start: int) -> tuple[str, int] | None:
+    """The first whole Python block at or after `start`: its code, and where its last fence ends."""
+    found = _BLOCK.search(text, start)
+    return None if found is None else (found.group(1), found.end())
+
+
+def output_block(printed: Printed, longest: int) -> str:
+    """What the model reads after a block: output and error, in lines of their own."""
+    lines = [printed.text.rstrip("\n")] if printed.text.strip() else []
+    if printed.cut:
+        lines.append(f"(cut after {longest} characters)")
+    if printed.error is not None:
+        lines.append(printed.error[:longest])
+    return "\n".join(["", "```output", *lines, "```", ""])
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """A request and the response so far; `shown` is how the engine says what is forced of it."""
+
+    request: Request
+    number: int = 0
+    text: str = ""
+    shown: str = ""
+
+
+class ToolEngine:
+    """An engine whose responses run code.
+
+    `max_tokens` counts the whole response, the outputs with it, and so does a completion's `tokens`: that is what has
+    to fit the model's context. A response whose outputs leave no room for another token ends there, as "length".
+
+    The first turn has the request's own seed: a response without code is the inner engine's, to the last token.
+
+    Raises:
+        ValueError: programs cannot be run here (`evals.code_execution.function_sandbox.require`).
+    """
+
+    def __init__(self, inner: Engine, tools: Tools | None = None) -> None:
+        sandbox.require()
+        self._inner = inner
+        self.tools = tools or Tools()
+
+    @property
+    def chunk_rows(self) -> int:
+        return self._inner.chunk_rows
+
+    @property
+    def tokenizer(self) -> Any:
+        return self._inner.tokenizer
+
+    @property
+    def context(self) -> int | None:
+        return self._inner.context
+
+    def describe(self) -> dict[str, Any]:
+        """The inner engine's, and the tools'.
+
+        Raises:
+            ValueError: the engine is a server, which has the tokens to itself.
+        """
+        self._need_tokenizer()
+        told = {name: value for name, value in asdict(self.tools).items() if name != "workers"}
+        python = ".".join(map(str, sys.version_info[:2]))
+        return {**self._inner.describe(), "tools": {**told, "python": python, "blocks": "each by itself"}}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """One completion for each request, its code run.
+
+        Raises:
+            ValueError: as the inner engine; or it is a server.
+            EngineError: as the inner engine; or the sandbox could not be made any more.
+        """
+        self._need_tokenizer()
+        waiting = {request.key: _Turn(request) for request in requests}
+        with ThreadPoolExecutor(self.tools.workers, thread_name_prefix="tools") as threads:
+            while waiting:
+                running: list[tuple[_Turn, Future[Printed]]] = []
+                for batch in self._inner.generate([turn.request for turn in waiting.values()], decoding):
+                    done = []
+                    for completion in batch:
+                        turn = waiting[completion.key]
+                        text = _whole_text(turn, completion)
+                        block = next_block(text, len(turn.text)) if turn.number < self.tools.turns else None
+                        if block is None:
+                            done.append(replace(completion, text=text))
+                        else:
+                            code, end = block
+                            running.append((replace(turn, text=text[:end]), threads.submit(self._execute, code)))
+                    if done:
+                        yield done
+                turns = [self._answered(turn, future) for turn, future in running]
+                over = [turn for turn in turns if len(turn.request.forced) >= decoding.max_tokens]
+                if over:
+                    yield [Completion(t.request.key, t.text, len(t.request.forced), "length") for t in over]
+                ended = {turn.request.key for turn in over}
+                waiting = {turn.request.key: turn for turn in turns if turn.request.key not in ended}
+
+    def _execute(self, code: str) -> Printed:
+        return scripts.execute(code, limits=self.tools.limits, longest=self.tools.output_chars)
+
+    def _answered(self, turn: _Turn, future: Future[Printed]) -> _Turn:
+        """The next turn, once the block has run: the response with the output, as tokens, and a seed of its own."""
+        try:
+            printed = future.result()
+        except SandboxError as error:
+            raise EngineError(f"problem {turn.request.key[0]!r}, sample {turn.request.key[1]}: {error}") from error
+        text = turn.text + output_block(printed, self.tools.output_chars)
+        # what a program prints is text, also where it looks like a special token
+        ids = self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
+        request = replace(
+            turn.request, forced=tuple(ids), seed=sample_seed(turn.request.seed, "tools", turn.request.key)
+        )
+        return _Turn(request, turn.number + 1, text, response_text(self.tokenizer, [ids], [False])[0])
+
+    def _need_tokenizer(self) -> None:
+        if self.tokenizer is None:
+            raise ValueError("tools need an engine that holds the model (transformers, vllm, ray), got a server")
+
+
+def _whole_text(turn: _Turn, completion: Completion) -> str:
+    """The response so far as it was, and what is new of the completion: a tokenizer may say the former otherwise."""
+    if not completion.text.startswith(turn.shown):
+        problem, sample = completion.key
+        raise EngineError(f"problem {problem!r}, sample {sample}: the completion does not begin as it was told to")
+    return turn.text + completion.text[len(turn.shown) :]

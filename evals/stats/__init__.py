@@ -1,0 +1,1 @@
+"""Verdicts to numbers: metrics, scores with intervals, paired differences, power."""

@@ -1,0 +1,123 @@
+"""A measured run as it lies on disk: the verdict tables of its benchmarks, and how they were measured.
+
+read_run([Path("evaluations/a")])                      # a folder of evaluate(): <benchmark>/verdicts.parquet
+read_run([Path("seed0"), Path("seed1"), Path("seed2")])  # the training seeds of one method
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.sampling.store import differing_fields
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Conditions = Mapping[str, Any]
+
+_READ = (
+    "benchmark", "problem_id", "sample", "gold", "verdict", "answer_class", "boxed", "tokens", "finish_reason",
+    "train_seed",
+)  # fmt: skip
+_DECIDE = ("prompt", "decoding", "data")  # of the manifest's identity: with another of these it is another measurement
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """The verdicts of one method, one or several training seeds (column `train_seed`).
+
+    `conditions`, by benchmark, is what decides the measurement: protocol name, prompt, decoding, data; and `engine` and
+    `model`, which may change a sample but not what is measured. None where no manifest lies beside the verdicts.
+    """
+
+    name: str
+    tables: Mapping[str, pd.DataFrame]
+    conditions: Mapping[str, Conditions | None]
+
+
+def read_run(sources: Sequence[Path], name: str | None = None, *, responses: bool = False) -> MeasuredRun:
+    """The run in a verdict file, in a folder with one, or in a folder with one for each benchmark.
+
+    Args:
+        sources: one of these for each training seed, in order.
+        name: for people; by default the sources as they are written.
+        responses: read all columns, the responses' text included.
+    Raises:
+        ValueError: nothing there, a table without benchmark, several training seeds in a part of several, or parts that
+            were measured on other benchmarks or in another way.
+    """
+    import pandas as pd
+
+    name = name or ",".join(map(str, sources))
+    parts = [_tables(source, responses) for source in sources]
+    if others := [s for s, part in zip(sources, parts, strict=True) if part.keys() != parts[0].keys()]:
+        raise ValueError(f"{others[0]} was not measured on the benchmarks of {sources[0]}: {', '.join(parts[0])}")
+    tables, conditions = {}, {}
+    for benchmark in parts[0]:
+        frames = [frame for frame, _ in (part[benchmark] for part in parts)]
+        if len(parts) > 1:
+            if "train_seed" in frames[0]:
+                raise ValueError(f"{sources[0]} holds the column train_seed: give it alone, or files of one seed each")
+            frames = [frame.assign(train_seed=seed) for seed, frame in enumerate(frames)]
+        found = [conditions for _, conditions in (part[benchmark] for part in parts)]
+        for source, other in zip(sources, found, strict=True):
+            for field, first, now in decisive_differences(found[0], other):
+                raise ValueError(
+                    f"{source} is no other seed of {sources[0]}: on {benchmark}, {field} is {now!r} and not {first!r}"
+                )
+        tables[benchmark], conditions[benchmark] = pd.concat(frames, ignore_index=True), found[0]
+    return MeasuredRun(name, tables, conditions)
+
+
+def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:
+    """(field, value in a, value in b) of all that decides the measurement; empty where one of them is unknown."""
+    if a is None or b is None:
+        return []
+    return [found for key in ("protocol", *_DECIDE) for found in differing_fields(a.get(key), b.get(key), key)]
+
+
+def _tables(source: Path, responses: bool) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
+    if source.is_file():
+        files = [source]
+    elif (source / "verdicts.parquet").is_file():
+        files = [source / "verdicts.parquet"]
+    else:
+        files = sorted(source.glob("*/verdicts.parquet"))
+    if not files:
+        raise ValueError(f"{source}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones")
+    found: dict[str, tuple[pd.DataFrame, Conditions | None]] = {}
+    for path in files:
+        frame = _read(path, responses)
+        names = frame["benchmark"].unique()
+        if len(names) != 1:
+            raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
+        found[str(names[0])] = frame, _conditions(path.with_name("manifest.json"))
+    return found
+
+
+def _read(path: Path, responses: bool) -> pd.DataFrame:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        there = pq.read_schema(path).names
+    except pa.ArrowInvalid as error:
+        raise ValueError(f"{path}: expected a Parquet file of verdicts ({error})") from error
+    needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(("response",) if responses else ()))
+    if missing := [c for c in needed if c not in there]:
+        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
+    columns = None if responses else [c for c in _READ if c in there]
+    frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
+    return frame
+
+
+def _conditions(manifest: Path) -> Conditions | None:
+    if not manifest.is_file():
+        return None
+    document = json.loads(manifest.read_text(encoding="utf-8"))
+    identity, protocol = document["identity"], document["record"].get("protocol") or {}
+    return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in (*_DECIDE, "engine", "model")}}

@@ -1,0 +1,1 @@
+"""Rejection-sampling fine-tuning: its declaration, and the rounds that run it."""

@@ -1,0 +1,118 @@
+"""Rejection-sampling fine-tuning declared: rounds of sample, filter, select, fine-tune. Pure; trains nothing.
+
+A paper brings its own filters and its own selection, each a function of ours with sourced values (`harness.spec.use`):
+
+    filter      Sample -> Sample (kept, perhaps changed) or None (dropped), applied in their order
+    selection   Pool -> the samples to fine-tune on
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+from evals.provenance import Sourced
+from harness.spec import Finetune, Use
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One graded response. `correct` is None where the verifier could not score it.
+
+    `mean_entropy` (nats) and `mean_branching` are means over the response's tokens under the model that sampled it
+    (`evals.analysis.tokens.token_pass`); None until measured.
+    """
+
+    problem_id: str
+    problem: str
+    response: str
+    correct: bool | None
+    mean_entropy: float | None = None
+    mean_branching: float | None = None
+
+
+@dataclass(frozen=True)
+class Pool:
+    """What a selection may choose from: the filtered samples of a round, right and wrong apart; those that could not be
+    scored are in neither. `size`: how many it is to select; `rng`: for what it draws at random."""
+
+    right: tuple[Sample, ...]
+    wrong: tuple[Sample, ...]
+    size: int
+    rng: random.Random
+
+
+@dataclass(frozen=True)
+class Rejection(Finetune):
+    """Rounds of rejection-sampling fine-tuning. Each round's model samples for the next.
+
+    The fine-tuning of a round is what the fields of `Finetune` say, on the selected samples; `epochs`, `max_steps` and
+    the schedule are those of one round. `dataset` holds the problems with their answers.
+    """
+
+    filters: tuple[Use, ...]
+    select: Use
+    rounds: Sourced[int]
+    problems_per_round: Sourced[int]  # drawn from the data set anew for each round, without repetition within it
+    samples_per_problem: Sourced[int]
+    rollout_temperature: Sourced[float]
+    rollout_top_p: Sourced[float]
+    max_completion_tokens: Sourced[int]
+    branching_mass: Sourced[float]  # probability mass of the tokens that count as branches
+    selected: Sourced[int]  # samples that a round fine-tunes on, or as many as there are
+    start_from: Sourced[Literal["last", "base"]]  # the weights that a round's fine-tuning starts from
+
+    PARTS: ClassVar[tuple[str, ...]] = ("filters", "select")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        names = [u.name for u in self.uses()]
+        if len(set(names)) != len(names):
+            raise ValueError(f"filters: a function appears twice in {names}")
+
+    def uses(self) -> tuple[Use, ...]:
+        """Filters, then the selection."""
+        return (*self.filters, self.select)
+
+    def settings(self) -> dict[str, Sourced[Any]]:
+        """Every value by its key; those of filters and selection as `<function>.<name>`."""
+        return super().settings() | {f"{u.name}.{key}": v for u in self.uses() for key, v in u.values.items()}
+
+    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
+        def swap_use(u: Use) -> Use:
+            return replace(u, values={key: swap(f"{u.name}.{key}", v) for key, v in u.values.items()})
+
+        return {"filters": tuple(map(swap_use, self.filters)), "select": swap_use(self.select)}
+
+    def passed(self, sample: Sample) -> Sample | None:
+        """The sample as the filters leave it, or None when one of them drops it."""
+        for rule in self.filters:
+            kept: Sample | None = rule(sample)
+            if kept is None:
+                return None
+            sample = kept
+        return sample
+
+    def choose(self, samples: Sequence[Sample], rng: random.Random) -> list[Sample]:
+        """The selection from samples that passed the filters.
+
+        Raises:
+            ValueError: there is nothing to select from.
+        """
+        right = tuple(s for s in samples if s.correct is True)
+        wrong = tuple(s for s in samples if s.correct is False)
+        chosen: list[Sample] = self.select(Pool(right, wrong, self.selected.value, rng))
+        if not chosen:
+            raise ValueError(
+                f"{self.select.name}: expected samples to fine-tune on, got none from {len(right)} right and "
+                f"{len(wrong)} wrong ones that passed the filters; raise problems_per_round or samples_per_problem"
+            )
+        return chosen
+
+    def steps_per_round(self) -> int:
+        """Optimiser steps of a round that finds enough samples."""
+        if self.max_steps.value is not None:
+            return self.max_steps.value
+        return int(-(-self.selected.value // self.batch_size.value) * self.epochs.value)

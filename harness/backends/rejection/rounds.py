@@ -1,0 +1,208 @@
+"""Run rejection-sampling fine-tuning: rounds of sample, filter, select, fine-tune, each resumable by its files.
+
+<out_dir>/round-<n>/samples/         the round's samples and verdicts (`evals.sampling.store`)
+                    selected.jsonl   what it fine-tunes on: problem and solution, and what they were chosen by
+                    train/           checkpoints, then train/final, the round's model (dropped when the next is done)
+                    round.json       written when the round is done
+<out_dir>/final/                     the last round's model
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean
+from typing import Any, Protocol
+
+from evals.data import prompts
+from evals.data.benchmarks import Benchmark, Problem
+from evals.grading.verdicts import Verdict
+from evals.sampling import engines
+from evals.sampling.engines import Decoding, Engine
+from evals.sampling.evaluate import draw
+from harness.backends.rejection.declaration import Rejection, Sample
+from harness.data.problems import content_hash, load_problems
+from harness.runs.record import read_json, write_json
+from harness.spec.hardware import Hardware
+
+
+class Tune(Protocol):
+    """Fine-tune a model on the rows of a file (`problem`, `solution`) into `out_dir/final`; returns the record of it.
+
+    `steps_before`: optimiser steps of the rounds before.
+    """
+
+    def __call__(self, model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]: ...
+
+
+def run_rounds(
+    declared: Rejection,
+    *,
+    base_model: str,
+    seed: int,
+    out_dir: Path,
+    hardware: Hardware,
+    tune: Tune,
+    make_engine: Callable[[str], Engine] | None = None,
+) -> dict[str, Any]:
+    """All rounds, from wherever they were left. Returns what a record keeps; the model is `out_dir/final`.
+
+    Args:
+        base_model: what `declared.base_model` stands for on this machine.
+        make_engine: model path -> what samples from it; None takes the evaluator's transformers engine.
+    Raises:
+        ValueError: the data are wrong, or a round finds nothing to fine-tune on.
+    """
+    problems = load_problems(declared.dataset.value, seed=seed)
+    wanted = declared.problems_per_round.value
+    if wanted > len(problems):
+        raise ValueError(f"problems_per_round: expected at most the {len(problems)} of the data set, got {wanted}")
+    model = base_model
+    records: list[dict[str, Any]] = []
+    for number in range(declared.rounds.value):
+        folder = out_dir / f"round-{number}"
+        record = read_json(folder / "round.json")
+        if record is None:
+            drawn = random.Random(f"problems {seed} {number}").sample(range(len(problems)), wanted)
+            asked = [Problem(str(i), problems[i]["problem"], problems[i]["answer"]) for i in drawn]
+            counts = select_samples(declared, asked, model, folder, seed, hardware, make_engine)
+            trained = tune(
+                model if declared.start_from.value == "last" else base_model,
+                out_dir=folder / "train",
+                pairs=folder / "selected.jsonl",
+                steps_before=sum(r["training"]["steps"] for r in records),
+            )
+            record = {**counts, "training": trained}
+            write_json(folder / "round.json", record)
+        records.append(record)
+        _drop(out_dir / f"round-{number - 1}" / "train")
+        model = str(folder / "train" / "final")
+    if not (out_dir / "final").is_dir():
+        Path(model).replace(out_dir / "final")
+    _drop(Path(model).parent)
+    return {
+        "steps": sum(r["training"]["steps"] for r in records),
+        "train_rows": sum(r["training"]["train_rows"] for r in records),
+        "train_seconds": round(sum(r["training"]["train_seconds"] for r in records), 1),
+        "train_data_sha256": content_hash(problems),
+        "rounds": records,
+    }
+
+
+def select_samples(
+    declared: Rejection,
+    problems: Sequence[Problem],
+    model: str,
+    folder: Path,
+    seed: int,
+    hardware: Hardware,
+    make_engine: Callable[[str], Engine] | None,
+) -> dict[str, Any]:
+    """Sample, filter, measure, select: writes `selected.jsonl`. Returns counts and means, which it also keeps."""
+    counts: dict[str, Any] | None = read_json(folder / "selected.json")
+    if counts is not None:
+        return counts
+    from evals.analysis.tokens.token_pass import measure
+
+    device = "cpu" if hardware.device == "cpu" else None
+    engine = make_engine(model) if make_engine else engines.create("transformers", model, device=device)
+    # Whatever follows the first box may be cut off, so it is the first box that must be right.
+    prompt = replace(prompts.get(declared.prompt.value), policy="first_box")
+    texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
+    rows = [{"problem": p.problem, "answer": p.answer} for p in problems]
+    asked = Benchmark(folder.name, tuple(problems), content_hash(rows), declared.dataset.value)
+    decoding = Decoding(
+        declared.rollout_temperature.value, declared.rollout_top_p.value, declared.max_completion_tokens.value
+    )
+    verdicts = draw(
+        asked,
+        engine,
+        prompt=prompt,
+        decoding=decoding,
+        n=declared.samples_per_problem.value,
+        seed=seed,
+        model_path=model,
+        folder=folder / "samples",
+        workers=hardware.grader_workers,
+        limit_s=hardware.grader_limit_s,
+    )
+    del engine  # its model makes room for the one that measures, and that one for the fine-tuning
+    samples = read_samples(verdicts, problems)
+    passed = [kept for sample in samples if (kept := declared.passed(sample)) is not None]
+    prompt_of = {problem.id: text for problem, text in zip(problems, texts, strict=True)}
+    measures = measure(
+        model,
+        [(prompt_of[s.problem_id], s.response) for s in passed],
+        mass=declared.branching_mass.value,
+        device=device,
+    )
+    passed = [
+        replace(s, mean_entropy=m.mean_entropy, mean_branching=m.mean_branching)
+        for s, m in zip(passed, measures, strict=True)
+    ]
+    chosen = declared.choose(passed, random.Random(f"selection {seed} {folder.name}"))
+    counts = {"sampled": summary(samples), "passed": summary(passed), "selected": summary(chosen)}
+    _write_jsonl(folder / "selected.jsonl", chosen)
+    write_json(folder / "selected.json", counts)
+    return counts
+
+
+def _drop(folder: Path) -> None:
+    """Delete a folder that is needed no more, if it is there."""
+    if folder.is_dir():
+        shutil.rmtree(folder)
+
+
+def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:
+    """The rows of a verdict table as samples; those that could not be scored are neither right nor wrong."""
+    import pyarrow.parquet as pq
+
+    text_of = {problem.id: problem.problem for problem in problems}
+    table = pq.read_table(verdicts, columns=["problem_id", "response", "verdict"])
+    return [
+        Sample(
+            row["problem_id"],
+            text_of[row["problem_id"]],
+            row["response"],
+            None if row["verdict"] == Verdict.UNSCORED else row["verdict"] == Verdict.CORRECT,
+        )
+        for row in table.to_pylist()
+    ]
+
+
+def summary(samples: Sequence[Sample]) -> dict[str, Any]:
+    """Counts, and means where they were measured (null where not)."""
+    measured = [s for s in samples if s.mean_entropy is not None and s.mean_branching is not None]
+    return {
+        "samples": len(samples),
+        "right": sum(s.correct is True for s in samples),
+        "wrong": sum(s.correct is False for s in samples),
+        "unscored": sum(s.correct is None for s in samples),
+        "mean_entropy": fmean(s.mean_entropy or 0.0 for s in measured) if measured else None,
+        "mean_branching": fmean(s.mean_branching or 0.0 for s in measured) if measured else None,
+    }
+
+
+def _write_jsonl(path: Path, samples: Sequence[Sample]) -> None:
+    rows = [
+        {
+            "problem": s.problem,
+            "solution": s.response,
+            "problem_id": s.problem_id,
+            "correct": s.correct,
+            "mean_entropy": s.mean_entropy,
+            "mean_branching": s.mean_branching,
+        }
+        for s in samples
+    ]
+    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+
+
+def read_pairs(path: Path) -> list[dict[str, str]]:
+    """The rows that a round fine-tunes on: `problem` and `solution`."""
+    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return [{"problem": row["problem"], "solution": row["solution"]} for row in rows]

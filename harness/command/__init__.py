@@ -1,0 +1,1 @@
+"""From a command line to checked jobs, and what they would do."""

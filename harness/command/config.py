@@ -1,0 +1,145 @@
+"""Command lines: Hydra's `key=value` grammar, checked against what a command and a paper declare.
+
+Everything here runs before anything costly and without torch: a wrong key or value is answered at once, with the key,
+the value given, what was expected and the nearest valid name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from evals import suggest as naming
+
+
+class UsageError(ValueError):
+    """A command line that cannot be run; the text says which key and value, and what was expected."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint naming the closest valid name, or all of them when none is close (at most twelve)."""
+    valid = sorted(valid)
+    close = naming.nearest(name, valid)
+    if close:
+        return f"did you mean {close!r}?"
+    return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
+
+
+def parse_overrides(arguments: list[str]) -> dict[str, Any]:
+    """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
+
+    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list.
+
+    Raises:
+        UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
+    """
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep
+    from hydra.errors import HydraException
+
+    parsed: dict[str, Any] = {}
+    for argument in arguments:
+        try:
+            override = OverridesParser.create().parse_override(argument)
+        except HydraException as error:
+            raise UsageError(f"cannot read {argument!r}: expected key=value ({_first_line(error)})") from error
+        key = override.key_or_group
+        if not key:
+            raise UsageError(f"cannot read {argument!r}: expected key=value")
+        if override.is_add() or override.is_delete() or override.is_force_add():
+            raise UsageError(f"cannot read {argument!r}: expected key=value, without + or ~")
+        if key in parsed:
+            raise UsageError(f"{key}: given twice ({parsed[key]!r} and {argument!r})")
+        value = override.value()
+        if isinstance(value, ChoiceSweep):
+            value = [_plain(v) for v in value.list]
+        elif override.is_sweep_override():
+            raise UsageError(f"{key}: expected a value or a list, got the sweep {argument!r}")
+        parsed[key] = _plain(value)
+    return parsed
+
+
+def _plain(value: Any) -> Any:
+    from hydra.core.override_parser.types import QuotedString
+
+    if isinstance(value, QuotedString):
+        return value.text
+    return [_plain(v) for v in value] if isinstance(value, list) else value
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]
+
+
+def take(values: dict[str, Any], key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
+    """Remove `key` from `values` and return it, checked to be of `kind` (int accepts no bool)."""
+    if key not in values:
+        if required:
+            raise UsageError(f"{key}: missing; give {key}=...")
+        return default
+    value = values.pop(key)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise UsageError(f"{key}: expected {kind.__name__}, got {value!r}")
+    return value
+
+
+def take_list(values: dict[str, Any], key: str) -> list[str] | None:
+    """Remove `key` and return its value(s) as a list of strings; None when it was not given."""
+    if key not in values:
+        return None
+    value = values.pop(key)
+    return [str(v) for v in value] if isinstance(value, list) else [str(value)]
+
+
+def take_number(values: dict[str, Any], key: str, default: float | None = None, *, required: bool = False) -> Any:
+    """Remove `key` and return its value as a float."""
+    if key not in values:
+        if required:
+            raise UsageError(f"{key}: missing; give {key}=...")
+        return default
+    value = values.pop(key)
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        raise UsageError(f"{key}: expected a number, got {value!r}")
+    return float(value)
+
+
+def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | None:
+    """Remove `key` and return its value(s) as a list of positive numbers (int or float); None when it was not given."""
+    if key not in values:
+        return None
+    given = values.pop(key)
+    found: list[Any] = given if isinstance(given, list) else [given]
+    fits = (int, float) if kind is float else (int,)
+    if not found or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in found):
+        raise UsageError(f"{key}: expected one or more positive numbers ({kind.__name__}), got {given!r}")
+    return [kind(v) for v in found]
+
+
+def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
+    """The names asked for, each checked to be valid; all valid ones (or `default`) when none was asked for."""
+    valid = list(valid)
+    if names is None:
+        return default if default is not None else valid
+    for name in names:
+        if name not in valid:
+            raise UsageError(f"{key}={name}: no such {key}; {nearest(name, valid)}")
+    return names
+
+
+def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
+    """Raise UsageError when keys are left over that nothing asked for."""
+    valid = list(valid)
+    for key, value in values.items():
+        raise UsageError(f"{key}={value}: no such key; {nearest(key, valid)}")
+
+
+def read_seeds(value: Any, default: int) -> list[int]:
+    """`3` -> [0, 1, 2]; `[4, 7]` -> [4, 7]."""
+    value = default if value is None else value
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+        return list(range(value))
+    if isinstance(value, list) and value and all(type(v) is int and v >= 0 for v in value):
+        distinct = list(dict.fromkeys(value))
+        if distinct == value:
+            return distinct
+    raise UsageError(f"seeds: expected a count >= 1 or a list of distinct seeds such as [0,1,2], got {value!r}")

@@ -1,0 +1,198 @@
+"""What a command would start: every run, every value with its source, and about what it costs. Starts nothing."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from evals.data import benchmarks
+from evals.provenance import Origin, Sourced
+from harness.backends.rejection.declaration import Rejection
+from harness.command.resolve import Job
+from harness.spec import Finetune, catalogue
+from harness.spec.scales import SCALES
+
+# For the estimate of GPU-hours only. A dense transformer of N parameters costs about 2 N floating-point operations a
+# token forward and 4 N backward (Kaplan et al., arXiv 2001.08361, section 2.1).
+GPU_FLOPS = 989e12  # one H100 or H200, dense bf16, data sheet
+TRAIN_UTILISATION = 0.35
+SAMPLE_UTILISATION = 0.10
+ASSUMPTIONS = (
+    "an upper bound: every response, and every row of supervised fine-tuning, runs to its length limit; "
+    f"{GPU_FLOPS / 1e12:.0f} TFLOP/s a GPU, of which training reaches {TRAIN_UTILISATION:.0%} and sampling "
+    f"{SAMPLE_UTILISATION:.0%} (rules of thumb, not measurements)"
+)
+
+
+def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
+    """How many values come from where; every origin is there, 0 included."""
+    counted = Counter(str(sourced.origin) for sourced in settings.values())
+    return {str(origin): counted[str(origin)] for origin in Origin}
+
+
+def training_steps(job: Job) -> int:
+    """Optimiser steps of a run; 0 for an untrained model."""
+    e = job.experiment
+    if e is None:
+        return 0
+    if isinstance(e, Rejection):
+        return e.rounds.value * e.steps_per_round()
+    if e.max_steps.value is not None:
+        return e.max_steps.value
+    if isinstance(e, Finetune):
+        return math.ceil(math.ceil(e.dataset_rows.value / e.batch_size.value) * e.epochs.value)
+    rollouts = e.dataset_rows.value // e.prompts_per_rollout.value
+    return int(rollouts * e.epochs.value) * e.updates_per_rollout.value
+
+
+def method(job: Job) -> list[str]:
+    """The equations that train a run, in the order in which they are applied; none for an untrained model."""
+    if job.experiment is None:
+        return []
+    if isinstance(job.experiment, Rejection):
+        return [*(u.name for u in job.experiment.uses()), "cross_entropy"]
+    if isinstance(job.experiment, Finetune):
+        return ["cross_entropy"]
+    return [u.name for u in job.experiment.method.uses()]
+
+
+def cost(job: Job) -> dict[str, Any]:
+    """Tokens (upper bounds) and GPU-hours of one run; GPU-hours are null when the size of the model is unknown."""
+    e = job.experiment
+    sampled = trained = 0
+    passes = 6
+    if isinstance(e, Finetune):
+        trained = training_steps(job) * e.batch_size.value * e.max_tokens.value
+        if isinstance(e, Rejection):
+            sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
+            sampled *= e.max_completion_tokens.value
+    elif e is not None:
+        rollouts = training_steps(job) // e.updates_per_rollout.value
+        sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
+        sampled = sequences * e.max_completion_tokens.value
+        trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
+        # forward and backward are 6 N; reference model, whole-step signals, old policy are 2 N each
+        extra = bool(e.kl_beta.value) + bool(e.method.shaping or e.method.weights) + (e.updates_per_rollout.value > 1)
+        passes += 2 * extra
+    evaluated = 0
+    for name in job.protocol.benchmarks.value:
+        rows = job.protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
+        evaluated += rows * job.protocol.value("n", name) * job.protocol.value("max_tokens", name)
+    size = parameters(job.base_model.value)
+    hours = None
+    if size is not None:
+        work = passes * trained / TRAIN_UTILISATION + 2 * (sampled + evaluated) / SAMPLE_UTILISATION
+        hours = round(size * work / GPU_FLOPS / 3600, 2)
+    return {"rollout_tokens": sampled, "trained_tokens": trained, "evaluation_tokens": evaluated, "gpu_hours": hours}
+
+
+def parameters(base_model: str) -> float | None:
+    """Parameters as the model's name says ("Qwen2.5-Math-7B" -> 7e9); None when it does not."""
+    found = re.search(r"(\d+(?:\.\d+)?)B(?![a-zA-Z0-9])", base_model)
+    return float(found.group(1)) * 1e9 if found else None
+
+
+def plan(jobs: list[Job], refused: Mapping[tuple[str, str], Exception] | None = None) -> dict[str, Any]:
+    """The plan as one JSON document. `refused`: (model, arm) -> why the backend cannot train it."""
+    refused = refused or {}
+    first = jobs[0]
+    reproduction = catalogue.load(first.paper)
+    arms: dict[tuple[str, str], dict[str, Any]] = {}
+    for job in jobs:
+        arm = arms.setdefault(
+            (job.model, job.arm),
+            {
+                "model": job.model,
+                "arm": job.arm,
+                "title": job.title,
+                "seeds": [],
+                "steps": training_steps(job),
+                "method": method(job),
+                "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
+                "origins": origins(job.settings()),
+                "cost_per_run": cost(job),
+                "refused": str(refused[job.model, job.arm]) if (job.model, job.arm) in refused else None,
+            },
+        )
+        arm["seeds"].append(job.seed)
+    costs = [cost(job) for job in jobs]
+    hours = [c["gpu_hours"] for c in costs]
+    known = [h for h in hours if h is not None]
+    return {
+        "paper": first.paper,
+        "title": reproduction.title,
+        "arxiv": reproduction.arxiv,
+        "scale": first.scale,
+        "scale_label": SCALES[first.scale].label,
+        "backend": first.backend,
+        "runs": [job.name for job in jobs],
+        "arms": list(arms.values()),
+        "total": {
+            **{key: sum(c[key] for c in costs) for key in ("rollout_tokens", "trained_tokens", "evaluation_tokens")},
+            "gpu_hours": round(sum(known), 2) if known else None,
+            "runs_without_gpu_hours": len(hours) - len(known),
+        },
+        "cost_assumptions": ASSUMPTIONS,
+        "departures": list(reproduction.departures),
+        "doubts": list(reproduction.doubts),
+    }
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """The plan for people: runs and costs, then each arm's values with their sources (shared ones once)."""
+    lines = [
+        f"{document['paper']}: {document['title']} (arXiv {document['arxiv']})",
+        f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}",
+        "",
+        f"{len(document['runs'])} runs: " + ", ".join(document["runs"]),
+        "",
+        "tokens: "
+        + ", ".join(
+            f"{document['total'][k]:,} {label}"
+            for k, label in (("rollout_tokens", "sampled in training"), ("evaluation_tokens", "sampled in evaluation"))
+        ),
+        f"GPU-hours: {_hours(document['total'])}",
+        f"  ({document['cost_assumptions']})",
+    ]
+    shared = _shared([arm["settings"] for arm in document["arms"] if arm["method"]])
+    if shared:
+        lines += ["", "every trained arm:", *_table(shared)]
+    for arm in document["arms"]:
+        own = {key: value for key, value in arm["settings"].items() if shared.get(key) != value}
+        counts = ", ".join(f"{n} {origin}" for origin, n in arm["origins"].items() if n)
+        trained = " -> ".join(arm["method"]) + f", {arm['steps']} steps" if arm["method"] else "measured as it is"
+        lines += [
+            "",
+            f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
+            *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
+            *_table(own),
+        ]
+    for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):
+        lines += ["", f"{heading}:", *(f"  - {note}" for note in notes)] if notes else []
+    return "\n".join(lines)
+
+
+def _shared(settings: list[dict[str, Any]]) -> dict[str, Any]:
+    if len(settings) < 2:
+        return {}
+    return {key: value for key, value in settings[0].items() if all(s.get(key) == value for s in settings[1:])}
+
+
+def _table(settings: dict[str, Any]) -> list[str]:
+    width = max((len(key) for key in settings), default=0)
+    lines = []
+    for key, sourced in settings.items():
+        was = f" (was {sourced['was']['value']!r}, {sourced['was']['origin']})" if sourced["was"] else ""
+        lines.append(f"  {key:<{width}}  {sourced['value']!r}  [{sourced['origin']}: {sourced['note']}]{was}")
+    return lines
+
+
+def _hours(total: dict[str, Any]) -> str:
+    unknown = total["runs_without_gpu_hours"]
+    why = "the name of the base model does not say its size"
+    if total["gpu_hours"] is None:
+        return f"unknown ({why})"
+    return f"about {total['gpu_hours']:,.1f}" + (f", without {unknown} runs ({why})" if unknown else "")

@@ -1,0 +1,149 @@
+"""A command -> the jobs it stands for: every arm, model and seed with all of its values, checked. Pure and fast."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from evals.data import protocols
+from evals.data.protocols import Protocol
+from harness.command.config import UsageError, choose, nearest
+from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
+from harness.spec.scales import SCALES, Scale
+
+BACKENDS = ("trl", "verl")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One arm with one seed: what is trained (or not) and how it is then measured."""
+
+    paper: str
+    model: str
+    arm: str
+    title: str
+    scale: str
+    backend: str
+    seed: int
+    base_model: Sourced[str]
+    experiment: Training | None  # None: the base model is measured as it is
+    protocol: Protocol
+    command_line: Mapping[str, Any]  # every value that the command replaced, in whichever arm
+
+    def settings(self) -> dict[str, Sourced[Any]]:
+        """Every value with its source: the experiment's, and the protocol's as `protocol.<name>`."""
+        own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
+        return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The values that the command line replaced in this arm."""
+        return {key: value for key, value in self.command_line.items() if key in self.settings()}
+
+    @property
+    def digest(self) -> str:
+        """Eight hex digits of everything that decides the result but the seed and the code."""
+        identity = {
+            "names": [self.paper, self.model, self.arm, self.scale, self.backend],
+            "values": {key: sourced.value for key, sourced in self.settings().items()},
+        }
+        text = json.dumps(identity, sort_keys=True, default=list)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}/{self.arm}/seed{self.seed}"
+
+
+def resolve(
+    paper: str,
+    *,
+    models: list[str] | None = None,
+    arms: list[str] | None = None,
+    scale: str = "tiny",
+    backend: str = "trl",
+    seeds: list[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Job]:
+    """All jobs of a command, in the paper's order.
+
+    Args:
+        overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
+            the arms asked for, and is applied to all arms that have it.
+    Raises:
+        UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
+    """
+    (paper,) = choose("paper", [paper], catalogue.papers())
+    (scale,) = choose("scale", [scale], SCALES)
+    (backend,) = choose("backend", [backend], BACKENDS)
+    reproduction = catalogue.load(paper)
+    size = SCALES[scale]
+    wanted_models = choose("model", models, reproduction.models, _default_models(reproduction, size))
+    every = dict.fromkeys(a.key for a in reproduction.arms)
+    wanted_arms = choose("arm", arms, every, list(dict.fromkeys(a.key for a in reproduction.arms if not a.sweep)))
+    picked = [a for a in reproduction.arms if a.model in wanted_models and a.key in wanted_arms]
+    if not picked:
+        raise UsageError(f"arm={arms}: {paper} has no such arm for model={wanted_models}")
+    seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
+    overrides = dict(overrides or {})
+    try:
+        built = [
+            (arm, *_arm(arm, reproduction, size, overrides), _protocol(arm, reproduction, size, overrides))
+            for arm in picked
+        ]
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    _all_used(overrides, [e for _, _, e, _ in built])
+    return [
+        Job(paper, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides)
+        for arm, base, experiment, protocol in built
+        # an untrained model has no training seed: one measurement
+        for seed in (seeds if experiment else seeds[:1])
+    ]
+
+
+def _default_models(reproduction: Reproduction, scale: Scale) -> list[str]:
+    return list(reproduction.models)[:1] if scale.one_model else list(reproduction.models)
+
+
+def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
+    protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
+    mine = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
+    return protocol.override(mine, Origin.USER, "command line") if mine else protocol
+
+
+def _arm(
+    arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]
+) -> tuple[Sourced[str], Training | None]:
+    """(base model, experiment) with the scale's values, then the command line's."""
+    experiment = arm.train
+    base = reproduction.models[arm.model]
+    layers = ((scale.values, Origin.SCALE, f"scale={scale.name}"), (overrides, Origin.USER, "command line"))
+    special = {**reproduction.scales.get(scale.name, {}), **arm.scales.get(scale.name, {})}
+    for values, origin, note in (
+        layers[0],
+        (special, Origin.SCALE, f"scale={scale.name}, {reproduction.key}"),
+        layers[1],
+    ):
+        if "base_model" in values:
+            base = base.replace(values["base_model"], origin, note)
+        if experiment is not None:
+            known = experiment.settings()
+            # a value that is the same already keeps its own source
+            changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
+            experiment = experiment.override(changed, origin, note)
+    if experiment is not None:
+        experiment = replace(experiment, base_model=base)
+    return base, experiment
+
+
+def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) -> None:
+    known = {"base_model", *(f"protocol.{f.name}" for f in fields(Protocol) if f.name != "name")}
+    for experiment in experiments:
+        known |= set(experiment.settings()) if experiment else set()
+    for key, value in overrides.items():
+        if key not in known:
+            raise UsageError(f"{key}={value}: no arm that was asked for has such a value; {nearest(key, known)}")

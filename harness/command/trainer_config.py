@@ -1,0 +1,62 @@
+"""What a backend would get: its own configuration of each arm, whole, checked by itself. A dry run; starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from harness.command.resolve import Job
+from harness.spec import Experiment
+from harness.spec.hardware import Hardware
+
+OUT_DIR = Path("OUT_DIR")  # stands for the folder of the run
+
+
+def trainer_configs(jobs: Iterable[Job], hardware: Hardware) -> dict[str, dict[str, Any]]:
+    """model/arm -> the trainer's configuration; of veRL with every default in it.
+
+    Arms without reinforcement learning have none. `dataset_rows` stands for the rows, which are not read.
+
+    Raises:
+        CannotExpress: the backend has no way to train an arm. ValueError: veRL refuses it, or is not installed.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        name = f"{job.model}/{job.arm}"
+        if isinstance(job.experiment, Experiment) and name not in found:
+            found[name] = (_verl if job.backend == "verl" else _trl)(job, job.experiment, hardware)
+    return found
+
+
+def _trl(job: Job, experiment: Experiment, hardware: Hardware) -> dict[str, Any]:
+    from harness.backends.trl.common import to_lora_config
+    from harness.backends.trl.translate import to_grpo_config
+
+    config = to_grpo_config(experiment, hardware, seed=job.seed, out_dir=OUT_DIR)
+    return {"GRPOConfig": config, "LoraConfig": to_lora_config(experiment)}
+
+
+def _verl(job: Job, experiment: Experiment, hardware: Hardware) -> dict[str, Any]:
+    from omegaconf import OmegaConf
+
+    from evals.data import prompts
+    from harness.backends.verl.launch import installed
+    from harness.backends.verl.schema import compose, validate
+    from harness.backends.verl.translate import to_verl_config
+
+    installed(hardware)
+    values = to_verl_config(
+        experiment,
+        hardware,
+        base_model=experiment.base_model.value,
+        rows=experiment.dataset_rows.value,
+        policy=prompts.get(experiment.prompt.value).policy,
+        seed=job.seed,
+        out_dir=OUT_DIR,
+    )
+    config = compose(values)
+    validate(config)
+    whole = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(whole, dict)
+    return {str(key): value for key, value in whole.items()}

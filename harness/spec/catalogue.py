@@ -1,0 +1,66 @@
+"""Which papers there are, and their published tables. A paper is a folder of `reproductions` with a `paper.py`.
+
+The baselines are declared like a paper, in `baselines/paper.py`, but reproduce no table.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import importlib.util
+import pkgutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from harness.spec.declarations import Reproduction
+
+BASELINES = "baselines"
+ALL = "all"  # the benchmark of a cell over the responses to all benchmarks of its paper together
+AVERAGE = "average"  # the benchmark of a cell that is the mean over the other benchmarks of its table
+
+
+@dataclass(frozen=True)
+class Published:
+    """One cell of a table as the paper prints it, and what it corresponds to here."""
+
+    table: str
+    model: str  # key of Reproduction.models
+    arm: str
+    row: str  # as printed
+    benchmark: str
+    column: str  # as printed
+    metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" where the paper does not state the sample count
+    printed: str  # the number as printed
+    unit: str
+
+    @property
+    def value(self) -> float:
+        return float(self.printed)
+
+
+def papers() -> list[str]:
+    """Keys of all declared papers, sorted, and of the baselines."""
+    import reproductions
+
+    found = (m.name for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg)
+    return [*sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]
+
+
+def package(key: str) -> str:
+    """The package that declares a paper."""
+    return BASELINES if key == BASELINES else f"reproductions.{key}"
+
+
+def load(key: str) -> Reproduction:
+    """The declaration of a paper; `key` must be one of `papers()`."""
+    reproduction: Reproduction = importlib.import_module(f"{package(key)}.paper").REPRODUCTION
+    return reproduction
+
+
+def published(key: str) -> list[Published]:
+    """The paper's tables, cell by cell, in the order of the file; none for the baselines."""
+    if key == BASELINES:
+        return []
+    path = Path(importlib.import_module(package(key)).__path__[0]) / "published.csv"
+    with path.open(newline="") as file:
+        return [Published(printed=row.pop("value"), **row) for row in csv.DictReader(file)]

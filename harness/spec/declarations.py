@@ -1,0 +1,275 @@
+"""What an experiment is: settings, arms, papers. Every value in a declaration carries its source.
+
+A paper's `paper.py` builds these; `harness.command.plan` shows them, a backend translates them, a record keeps them.
+Nothing here imports torch, so that a declaration can be read and checked in milliseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, get_type_hints
+
+from evals.provenance import Origin, Sourced, assumed, code, paper
+from harness.spec.declared import Declared, check_value
+from harness.spec.method import Method, Use, use
+
+__all__ = [
+    "PPO",
+    "Arm",
+    "Claim",
+    "EntropySearch",
+    "Experiment",
+    "Finetune",
+    "Method",
+    "Origin",
+    "Reproduction",
+    "Sourced",
+    "Training",
+    "Use",
+    "assumed",
+    "code",
+    "paper",
+    "use",
+]
+
+
+@dataclass(frozen=True)
+class PPO(Declared):
+    """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
+
+    critic_learning_rate: Sourced[float]
+    critic_warmup_steps: Sourced[int]  # rollouts that train the critic alone, before the policy's first
+    value_clip: Sourced[float]  # the largest change of a value that its loss rewards
+
+
+@dataclass(frozen=True)
+class EntropySearch(Declared):
+    """How the entropy coefficient is adapted to reach `entropy_target` (see `harness.step.entropy_search`)."""
+
+    step: Sourced[float]  # by which the coefficient changes at each optimiser step
+    maximum: Sourced[float]  # of the coefficient; the minimum is 0
+
+
+@dataclass(frozen=True)
+class Experiment(Declared):
+    """Everything that decides reinforcement learning. Each field is a value with a source; `settings` lists them flat.
+
+    Units: lengths in tokens, temperatures and coefficients without unit, `warmup_ratio` as a share of all steps.
+    """
+
+    base_model: Sourced[str]  # hub id, local folder, or "tiny"
+    dataset: Sourced[str]  # hub id, local file, or "tiny"
+    dataset_rows: Sourced[int]  # about how many problems; only the cost estimate reads it
+    prompt: Sourced[str]  # a name in evals.data.prompts
+    rewards: Sourced[tuple[str, ...]]  # names in harness.step.rewards, summed with `reward_weights`
+    reward_weights: Sourced[tuple[float, ...]]
+    method: Method
+    # rollout
+    dynamic_sampling: Sourced[bool]  # resample groups whose rewards are all equal (DAPO)
+    prompts_per_rollout: Sourced[int]
+    group_size: Sourced[int]
+    rollout_temperature: Sourced[float]
+    rollout_top_p: Sourced[float]
+    max_prompt_tokens: Sourced[int]
+    max_completion_tokens: Sourced[int]
+    # optimisation
+    critic: Sourced[bool]  # PPO with a value model, instead of group-relative advantages
+    updates_per_rollout: Sourced[int]
+    learning_rate: Sourced[float]
+    lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
+    warmup_ratio: Sourced[float]
+    weight_decay: Sourced[float]
+    max_grad_norm: Sourced[float]
+    clip_low: Sourced[float | None]  # null: not clipped on that side
+    clip_high: Sourced[float | None]
+    dual_clip: Sourced[float | None]
+    kl_beta: Sourced[float]
+    reference_reset_every: Sourced[int | None]  # optimiser steps; null: the reference stays the base model
+    entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, where the search starts
+    entropy_target: Sourced[float | None]  # nats; the coefficient is adapted to reach it
+    epochs: Sourced[float]
+    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
+    precision: Sourced[Literal["float32", "bfloat16"]]
+    lora_rank: Sourced[int | None]  # null: all weights are trained
+    lora_alpha: Sourced[float]
+    lora_dropout: Sourced[float]
+    # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
+    ppo: PPO | None = None
+    entropy_search: EntropySearch | None = None
+
+    GROUPS: ClassVar[tuple[str, ...]] = ("ppo", "entropy_search")
+    PARTS: ClassVar[tuple[str, ...]] = ("method", *GROUPS)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if len(self.rewards.value) != len(self.reward_weights.value):
+            raise ValueError(
+                f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
+            )
+        if self.reference_reset_every.value is not None and not self.kl_beta.value:
+            raise ValueError(
+                "reference_reset_every: expected null without a KL term (kl_beta=0), got "
+                f"{self.reference_reset_every.value}"
+            )
+        if self.prompts_per_rollout.value % self.updates_per_rollout.value:
+            raise ValueError(
+                f"updates_per_rollout: expected a divisor of prompts_per_rollout={self.prompts_per_rollout.value}, "
+                f"so that no prompt group is split over two updates, got {self.updates_per_rollout.value}"
+            )
+        reads_values = "values" in self.method.reads
+        if not self.critic.value == reads_values == (self.ppo is not None):
+            raise ValueError(
+                f"critic: expected true with an advantage that reads a critic's values and with the ppo group, false "
+                f"without both, got {self.critic.value} with {self.method.advantage.name}"
+                + ("" if self.ppo is None else " and a ppo group")
+            )
+        if (self.entropy_target.value is None) != (self.entropy_search is None):
+            raise ValueError(
+                f"entropy_target: expected a number where the arm declares an entropy_search, else null, got "
+                f"{self.entropy_target.value!r}"
+            )
+        for equation in self.method.uses():
+            misfit = equation.misfit(self)
+            if misfit:
+                raise ValueError(f"{equation.name} cannot be used here: {misfit}")
+
+    def settings(self) -> dict[str, Sourced[Any]]:
+        """Every value of the declaration by its key: `learning_rate`, `aggregation`, `egsw.alpha`, ..."""
+        flat = super().settings()
+        flat |= {"aggregation": self.method.aggregation, "denominator": self.method.denominator}
+        flat |= {f"{u.name}.{key}": value for u in self.method.uses() for key, value in u.values.items()}
+        for name, group in self._groups():
+            flat |= {f"{name}.{key}": value for key, value in group.settings().items()}
+        return flat
+
+    def _groups(self) -> Iterator[tuple[str, Declared]]:
+        return ((name, getattr(self, name)) for name in self.GROUPS if getattr(self, name) is not None)
+
+    def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
+        def swap_use(u: Use) -> Use:
+            return replace(u, values={k: swap(f"{u.name}.{k}", v) for k, v in u.values.items()})
+
+        method = replace(
+            self.method.map(swap_use),
+            aggregation=swap("aggregation", self.method.aggregation),
+            denominator=swap("denominator", self.method.denominator),
+        )
+        groups = {
+            name: replace(group, **{k: swap(f"{name}.{k}", v) for k, v in group.settings().items()})
+            for name, group in self._groups()
+        }
+        return {"method": method, **groups}
+
+
+@dataclass(frozen=True)
+class Finetune(Declared):
+    """Everything that decides a supervised fine-tuning: cross-entropy on the solutions, the prompts not counted.
+
+    The loss of an optimiser step is the mean over all solution tokens of its `batch_size` rows, end of text included.
+    """
+
+    base_model: Sourced[str]  # hub id, local folder, or "tiny"
+    dataset: Sourced[str]  # of problems with solutions: hub id, local file, or "tiny"
+    dataset_rows: Sourced[int]  # about how many; only the cost estimate reads it
+    prompt: Sourced[str]  # a name in evals.data.prompts
+    batch_size: Sourced[int]  # rows of one optimiser step
+    learning_rate: Sourced[float]
+    lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
+    warmup_ratio: Sourced[float]
+    weight_decay: Sourced[float]
+    max_grad_norm: Sourced[float]
+    epochs: Sourced[float]
+    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
+    max_tokens: Sourced[int]  # of prompt and solution together
+    too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: left out, or cut at the end
+    precision: Sourced[Literal["float32", "bfloat16"]]
+    lora_rank: Sourced[int | None]  # null: all weights are trained
+    lora_alpha: Sourced[float]
+    lora_dropout: Sourced[float]
+
+
+Training = Experiment | Finetune
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One row of the experiment: a base model trained one way, or (train=None) not at all."""
+
+    key: str
+    model: str  # a key of Reproduction.models
+    title: str  # as the paper's tables print it
+    train: Training | None
+    protocol: str | None = None  # a name in evals.data.protocols; None: the paper's
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
+    sweep: bool = False  # part of a search that the paper describes: run only when asked for by name
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What the paper says, in our own words, and the comparison that decides it (see `harness.tables.claims`).
+
+    A claim that no comparison of verdicts decides names no arms; `undecided` then says why.
+    """
+
+    text: str
+    where: str  # in the paper
+    arm: str = ""  # a key of the paper's arms ...
+    than: str = ""  # ... and the arm that it is compared with, on the same base model
+    direction: Literal["higher", "lower", "not lower"] = "higher"
+    metric: Literal["avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate", "unsolvable"] = "avg"
+    models: tuple[str, ...] = ()  # keys of Reproduction.models; (): all that have both arms
+    benchmarks: tuple[str, ...] = ()  # (): all that were measured; at other scales always that scale's own
+    undecided: str = ""
+
+    def __post_init__(self) -> None:
+        for key in ("direction", "metric"):
+            check_value(f"claim.{key}", getattr(self, key), _CLAIM_KINDS[key])
+        if bool(self.arm) != bool(self.than) or bool(self.arm) == bool(self.undecided):
+            raise ValueError(
+                f"claim {self.text!r}: expected two arms, or none and `undecided`, got arm={self.arm!r}, "
+                f"than={self.than!r}, undecided={self.undecided!r}"
+            )
+
+
+_CLAIM_KINDS = get_type_hints(Claim)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """A paper as data. `scales` maps a scale's name to the values that it replaces in every arm that has them."""
+
+    key: str
+    title: str
+    arxiv: str
+    models: Mapping[str, Sourced[str]]
+    arms: tuple[Arm, ...]
+    protocol: str  # a name in evals.data.protocols
+    seeds: Sourced[int]
+    departures: tuple[str, ...]  # what we know we do differently
+    doubts: tuple[str, ...] = ()  # what in the paper looks mistaken; printed as footnotes
+    claims: tuple[Claim, ...] = ()  # what the paper says of its method, in the order of its importance
+    scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        names = [(a.model, a.key) for a in self.arms]
+        if len(set(names)) != len(names):
+            raise ValueError(f"{self.key}: an arm is declared twice in {names}")
+        for arm in self.arms:
+            if arm.model not in self.models:
+                raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
+        for claim in self.claims:
+            for model in claim.models:
+                if model not in self.models:
+                    raise ValueError(f"{self.key}: a claim names the model {model!r}, not in {[*self.models]}")
+            if claim.arm and not self.claimed_models(claim):
+                raise ValueError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
+
+    def claimed_models(self, claim: Claim) -> tuple[str, ...]:
+        """The base models that a claim is about, in the paper's order: of those it names, all that have both arms."""
+        arms = {(a.model, a.key) for a in self.arms}
+        return tuple(
+            model
+            for model in self.models
+            if (not claim.models or model in claim.models) and {(model, claim.arm), (model, claim.than)} <= arms
+        )

@@ -1,0 +1,199 @@
+"""A method: a stack of equations, each with a value and a source for every hyperparameter, applied to a token batch.
+
+Nothing here imports torch; the equations do what they do with the tensors of the batch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from evals.provenance import Sourced, assumed
+from harness.spec.declared import check_value
+from harness.step.loss import Aggregation, aggregation_coefficients
+
+if TYPE_CHECKING:
+    from harness.spec.declarations import Experiment
+
+
+@dataclass(frozen=True)
+class Use:
+    """An equation of ours with a value for each of its hyperparameters. Build it with `use`.
+
+    The hyperparameters of an equation are its keyword-only parameters; their annotations are what is checked.
+    """
+
+    function: Callable[..., Any]
+    values: Mapping[str, Sourced[Any]]
+
+    @property
+    def name(self) -> str:
+        return self.function.__name__
+
+    def __post_init__(self) -> None:
+        kinds = hyperparameters(self.function)
+        if set(kinds) != set(self.values):
+            raise ValueError(f"{self.name}: expected values for {sorted(kinds)}, got {sorted(self.values)}")
+        for key, sourced in self.values.items():
+            if not isinstance(sourced, Sourced):
+                raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
+            check_value(f"{self.name}.{key}", sourced.value, kinds[key])
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """Signals of the batch that the equation reads (see `harness.step.batch.reads`)."""
+        return getattr(self.function, "reads", frozenset())
+
+    def misfit(self, experiment: Experiment) -> str | None:
+        """What in the experiment makes the equation meaningless (see `harness.spec.equation.requires`), or None."""
+        check = getattr(self.function, "check", None)
+        return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
+
+    def __call__(self, batch: Any) -> Any:
+        return self.function(batch, **{key: sourced.value for key, sourced in self.values.items()})
+
+
+def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
+    """`use(entropy_advantage, alpha=paper(0.4, "section 5"), kappa=paper(2.0, "section 5"))`."""
+    return Use(function, values)
+
+
+def hyperparameters(function: Callable[..., Any]) -> dict[str, Any]:
+    """Name -> annotation of the keyword-only parameters of an equation."""
+    scope = vars(sys.modules[function.__module__])
+    return {
+        name: eval(p.annotation, scope) if isinstance(p.annotation, str) else p.annotation
+        for name, p in inspect.signature(function).parameters.items()
+        if p.kind is p.KEYWORD_ONLY
+    }
+
+
+@dataclass(frozen=True)
+class Shaped:
+    """What a method makes of a batch, all [B, T]: see `harness.step.loss.policy_loss`. None: the method has no such
+    part."""
+
+    advantages: Any
+    weights: Any
+    gates: Any | None
+    penalties: Any | None
+
+
+@dataclass(frozen=True)
+class Method:
+    """A stack of equations, each a function of a TokenBatch, applied in this order.
+
+    Args:
+        rewards: -> rewards [B], each sees the rewards of the one before (a penalty on length, say).
+        advantage: -> advantages [B, T] from rewards and groups.
+        shaping: -> advantages [B, T], each sees the advantages of the one before.
+        weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.
+        gates: -> 0 or 1, [B, T]; tokens at 0 lose their policy gradient and keep the KL term; they multiply.
+        penalties: -> coefficients [B, T] of |log ratio| to the sampling policy; they add.
+        aggregation: see `harness.step.loss.aggregation_coefficients`.
+        denominator: the tokens that the aggregation counts when gates drop some: "all", or those "kept".
+    """
+
+    advantage: Use
+    aggregation: Sourced[Aggregation]
+    rewards: tuple[Use, ...] = ()
+    shaping: tuple[Use, ...] = ()
+    weights: tuple[Use, ...] = ()
+    gates: tuple[Use, ...] = ()
+    penalties: tuple[Use, ...] = ()
+    denominator: Sourced[Literal["all", "kept"]] = field(default=assumed("all", "no effect without gates"))
+
+    def __post_init__(self) -> None:
+        names = [u.name for u in self.uses()]
+        if len(set(names)) != len(names):
+            raise ValueError(f"method: an equation appears twice in the stack {names}")
+        for stage, uses in self.stages():
+            for u in uses:
+                own = getattr(u.function, "stage", stage)
+                if own != stage:
+                    raise ValueError(f"method: {u.name} belongs to {own}, got it among {stage}")
+        check_value("aggregation", self.aggregation.value, Aggregation)
+        check_value("denominator", self.denominator.value, Literal["all", "kept"])
+        if self.denominator.value == "kept" and not self.gates:
+            raise ValueError("denominator: expected 'all' in a method without gates, which drops no token, got 'kept'")
+
+    def stages(self) -> tuple[tuple[str, tuple[Use, ...]], ...]:
+        """(name of the part, its equations), in the order in which they are applied."""
+        return (
+            ("rewards", self.rewards),
+            ("advantage", (self.advantage,)),
+            ("shaping", self.shaping),
+            ("weights", self.weights),
+            ("gates", self.gates),
+            ("penalties", self.penalties),
+        )
+
+    def uses(self) -> tuple[Use, ...]:
+        """Every equation, in the order in which they are applied."""
+        return tuple(u for _, uses in self.stages() for u in uses)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The signals of the batch (`harness.step.batch.SIGNALS`) that some equation reads."""
+        return frozenset().union(*(u.reads for u in self.uses()))
+
+    @property
+    def looks_at_micro_batches(self) -> bool:
+        """Whether a statistic of the method is taken over each forward pass, so that how an update is cut matters."""
+        return any(sourced.value == "micro_batch" for u in self.uses() for sourced in u.values.values())
+
+    def critic_target(self, batch: Any) -> Any:
+        """[B, T]: what a critic learns from a batch whose rewards are the method's
+        (`harness.spec.equation.trains_critic`).
+
+        Raises:
+            ValueError: the advantage trains no critic.
+        """
+        target = getattr(self.advantage.function, "critic_target", None)
+        if target is None:
+            raise ValueError(f"{self.advantage.name} says nothing of what a critic should learn")
+        return replace(self.advantage, function=target)(batch)
+
+    def map(self, change: Callable[[Use], Use]) -> Method:
+        """The same stack with every equation changed."""
+        return replace(
+            self,
+            rewards=tuple(map(change, self.rewards)),
+            advantage=change(self.advantage),
+            shaping=tuple(map(change, self.shaping)),
+            weights=tuple(map(change, self.weights)),
+            gates=tuple(map(change, self.gates)),
+            penalties=tuple(map(change, self.penalties)),
+        )
+
+    def apply(self, batch: Any) -> Shaped:
+        """Rewards -> advantages -> shaping -> weights, gates, penalties, on the sequences of one optimiser step."""
+        for step in self.rewards:
+            batch = batch.with_rewards(step(batch))
+        batch = batch.with_advantages(self.advantage(batch))
+        for step in self.shaping:
+            batch = batch.with_advantages(step(batch))
+        kept = _product(batch, self.gates)
+        counted = batch.mask if kept is None or self.denominator.value == "all" else batch.mask & (kept != 0)
+        weights = aggregation_coefficients(
+            batch.mask, self.aggregation.value, max_tokens=batch.max_tokens, counted=counted
+        )
+        factors = _product(batch, self.weights)
+        penalties = [step(batch) for step in self.penalties]
+        return Shaped(
+            advantages=batch.advantages,
+            weights=weights if factors is None else weights * factors,
+            gates=kept,
+            penalties=sum(penalties) if penalties else None,
+        )
+
+
+def _product(batch: Any, steps: tuple[Use, ...]) -> Any | None:
+    product = None
+    for step in steps:
+        values = step(batch)
+        product = values if product is None else product * values
+    return product

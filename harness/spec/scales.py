@@ -1,0 +1,58 @@
+"""Scales: the paper's own size, or one that runs here. A scale replaces values, and every one it replaces shows up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Values that replace the paper's, by key of `Experiment.settings()`; keys an arm does not have are passed over.
+
+    Args:
+        label: what every number measured at this scale is called.
+        protocol: a name in evals.data.protocols that replaces the paper's; None keeps it.
+        one_model: the scale has one base model, so that only the paper's first is run by default.
+    """
+
+    name: str
+    label: str
+    values: Mapping[str, Any]
+    protocol: str | None = None
+    one_model: bool = False
+
+
+PAPER = Scale("paper", "paper scale", {})
+
+TINY = Scale(
+    "tiny",
+    "tiny scale: a model of under 2M parameters on made-up arithmetic; says nothing about the paper's own numbers",
+    {
+        "base_model": "tiny",
+        "dataset": "tiny",
+        "dataset_rows": 4000,
+        "prompt": "plain",
+        "dynamic_sampling": False,  # TRL cannot resample
+        "prompts_per_rollout": 16,
+        "group_size": 8,
+        "rollout_temperature": 1.0,
+        "rollout_top_p": 1.0,
+        "max_prompt_tokens": 96,
+        "max_completion_tokens": 64,
+        "updates_per_rollout": 1,
+        "learning_rate": 2e-4,
+        "lr_schedule": "constant",
+        "warmup_ratio": 0.0,
+        "batch_size": 32,
+        "max_tokens": 160,
+        "max_steps": 60,
+        "precision": "float32",
+        "lora_rank": None,
+    },
+    protocol="tiny",
+    one_model=True,
+)
+
+SCALES = {scale.name: scale for scale in (PAPER, TINY)}

@@ -1,0 +1,118 @@
+"""What every backend logs of an optimiser step, from its TokenBatch: one definition, one name, whatever trains.
+
+A *positive* sample is a response that is right, a *negative* one a response that is wrong (arXiv 2508.07534, section
+3.2.2); one that the verifier could not score is neither. A metric with nothing behind it (the entropy of right ones
+in a step that has none) is left out: it is never 0 and never NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from harness.step.batch import TokenBatch
+from harness.step.segments import segment_max
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.spec import Method
+
+STEP_METRICS = (
+    "train/accuracy",
+    "train/unscored_fraction",
+    "train/zero_variance_groups",
+    "train/response_length_positive",
+    "train/response_length_negative",
+    "train/entropy",
+    "train/entropy_positive",
+    "train/entropy_negative",
+    "train/shaping_ratio",
+)
+_OUTCOMES = ("accuracy", "signed_accuracy")  # rewards of harness.step.rewards that are above 0 if and only if right
+
+
+def step_metrics(
+    batch: TokenBatch, *, right: Tensor | None = None, shaped_advantages: Tensor | None = None
+) -> dict[str, float]:
+    """MLflow name -> value, of STEP_METRICS those that the arguments can give.
+
+    accuracy: share of right responses among the scored ones.
+    unscored_fraction: share of responses without a reward.
+    zero_variance_groups: share of prompt groups whose scored rewards are all equal, so that a group-relative advantage
+        is 0 (groups without any scored response do not count).
+    response_length_positive, _negative: mean tokens of right and of wrong responses.
+    entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of right
+        and of wrong ones.
+    shaping_ratio: sum of |shaped - unshaped advantage| over sum of |unshaped advantage|, over tokens: how much a method
+        adds to the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
+
+    Args:
+        batch: of the whole step; `rewards` as the verifier gave them, before a method changes them.
+        right: [B], 1 right, 0 wrong, NaN not scored (see `right_responses`); None: unknown.
+        shaped_advantages: [B, T], and `batch.advantages` those before shaping; None: the method has no shaping.
+    Raises:
+        ValueError: a shape differs, or `right` holds another value.
+    """
+    if right is not None and not (
+        right.shape == batch.rewards.shape and bool(((right == 0) | (right == 1) | right.isnan()).all())
+    ):
+        raise ValueError(f"right: expected 0, 1 or NaN, shape {tuple(batch.rewards.shape)}, got {right.tolist()}")
+    if shaped_advantages is not None and shaped_advantages.shape != batch.mask.shape:
+        raise ValueError(
+            f"shaped_advantages: expected shape {tuple(batch.mask.shape)}, got {tuple(shaped_advantages.shape)}"
+        )
+    scored, lengths = ~batch.rewards.isnan(), batch.mask.sum(1)
+    found: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": _constant(batch)}
+    samples = {"": batch.mask.any(1)}
+    if right is not None:
+        found["accuracy"] = _mean(right[~right.isnan()])
+        samples |= {"_positive": right == 1, "_negative": right == 0}
+    for of, rows in samples.items():
+        if of:
+            found[f"response_length{of}"] = _mean(lengths[rows])
+        if batch.entropies is not None:
+            found[f"entropy{of}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
+    if shaped_advantages is not None:
+        found["shaping_ratio"] = _added(batch, shaped_advantages)
+    return {f"train/{name}": value for name, value in found.items() if value is not None}
+
+
+def right_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
+    """Which responses are right: [B], 1, 0, or NaN where the verifier could not score; None if no reward says it.
+
+    Args:
+        scores: name of a reward (`harness.step.rewards`) -> [B], NaN where it could not be given.
+    """
+    told = next((scores[name] for name in _OUTCOMES if name in scores), None)
+    return None if told is None else (told > 0).to(told.dtype).masked_fill(told.isnan(), float("nan"))
+
+
+def unshaped_advantages(method: Method, batch: TokenBatch) -> Tensor:
+    """[B, T]: the advantages of a method before its shaping."""
+    for step in method.rewards:
+        batch = batch.with_rewards(step(batch))
+    advantages: Tensor = method.advantage(batch)
+    return advantages
+
+
+def _mean(values: Tensor) -> float | None:
+    return values.detach().double().mean().item() if values.numel() else None
+
+
+def _constant(batch: TokenBatch) -> float | None:
+    """The share of groups whose scored rewards are all equal; None where nothing was scored."""
+    scored, ids = ~batch.rewards.isnan(), batch.groups
+    if not scored.any():
+        return None
+    top = segment_max(batch.rewards.masked_fill(~scored, float("-inf")), ids)
+    bottom = -segment_max((-batch.rewards).masked_fill(~scored, float("-inf")), ids)
+    constant, every = (set(ids[rows].tolist()) for rows in (scored & (top == bottom), scored))
+    return len(constant) / len(every)
+
+
+def _added(batch: TokenBatch, shaped: Tensor) -> float | None:
+    """Sum of |shaped - unshaped| over sum of |unshaped|; None where there is no advantage to compare with."""
+    unshaped = batch.need("advantages")
+    total = unshaped.abs().sum().item()
+    return (shaped.detach().masked_fill(~batch.mask, 0.0) - unshaped).abs().sum().item() / total if total else None

@@ -1,0 +1,91 @@
+"""The drop in accuracy, by hand, without bias, and by group."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import isnan, nan, prod
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.interventions.effects import by_group, compare_groups, contrasts, effects, impact, squared_impact
+
+
+def test_impact_by_hand() -> None:
+    assert impact([1, 1, 0, 1], [1, 0, 0, 0]) == 0.75 - 0.25
+    assert impact([0, 0], [1, 1]) == -1  # the alternative is better
+    assert impact([1, nan], [0, 0]) == 1  # unscored continuations are left out, not wrong
+    assert isnan(impact([nan, nan], [1, 1]))
+    # both variances are 4 * (3/16) / 3 = 1/4, of the means 1/16: 1/4 - 1/8
+    assert squared_impact([1, 1, 0, 1], [1, 0, 0, 0]) == pytest.approx(1 / 8)
+    assert isnan(squared_impact([1], [0]))
+
+
+@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.9, 0.2), (1.0, 0.0)])
+def test_the_squared_impact_has_no_bias(p: float, q: float) -> None:
+    """Over all outcomes of k = 3 continuations of either, weighted by their probability."""
+    mean = 0.0
+    for outcome in product((0, 1), repeat=6):
+        weight = prod(r if x else 1 - r for x, r in zip(outcome, (p,) * 3 + (q,) * 3, strict=True))
+        mean += weight * squared_impact(outcome[:3], outcome[3:])
+    assert mean == pytest.approx((p - q) ** 2, abs=1e-12)
+
+
+def frame_of(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
+    """(group, problem, verdicts without, verdicts with): c, w, u for correct, wrong, unscored."""
+    words = {"c": "correct", "w": "truncated", "u": "unscored"}
+    verdicts = pd.DataFrame(
+        [
+            {"problem_id": f"{index}|{end}", "verdict": words[letter]}
+            for index, row in enumerate(rows)
+            for end, letters in zip("oa", row[2:], strict=True)
+            for letter in letters
+        ]
+    )
+    frame = pd.DataFrame([row[:2] for row in rows], columns=["group", "problem_id"])
+    return frame.assign(**effects([(f"{i}|o", f"{i}|a") for i in range(len(rows))], verdicts))
+
+
+FRAME = frame_of(
+    ("top", "a", "cc", "ww"), ("top", "a", "cc", "cc"),  # a: (1 + 0) / 2
+    ("top", "b", "cu", "wc"),  # b: 1 - 1/2
+    ("top", "c", "cc", "uu"),  # not known
+    ("low", "a", "ww", "cc"), ("none", "a", "uu", "cc"),
+)  # fmt: skip
+
+
+def test_every_problem_counts_once_and_the_unknown_not_at_all() -> None:
+    summary = by_group(FRAME).set_index("group")
+    top = summary.loc["top"]
+    assert top[["drop", "problems", "interventions", "unknown", "k"]].tolist() == [0.5, 2, 3, 1, 1]
+    assert top[["original", "altered"]].tolist() == [1.0, 0.5]
+    # both problems have 0.5: no spread is seen, and 1 - 0.025^(1/2) = 0.84 of others may lie at the bounds -1 and 1
+    assert (top["low"], top["high"]) == pytest.approx((0.5 - 0.84189 * 1.5, 0.5 + 0.84189 * 0.5), abs=1e-4)
+    # of the two interventions on a, (1 - 0) and (0 - 0); b has but one graded continuation without it
+    assert top["squared_drop"] == 0.5
+    assert np.isnan(summary.loc["low", "low"])  # one problem has no interval
+    assert np.isnan(summary.loc["none", "drop"]) and summary.loc["none", "unknown"] == 1
+
+
+def test_groups_are_paired_by_problem() -> None:
+    assert compare_groups(FRAME, "top", "low").difference == 0.5 - -1  # on problem a alone
+    alone = compare_groups(FRAME, "top")
+    # differences 1/2, 1/2: of the four sign patterns two are as far from 0
+    assert (alone.difference, alone.p_value) == (0.5, 0.5)
+    top = by_group(FRAME).set_index("group").loc["top"]
+    assert alone.interval is not None and (alone.interval.low, alone.interval.high) == (top["low"], top["high"])
+    assert compare_groups(FRAME, "low").interval is None  # one problem
+    for a, b in (("top", "none"), ("none", None), ("other", "top")):
+        with pytest.raises(ValueError, match="no problem has a drop in group"):
+            compare_groups(FRAME, a, b)
+
+
+def test_contrasts_are_corrected_together() -> None:
+    rows = [("top", f"p{i}", "cc", "ww") for i in range(6)]
+    rows += [("low", f"p{i}", "cc", "ww" if i == 0 else "cc") for i in range(6)]
+    table = contrasts(frame_of(*rows), (("top", None), ("low", None), ("top", "low")))
+    assert table["difference"].tolist() == pytest.approx([1, 1 / 6, 5 / 6])
+    # sign patterns as far from 0: 2 of 2^6; both of 2^1; 2 of 2^5
+    assert table["p_value"].tolist() == [2 / 64, 1.0, 2 / 32]
+    assert table["p_holm"].tolist() == [3 * 2 / 64, 1.0, 2 * 2 / 32]

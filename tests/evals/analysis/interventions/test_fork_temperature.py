@@ -1,0 +1,146 @@
+"""Decoding with a temperature of its own at forks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from evals.analysis.interventions.fork_temperature import (
+    ForkTemperatureEngine,
+    around,
+    choose_at_forks,
+    measure_fork_temperatures,
+    scores,
+    threshold,
+)
+from evals.data.benchmarks import Benchmark, Problem
+from evals.data.prompts import Prompt
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines.base import sample_seed
+from evals.sampling.engines.transformers import TransformersEngine
+from evals.sampling.evaluate import draw
+from tests.evals.analysis.interventions import BENCHMARK, subject
+
+PROBLEMS = ("12", "3", "45")
+MIDDLE = 4.7  # nats: about half of the random model's tokens are above
+
+
+def sampled(engine: TransformersEngine, decoding: Decoding) -> dict[object, Completion]:
+    requests = [Request((p, s), f"{p}+1=", sample_seed(0, BENCHMARK, (p, s))) for p in PROBLEMS for s in range(4)]
+    return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
+
+
+def test_threshold_is_a_quantile() -> None:
+    # the 0.8 quantile of 0..10 is 8; of five values 0..4 it lies at 0.8 * 4 = 3.2
+    assert threshold(pd.DataFrame({"entropy": range(11)})) == 8.0
+    assert threshold(pd.DataFrame({"entropy": [4, 0, 2, 1, 3]})) == pytest.approx(3.2)
+    for table, message in (({"entropy": [float("nan")]}, "finite entropies"), ({"h": [1.0]}, "lacks entropy")):
+        with pytest.raises(ValueError, match=message):
+            threshold(pd.DataFrame(table))
+    with pytest.raises(ValueError, match="quantile=80"):
+        threshold(pd.DataFrame({"entropy": [1.0]}), 80)
+
+
+def test_one_temperature_varies_at_a_time() -> None:
+    assert around([0.5, 1.0, 2.0, 0.5]) == [(1.0, 1.0), (0.5, 1.0), (2.0, 1.0), (1.0, 0.5), (1.0, 2.0)]
+    assert around([1.0]) == [(1.0, 1.0)]
+
+
+def test_the_temperature_follows_the_entropy() -> None:
+    # row 0 is a fork: p = (.1, .2, .3, .4), H = 1.28 nats; row 1 is not: p = (.01, .01, .01, .97), H = 0.168
+    p = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.01, 0.01, 0.01, 0.97]])
+    u = torch.tensor([0.05, 0.005])  # both in the first token's share at temperature 1
+    logits, plain = p.log(), Decoding(1.0, 1.0, 1)
+    # at temperature 0 the most probable token, which is the last
+    assert choose_at_forks(logits, u, plain, fork_temperature=0.0, threshold=0.5).tolist() == [3, 0]
+    greedy = Decoding(0.0, 1.0, 1)
+    assert choose_at_forks(logits, u, greedy, fork_temperature=1.0, threshold=0.5).tolist() == [0, 3]
+    assert choose_at_forks(logits, u, greedy, fork_temperature=1.0, threshold=0.1).tolist() == [0, 0]
+    # a threshold that the entropy meets exactly counts as a fork
+    exactly = float(-(p[0] * p[0].log()).sum())
+    assert choose_at_forks(logits, u, plain, fork_temperature=0.0, threshold=exactly - 1e-6).tolist() == [3, 0]
+    assert choose_at_forks(logits, u, plain, fork_temperature=0.0, threshold=exactly + 1e-6).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 24), Decoding(0.7, 0.95, 24), Decoding(0.0, 1.0, 24)])
+def test_equal_temperatures_are_the_ordinary_engine(random_model: Path, decoding: Decoding) -> None:
+    ordinary = sampled(TransformersEngine(str(random_model), device="cpu"), decoding)
+    mixed = ForkTemperatureEngine(
+        str(random_model), fork_temperature=decoding.temperature, threshold=MIDDLE, device="cpu"
+    )
+    assert sampled(mixed, decoding) == ordinary
+
+
+def test_extreme_thresholds_are_one_temperature_throughout(random_model: Path) -> None:
+    cold, hot = Decoding(0.3, 1.0, 24), Decoding(1.5, 1.0, 24)
+    engine = ForkTemperatureEngine(str(random_model), fork_temperature=1.5, threshold=0.0, device="cpu")
+    ordinary = TransformersEngine(str(random_model), device="cpu")
+    assert sampled(engine, cold) == sampled(ordinary, hot)  # every token is a fork
+    engine.threshold = 100.0  # nats, more than log of any vocabulary
+    assert sampled(engine, cold) == sampled(ordinary, cold)
+    engine.threshold = MIDDLE
+    assert sampled(engine, cold) not in (sampled(ordinary, hot), sampled(ordinary, cold))
+    assert engine.describe()["fork_temperature"] == 1.5
+    assert engine.describe()["fork_threshold"] == MIDDLE
+
+
+def test_a_sweep_is_an_evaluation_at_each_pair(random_model: Path, tmp_path: Path) -> None:
+    model = subject(random_model, PROBLEMS)
+    frame = measure_fork_temperatures(
+        model, BENCHMARK, [(1.0, 1.0), (1.5, 0.5)], threshold=MIDDLE, top_p=1.0, max_tokens=12, n=2,
+        folder=tmp_path / "sweep", device="cpu",
+    )  # fmt: skip
+    prompts = model.prompts[BENCHMARK]
+    problems = tuple(Problem(p, prompts[p], "7") for p in PROBLEMS)
+    plain = draw(
+        Benchmark(BENCHMARK, problems, "", "test"),
+        TransformersEngine(str(random_model), device="cpu"),
+        prompt=Prompt("p", "{problem}", "last_box", "test", chat=False),
+        decoding=Decoding(1.0, 1.0, 12),
+        n=2,
+        seed=0,
+        model_path=random_model,
+        folder=tmp_path / "plain",
+    )
+    equal = frame[frame["fork_temperature"] == 1.0].drop(columns=["fork_temperature", "other_temperature", "threshold"])
+    pd.testing.assert_frame_equal(equal.reset_index(drop=True), pd.read_parquet(plain), check_dtype=False)
+    assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"fork-1-other-1", "fork-1.5-other-0.5"}
+    with pytest.raises(ValueError, match="each once"):
+        measure_fork_temperatures(
+            model, BENCHMARK, [(1.0, 1.0)] * 2, threshold=MIDDLE, top_p=1.0, max_tokens=12, n=2, folder=tmp_path
+        )
+
+
+def test_scores_by_hand() -> None:
+    words = {"c": "correct", "w": "wrong", "u": "unscored"}
+    letters = {(1.0, 1.0): ("cw", "ww"), (2.0, 1.0): ("cc", "cu"), (0.0, 1.0): ("uu", "uu")}
+    frame = pd.DataFrame(
+        [
+            {
+                "fork_temperature": fork, "other_temperature": other, "problem_id": problem, "sample": i,
+                "verdict": words[letter], "answer_class": 0 if letter == "c" else 1 if letter == "w" else None,
+                "boxed": True, "tokens": 3,
+            }
+            for (fork, other), texts in letters.items()
+            for problem, text in zip("ab", texts, strict=True)
+            for i, letter in enumerate(text)
+        ]
+    )  # fmt: skip
+    table = scores(frame).set_index("fork_temperature")
+    # means over problems of (1/2, 0), (1, 1 of the one graded sample), none
+    assert table["score"].tolist()[:2] == [0.25, 1.0]
+    assert table.loc[2.0, ["difference", "unscored", "mean_tokens"]].tolist() == [0.75, 1, 3]
+    assert np.isnan(table.loc[0.0, "score"]) and np.isnan(table.loc[0.0, "difference"])
+    assert scores(frame, reference=(2.0, 1.0)).loc[0, "difference"] == -0.75
+    with pytest.raises(ValueError, match=r"reference=\(9.0, 9.0\)"):
+        scores(frame, reference=(9.0, 9.0))
+
+
+@pytest.mark.parametrize(("fork", "at"), [(-1.0, 1.0), (1.0, float("inf")), (float("nan"), 1.0)])
+def test_values_that_are_none(fork: float, at: float) -> None:
+    with pytest.raises(ValueError, match="expected a number >= 0"):
+        ForkTemperatureEngine("m", fork_temperature=fork, threshold=at)

@@ -1,0 +1,142 @@
+"""Perturbed responses, token by token, and what that costs where the outcome is known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.interventions.perturbation import (
+    Perturbation,
+    chosen_responses,
+    measure_perturbation,
+    perturbation_branches,
+    plain_tokens,
+    random_other,
+    sure_problems,
+)
+from evals.sampling.engines import Decoding
+from evals.sampling.engines.encode import load_tokenizer
+from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+
+# ten tokens: entropy falls and rises again; ids 40 to 49, alternatives 50 to 59
+TABLE = token_table({(p, 0): [(40 + i, h, 50 + i) for i, h in enumerate((5, 1, 4, 0, 2, 9, 9, 9, 9, 3))] for p in "ab"})
+DECODING = Decoding(1.0, 1.0, 20)
+PLACES = ({"a": "A", "b": "B"}, {"a": "7", "b": "7"})
+
+
+def branches_of(perturbation: Perturbation, seed: int = 0) -> tuple[pd.DataFrame, dict[str, tuple[int, ...]]]:
+    rows, branches = perturbation_branches(TABLE, perturbation, range(60, 64), *PLACES, seed=seed)
+    return rows, {branch.id: branch.forced for branch in branches}
+
+
+def test_all_tokens_of_the_share_at_once() -> None:
+    rows, forced = branches_of(Perturbation(share=0.4, token="alternative"))
+    # the first half is kept: 5 tokens with entropies 5, 1, 4, 0, 2, of which 40 % are two
+    kept = [40, 41, 42, 43, 44]
+    for problem in "ab":
+        assert forced[f"{problem}|0|5|as it was"] == tuple(kept)
+        assert forced[f"{problem}|0|top|perturbed"] == (50, 41, 52, 43, 44)
+        assert forced[f"{problem}|0|bottom|perturbed"] == (40, 51, 42, 53, 44)
+    assert len(forced) == 6  # what is decoded again unperturbed is so once
+    assert (rows["kept"] == 5).all() and (rows["replaced"] == 2).all()
+    assert rows["branch_original"].tolist() == ["a|0|5|as it was", "b|0|5|as it was"] * 2
+
+
+def test_one_token_of_the_share() -> None:
+    cuts = set()
+    for seed in range(40):
+        rows, forced = branches_of(Perturbation(share=0.4, scope="one", token="alternative"), seed)
+        for row in rows[rows["problem_id"] == "a"].itertuples():
+            as_it_was, changed = forced[row.branch_original], forced[row.branch_altered]
+            assert as_it_was == tuple(range(40, 40 + row.kept))
+            assert changed == (*as_it_was[:-1], as_it_was[-1] + 10)
+            cuts.add((row.group, row.kept - 1))
+    # of the whole response the four of highest entropy are 5 to 8, of lowest 1, 3, 4, 9
+    assert cuts == {("top", i) for i in (5, 6, 7, 8)} | {("bottom", i) for i in (1, 3, 4, 9)}
+
+
+def test_random_tokens_are_others_all_alike() -> None:
+    generator = np.random.default_rng(0)
+    drawn = [random_other(generator, [3, 5, 8, 9], 5) for _ in range(3000)]
+    counts = [drawn.count(token) for token in (3, 5, 8, 9)]
+    assert counts[1] == 0
+    assert all(abs(counts[i] - 1000) < 5 * 26 for i in (0, 2, 3))  # standard deviation sqrt(3000 * 2/9) = 26
+    assert {random_other(generator, [3, 5], 7) for _ in range(50)} == {3, 5}  # a token from elsewhere excludes none
+    assert {random_other(generator, [3, 5], 5) for _ in range(20)} == {3}
+    _, forced = branches_of(Perturbation(share=0.4))
+    assert set(forced["a|0|top|perturbed"]) - {41, 43, 44} <= {60, 61, 62, 63}
+    assert branches_of(Perturbation(share=0.4))[1] == forced
+    assert branches_of(Perturbation(share=0.4), seed=1)[1] != forced
+
+
+def test_special_tokens_are_no_replacements(random_model: Path) -> None:
+    tokenizer = load_tokenizer(str(random_model))
+    plain = plain_tokens(tokenizer)
+    assert tokenizer.eos_token_id not in plain
+    assert len(plain) == len(tokenizer) - len(set(tokenizer.all_special_ids))
+
+
+def verdicts(**letters: str) -> pd.DataFrame:
+    words = {"c": "correct", "w": "wrong", "u": "unscored"}
+    rows = [
+        {"problem_id": p, "sample": i, "verdict": words[c], "gold": "7"}
+        for p, text in letters.items()
+        for i, c in enumerate(text)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_what_is_answered_for_sure() -> None:
+    table = verdicts(a="ccc", b="ccw", c="cuc", d="uuu", e="www")
+    assert sure_problems(table, 1.0) == ["a", "c"]  # unscored is not wrong, and three of them say nothing
+    assert sure_problems(table, 0.6) == ["a", "b", "c"]
+
+
+def test_the_first_right_response_to_each() -> None:
+    samples = {(p, s): [(40, 1.0, 41)] for p in "abc" for s in (0, 1, 2)}
+    tokens = token_table(samples)
+    tokens.loc[(tokens["problem_id"] == "b") & (tokens["sample"] < 2), "verdict"] = "wrong"
+    table = verdicts(a="ccc", b="wwc", c="ccc")
+    taken = chosen_responses(tokens, table, Perturbation(sure=0.3), seed=0)
+    assert set(zip(taken["problem_id"], taken["sample"], strict=True)) == {("a", 0), ("b", 2), ("c", 0)}
+    few = [chosen_responses(tokens, table, Perturbation(problems=1), seed=s)["problem_id"].tolist() for s in range(20)]
+    assert {tuple(one) for one in few} == {("a",), ("c",)}
+    with pytest.raises(ValueError, match=r"sure=1\.0: no problem of the token table"):
+        chosen_responses(tokens[tokens["problem_id"] == "b"], table, Perturbation(), seed=0)
+
+
+def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
+    """Wrong as soon as token 40, of high entropy, is gone; token 43, of low entropy, matters for problem b alone."""
+
+    def right(request: Any) -> bool:
+        return 40 in request.forced and (request.key[0][0] == "a" or 43 in request.forced)
+
+    engine = Rule(random_model, right)
+    frame = measure_perturbation(
+        subject(random_model, "ab"), BENCHMARK, TABLE, Perturbation(share=0.2), decoding=DECODING, k=2,
+        folder=tmp_path, engine=engine,
+    )  # fmt: skip
+    got = {(row.group, row.problem_id): (row.original, row.altered, row.drop) for row in frame.itertuples()}
+    assert got == {
+        ("top", "a"): (1, 0, 1), ("top", "b"): (1, 0, 1), ("bottom", "a"): (1, 1, 0), ("bottom", "b"): (1, 0, 1)
+    }  # fmt: skip
+    assert len(engine.asked) == 6 * 2
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"scope": "al"}, "scope: got 'al', did you mean 'all'"),
+        ({"token": "any"}, "token: got 'any'"),
+        ({"share": 0.0}, "share=0.0, expected a number in"),
+        ({"keep": 1.5}, "keep=1.5, expected a number in"),
+        ({"problems": 0}, "problems=0, expected >= 1"),
+    ],
+)
+def test_perturbations_that_are_none(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Perturbation(**values)

@@ -1,0 +1,129 @@
+"""What ran, read back from the responses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evals.analysis.interventions.tool_use import ToolUse, measure_tools, outputs, tool_use
+from evals.analysis.subjects import Subject
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution.script_sandbox import Printed
+from evals.data import prompts
+from evals.data.benchmarks import Problem
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines.encode import load_tokenizer, response_text
+from evals.sampling.engines.tools import Tools, output_block
+
+needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+
+
+class Calculator:
+    """Cannot multiply: has a program do it and boxes what it printed; without an output to read, it guesses 1."""
+
+    chunk_rows = 3
+    context = None
+
+    def __init__(self, model_path: Path) -> None:
+        self.tokenizer: Any = load_tokenizer(str(model_path))
+        self.asked: list[Request] = []
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "calculator"}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for request in requests:
+            self.asked.append(request)
+            begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+            shown = outputs(begun, 9)
+            factors = request.prompt_text.split("<user>")[1].split()[0]
+            new = f"so \\boxed{{{shown[0].strip()}}}" if shown else f"```python\nprint({factors})\n```\n\\boxed{{1}}"
+            yield [Completion(request.key, begun + new, len(request.forced) + 9, "stop")]
+
+
+PROBLEMS = (Problem("a", "6*7", "42"), Problem("b", "3*3", "9"))
+
+
+@needs_sandbox
+def test_responses_are_drawn_with_the_output_of_their_code(random_model: Path, tmp_path: Path) -> None:
+    subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
+    engine = Calculator(random_model)
+
+    def measured(**changes: Any) -> pd.DataFrame:
+        options: dict[str, Any] = {"prompt": prompts.get("boxed_code"), "decoding": Decoding(1.0, 1.0, 200), "n": 2}
+        return measure_tools(subject, "products", folder=tmp_path / "t", engine=engine, **{**options, **changes})
+
+    table = measured()
+    assert table["verdict"].tolist() == ["correct"] * 4
+    assert table["answer"].tolist() == ["42", "42", "9", "9"]
+    assert tool_use(table, 4) == ToolUse(responses=4, share=1.0, mean_blocks=1.0, failed=0.0)
+    first, *_ = engine.asked
+    assert "```python" in first.prompt_text and "```output" in first.prompt_text  # the model is told of both
+    turns = len(engine.asked)
+    assert turns == 8  # two a response: until the block, and from its output on
+    pd.testing.assert_frame_equal(measured(), table)
+    assert len(engine.asked) == turns  # read from the folder
+    with pytest.raises(ValueError, match=r'prompt.name was "boxed_code", now "plain"'):
+        measured(prompt=prompts.get("plain"))
+    with pytest.raises(ValueError, match="turns was 4, now 1"):
+        measured(tools=Tools(turns=1))
+
+
+def test_what_tools_cannot_be_measured_of(random_model: Path, tmp_path: Path) -> None:
+    subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
+    options: dict[str, Any] = {"decoding": Decoding(1.0, 1.0, 9), "n": 1, "folder": tmp_path}
+    for lacking in (replace(subject, model_path=None), replace(subject, problems={})):
+        with pytest.raises(ValueError, match="m: expected a subject with its model and the problems of 'products'"):
+            measure_tools(lacking, "products", prompt=prompts.get("plain"), **options)
+    with pytest.raises(ValueError, match="prompt 'humaneval': its answers are programs"):
+        measure_tools(subject, "products", prompt=prompts.get("humaneval"), **options)
+
+
+def test_prompts_that_ask_for_code() -> None:
+    for name, prompt in prompts.PROMPTS.items():
+        asking = prompts.get(prompts.with_tools(name))
+        assert prompts.with_tools(asking.name) == asking.name  # asked for once
+        if asking.name != name:
+            assert asking.chat == prompt.chat  # no chat template is needed where none was
+            assert "```python" in asking.user and "```output" in asking.user
+            assert (asking.policy == "letter") == (prompt.policy == "letter")
+    assert prompts.with_tools("plain") == "plain" and prompts.with_tools("humaneval") == "humaneval"
+    with pytest.raises(ValueError, match="did you mean 'plain'"):
+        prompts.with_tools("plainn")
+
+
+def ran(program: str, printed: Printed) -> str:
+    return f"```python\n{program}\n```{output_block(printed, 100)}"
+
+
+ONE = ran("print(1)", Printed("1\n", False, None))
+BAD = ran("1 / 0", Printed("2\n", False, "ZeroDivisionError: division by zero"))
+SILENT = ran("x = 1", Printed("", False, None))
+
+
+@pytest.mark.parametrize(
+    ("response", "turns", "found"),
+    [
+        (f"So\n{ONE}and\n{BAD}\\boxed{{1}}", 4, ["1\n", "2\nZeroDivisionError: division by zero\n"]),
+        (f"{ONE}{BAD}", 1, ["1\n"]),  # the model wrote the second output itself
+        (SILENT, 4, [""]),
+        ("```python\nprint(1)\n```\nnothing ran", 4, []),
+        (f"```python\nprint(1)\n```\n{ONE}", 4, []),
+        ("no code", 4, []),
+    ],
+)
+def test_outputs(response: str, turns: int, found: list[str]) -> None:
+    assert outputs(response, turns) == found
+
+
+def test_use_by_hand() -> None:
+    table = pd.DataFrame({"response": [ONE + BAD, SILENT, "x", "y"]})
+    assert tool_use(table, 4) == ToolUse(responses=4, share=0.5, mean_blocks=0.75, failed=1 / 3)
+    assert tool_use(table[2:], 4) == ToolUse(2, 0.0, 0.0, None)
+    with pytest.raises(ValueError, match="one response or more"):
+        tool_use(table[:0], 4)

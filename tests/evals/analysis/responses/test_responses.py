@@ -1,0 +1,51 @@
+"""Length and form of responses: by hand, with what is unknown left out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from evals.analysis.responses.responses import MEASURES, lengths, response_table, shares
+from tests.evals.analysis.verdict_tables import table
+
+
+def test_the_table_says_what_each_response_is() -> None:
+    texts = [r"a b c a b c \boxed{1}", "所以", r"\boxed{1} \boxed{2}"]
+    given = table(
+        {"p": "ct", "q": "u"}, response=texts, finish_reason=["stop", "length", None], boxed=[True, False, True]
+    )
+    made = response_table(given)
+    assert made[["truncated", "boxed"]].to_numpy().tolist()[:2] == [[0, True], [1, False]]
+    assert math.isnan(made["truncated"][2])
+    # 7 words: 5 3-grams, abc twice
+    assert made["redundancy"].tolist() == pytest.approx([1 / 5, 0, 0])
+    assert made["format_violation"].tolist() == [False, True, True]
+    assert made["language_mixing"].tolist() == [False, True, False]
+    assert response_table(given, native=("Han", "Latin"))["language_mixing"].tolist() == [False] * 3
+    assert response_table(given, redundant_above=0.1)["irrelevant"].tolist() == [True, False, False]
+    with pytest.raises(ValueError, match="lacks the column response"):
+        response_table(given.drop(columns="response"))
+
+
+def test_shares_are_means_over_problems() -> None:
+    # boxed: p 2 of 4, q 0 of 1, an unscored response counts; truncated is known of p alone: 1 of 4
+    given = table({"p": "cctu", "q": "w"}, finish_reason=["stop", "stop", "length", "stop", None])
+    found = shares({"a": response_table(given)}).set_index("measure")
+    assert list(found.index) == list(MEASURES)
+    assert found.loc["boxed", "value"] == pytest.approx(1 / 4) and found.loc["boxed", "samples"] == 5
+    assert found.loc["boxed", "low"] < 1 / 4 < found.loc["boxed", "high"]
+    assert found.loc["truncated", "value"] == pytest.approx(1 / 4) and found.loc["truncated", "problems"] == 1
+    unknown = given.assign(finish_reason=None)
+    assert "truncated" not in set(shares({"a": response_table(unknown)})["measure"])
+
+
+def test_lengths_by_hand() -> None:
+    # tokens are 10, 20, 30, 40 of p and 10 of q; p: c, w, u, unknown length
+    given = table({"p": "cwuw", "q": "c"}, tokens=[10, 20, 30, None, 10])
+    found = lengths({"a": response_table(given)}).set_index("outcome")
+    assert found["samples"].to_dict() == {"all": 4, "right": 2, "not right": 1}
+    assert found.loc["all", "mean"] == pytest.approx((20 + 10) / 2)  # over problems
+    assert found.loc["all", "q50"] == 15  # over responses: 10, 10, 20, 30
+    assert found.loc["right", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
+    assert lengths({"a": response_table(given.assign(tokens=None))}).empty

@@ -1,0 +1,71 @@
+"""Two checkpoints on the same tokens: changes, where they are, and forks kept."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.tokens.checkpoints import concentration, fork_overlap, probability_change, same_tokens
+from tests.evals.analysis.token_tables import random_table
+
+
+def test_changes_are_of_the_same_token() -> None:
+    before, after = random_table(), random_table(shift=0.5)
+    shuffled = after.sample(frac=1, random_state=0)
+    change = probability_change(before, shuffled)
+    for i in before.index:
+        assert change[i] == pytest.approx(math.exp(after["logp"][i]) - math.exp(before["logp"][i]))
+    assert (change.index == before.index).all() and (change != 0).any()
+
+
+def test_other_tokens_are_refused() -> None:
+    table = random_table()
+    other = table.assign(token_id=table["token_id"].mask(table.index == 5, 99))
+    for after in (other, table.iloc[1:], pd.concat([table, random_table(problems=5).query("problem_id == 'p4'")])):
+        with pytest.raises(ValueError, match="expected the same tokens of the same responses"):
+            same_tokens(table, after)
+    with pytest.raises(ValueError, match="expected each token once"):
+        same_tokens(table, pd.concat([table, table.iloc[:1]]))
+
+
+def test_where_changes_are_against_loops() -> None:
+    before = random_table(problems=3, samples=4, seed=2)
+    change = probability_change(before, random_table(problems=3, samples=4, seed=2, shift=0.7))
+    found = concentration(before, change, share=0.2)
+    sizes = sorted(abs(change))
+    least = sizes[len(sizes) - 1 - math.floor(0.2 * (len(sizes) - 1))]  # 1 + floor(rho (n - 1)) are at or above it
+    # by position, in tenths: the changed tokens of each problem's tenth
+    for row in found[found["by"] == "position"].to_dict("records"):
+        of_problem: dict[str, list[bool]] = {}
+        for i, t in before.iterrows():
+            if t["position"] * 10 // t["length"] == row["bin"]:
+                of_problem.setdefault(t["problem_id"], []).append(abs(change[i]) >= least)
+        assert row["mean"] == pytest.approx(np.mean([np.mean(v) for v in of_problem.values()]))
+    for by in ("entropy", "perplexity", "position"):  # all changed tokens are somewhere
+        rows = found[found["by"] == by]
+        assert (rows["pooled"] * rows["tokens"]).sum() == pytest.approx((change.abs() >= least).sum())
+        assert (rows["mean_change"] * rows["tokens"]).sum() == pytest.approx(change.abs().sum())
+
+
+def test_changes_at_uncertain_tokens_are_found_there() -> None:
+    before = random_table(problems=5, samples=4)
+    uncertain = before["entropy"] >= before["entropy"].quantile(0.9)
+    found = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]
+    assert found.iloc[-1] == pytest.approx(1, abs=0.05) and found.iloc[:-1].max() < 0.05
+    assert (concentration(before, 0.0 * before["logp"])["pooled"] == 0).all()  # no change is no change anywhere
+
+
+def test_forks_kept_by_hand() -> None:
+    # 6 tokens of problem a and 5 of b; the fifth of highest entropy of 11 is 3 tokens: a0, a1, b0. After: a0, b1, b2
+    # stay or come. Kept: of a's two forks one, of b's one none: mean over problems (1/2 + 0)/2
+    rows = [("a", 0, t) for t in range(6)] + [("b", 0, t) for t in range(5)]
+    before = pd.DataFrame(rows, columns=["problem_id", "sample", "position"]).assign(token_id=1, entropy=0.0)
+    after = before.copy()
+    before.loc[[0, 1, 6], "entropy"] = [3.0, 2.0, 1.0]
+    after.loc[[0, 7, 8], "entropy"] = [3.0, 2.0, 1.0]
+    found = fork_overlap(before, after, rho=0.2)
+    assert (found.mean, found.pooled, found.count, found.problems) == (0.25, pytest.approx(1 / 3), 3, 2)
+    assert fork_overlap(before, before, rho=0.2).mean == 1

@@ -1,0 +1,78 @@
+"""Tokens whose entropy falls fastest, and whose they are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.tokens.entropy_drop import entropy_slopes, fastest_drops
+from evals.analysis.tokens.plot_drops import entropy_drops
+from tests.evals.analysis.drawn import check_draws
+from tests.evals.analysis.token_tables import random_table
+
+
+def reading(entropies: Mapping[str, float]) -> pd.DataFrame:
+    """A right response "a b a", a wrong one "b c c" and an unscored one "d": all tokens of a letter alike."""
+    rows = [
+        {"problem_id": p, "sample": 0, "position": i, "token_id": ord(letter), "token": letter, "verdict": verdict,
+         "entropy": entropies[letter]}
+        for p, text, verdict in (("1", "aba", "correct"), ("2", "bcc", "wrong"), ("3", "d", "unscored"))
+        for i, letter in enumerate(text)
+    ]  # fmt: skip
+    return pd.DataFrame(rows)
+
+
+STEPS = {
+    0: reading({"a": 1.0, "b": 1.0, "c": 2.0, "d": 9.0}),
+    10: reading({"a": 1.0, "b": 0.9, "c": 2.0, "d": 0.0}),
+    20: reading({"a": 1.0, "b": 0.8, "c": 0.5, "d": 0.0}),
+}
+
+
+def test_slopes_by_hand() -> None:
+    found = entropy_slopes(STEPS, minimum=2).set_index("token")
+    # over steps -10, 0, 10: b (-10 + 0 + 8) / 200 = -0.01; c (-20 + 5) / 200 = -0.075; d is unscored
+    assert found["slope"].to_dict() == pytest.approx({"a": 0.0, "b": -0.01, "c": -0.075})
+    assert found["place"].to_dict() == {"a": "right", "b": "both", "c": "not right"}
+    assert found["count"].to_dict() == {"a": 2, "b": 2, "c": 2}
+    assert entropy_slopes(STEPS, minimum=3).empty
+    # two steps: the difference
+    pair = entropy_slopes({0: STEPS[0], 20: STEPS[20]}, minimum=1).set_index("token")["slope"]
+    assert pair["c"] == pytest.approx(-1.5 / 20)
+    # the order in which a checkpoint's table stands does not matter
+    shuffled = {**STEPS, 20: STEPS[20].iloc[::-1]}
+    pd.testing.assert_frame_equal(entropy_slopes(shuffled, minimum=2).set_index("token"), found)
+
+
+def test_shares_by_hand() -> None:
+    slopes = pd.DataFrame({"place": ["right"] * 4 + ["not right"] * 4 + ["both"] * 2, "slope": [0.0] * 10})
+    slopes.loc[[4, 8], "slope"] = [-2.0, -1.0]
+    found = fastest_drops(slopes, share=0.2).set_index("place")  # 1 + floor(0.2 * 9) = 2 of ten
+    assert found["tokens"].to_dict() == {"right": 4, "not right": 4, "both": 2}
+    assert found["of_all"].to_dict() == {"right": 0.4, "not right": 0.4, "both": 0.2}
+    assert found["of_fastest"].to_dict() == {"right": 0.0, "not right": 0.5, "both": 0.5}
+    with pytest.raises(ValueError, match="at least one"):
+        fastest_drops(slopes[:0])
+    with pytest.raises(ValueError, match="two steps or more, got 1"):
+        entropy_slopes({0: STEPS[0]})
+    with pytest.raises(ValueError, match="the same tokens"):
+        entropy_slopes({0: STEPS[0], 1: STEPS[10][:-1]})
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_it_is_drawn(runs: int) -> None:
+    names = ["base", *(f"{i} " + "a long name of a method, " * 3 for i in range(runs))]
+    readings = {
+        name: {step: random_table(6, 4, shift=0.1 * step * i) for step in (0, 3, 5)}
+        for i, name in enumerate(names[1:], 1)
+    }
+    found = entropy_drops(names, readings, "b")
+    check_draws(found)
+    sums = found.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
+    assert np.allclose(sums, 100)
+    assert "steps 0, 3, 5" in found.caption and found.source == "arXiv 2508.07534, Fig. 3c"
+    with pytest.raises(ValueError, match="one run or more"):
+        entropy_drops(names, {}, "b")

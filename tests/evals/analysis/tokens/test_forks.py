@@ -1,0 +1,63 @@
+"""Forking tokens: the method's own threshold, ties, and words counted by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.analysis.tokens.forks import threshold, top_share, word_entropies
+from harness.step.batch import TokenBatch
+from reproductions.forking_tokens.method import forking_tokens
+
+
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.sampled_from([0.05, 0.2, 0.3, 0.5, 0.999, 1.0]))
+def test_forks_are_those_of_the_method(values: list[int], rho: float) -> None:
+    n = len(values)
+    entropies = torch.tensor([values], dtype=torch.float64)
+    batch = TokenBatch(
+        rewards=torch.zeros(1), groups=torch.zeros(1, dtype=torch.long), mask=torch.ones(1, n, dtype=torch.bool),
+        vocab_size=10, max_tokens=n, entropies=entropies,
+    )  # fmt: skip
+    kept = forking_tokens(batch, rho=rho, keep="top", scope="update")[0].bool().tolist()
+    assert top_share(values, rho).tolist() == kept
+
+
+def test_by_hand() -> None:
+    # 11 values 0..10, rho = 0.2: the 0.8 quantile is 8, and 1 + floor(0.2 * 10) = 3 values are at or above it
+    assert threshold(range(11), 0.2) == 8 and top_share(range(11), 0.2).sum() == 3
+    # the quantile of 0, 0, 1, 1, 1 at 0.8 lies among the ones: all three stay
+    assert top_share([0, 1, 0, 1, 1], 0.2).tolist() == [False, True, False, True, True]
+
+
+def test_words_by_hand() -> None:
+    table = pd.DataFrame(
+        {
+            "token": [" so", "so", "so\n", " 7", "7", "\n", "x"],
+            "entropy": [2.0, 1.0, 3.0, 0.5, 0.1, 4.0, 9.0],
+        }
+    )
+    # sorted 0.1 0.5 1 2 3 4 9, rho = 0.5: the median 2 and above are forks
+    found = word_entropies(table, rho=0.5, minimum=1)
+    assert found.to_dict("list") == {
+        "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 2, 0],
+        "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
+    }  # fmt: skip
+    assert word_entropies(table, rho=0.5, minimum=3)["word"].tolist() == ["so"]
+    odd = pd.DataFrame({"token": [" \x04", "\x04", " "], "entropy": [2.0, 2.0, 1.0]})  # no font has such a sign
+    assert word_entropies(odd)["word"].tolist() == ["'\\x04'", "' '"]
+
+
+def test_bad_input_is_named() -> None:
+    for values, rho, message in (
+        ([1.0], 0.0, r"rho: expected in \(0, 1\], got 0.0"),
+        ([], 0.2, "values: expected at least one"),
+        ([1.0, np.nan], 0.2, "all finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            threshold(values, rho)
+    with pytest.raises(ValueError, match="minimum: expected at least 1, got 0"):
+        word_entropies(pd.DataFrame({"token": ["a"], "entropy": [1.0]}), minimum=0)

@@ -1,0 +1,206 @@
+"""The teacher-forced pass: equal to the whole logits, token by token; what it cannot read is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from evals.analysis.subjects import Response
+from evals.analysis.tokens import teacher_forcing
+from evals.analysis.tokens.output_head import split
+from evals.analysis.tokens.teacher_forcing import Encoded, encode, read_tokens
+from evals.analysis.tokens.token_pass import COLUMNS, in_parts, measure, token_table
+from evals.grading.verdicts import Verdict
+from tests.experiments import save_random_model
+
+ANSWERS = [
+    Response("a", 0, "K is 7.", " so 7 + 5 = 12", Verdict.CORRECT),
+    Response("a", 1, "K is 7.", "", Verdict.NO_ANSWER),
+    Response("b", 0, "K is 7. K plus 5 is B.", " then 3", Verdict.WRONG),
+    Response("a", 2, "K is 7.", " so 7 + 5 = 12 = 12", Verdict.UNSCORED),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_random_model(tmp_path_factory.mktemp("token_pass") / "model")
+
+
+def naive(model: Any, ids: list[int], count: int, temperature: float, mass: float) -> list[dict[str, float]]:
+    """Token by token from the whole logits of the whole response, in Python's floats."""
+    with torch.no_grad():
+        out = model(torch.tensor([ids]), output_hidden_states=True)
+    logits, hidden = out.logits[0].double() / temperature, out.hidden_states[-1][0].double()
+    rows = []
+    for t in range(len(ids) - count, len(ids)):
+        p = logits[t - 1].softmax(-1).tolist()
+        own = ids[t]
+        order = sorted(range(len(p)), key=lambda k: -p[k])
+        size, total = 0, 0.0
+        while total < mass:
+            total, size = total + p[order[size]], size + 1
+        other = next(k for k in order if k != own)
+        error = math.sqrt(sum(((k == own) - p[k]) ** 2 for k in range(len(p))))
+        rows.append(
+            {
+                "token_id": own, "logp": math.log(p[own]), "entropy": -sum(x * math.log(x) for x in p), "nucleus": size,
+                "alternative_id": other, "alternative_logp": math.log(p[other]),
+                "update_size": error * float(hidden[t - 1].norm()),
+            }
+        )  # fmt: skip
+    return rows
+
+
+@pytest.mark.parametrize(("dtype", "temperature", "error"), [("float32", 1.0, 1e-6), ("float64", 0.6, 1e-12)])
+def test_it_equals_the_whole_logits(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, temperature: float, error: float
+) -> None:
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    monkeypatch.setattr(teacher_forcing, "LOGITS_AT_ONCE", 200)  # pieces of a few positions
+    monkeypatch.setattr(teacher_forcing, "TOKENS_AT_ONCE", 45)  # batches of two rows
+    table = token_table(
+        ANSWERS, str(folder), temperature=temperature, mass=0.9, device="cpu", dtype=dtype, progress=False
+    )
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert tuple(table.columns) == COLUMNS
+    start = 0
+    for answer in ANSWERS:
+        tokens = tokenizer.encode(answer.text, add_special_tokens=False)
+        part = table.iloc[start : start + len(tokens)]
+        start += len(tokens)
+        assert (part["problem_id"] == answer.problem_id).all() and (part["sample"] == answer.sample).all()
+        assert (part["verdict"] == answer.verdict).all() and (part["length"] == len(tokens)).all()
+        assert part["position"].tolist() == list(range(len(tokens)))
+        assert "".join(part["token"]) == answer.text
+        expected = naive(model, tokenizer.encode(answer.prompt) + tokens, len(tokens), temperature, 0.9)
+        for got, row in zip(part.to_dict("records"), expected, strict=True):
+            for name, value in row.items():
+                assert got[name] == pytest.approx(value, rel=error, abs=error), name
+    assert start == len(table)
+
+
+def test_pieces_and_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = token_table(ANSWERS, str(folder), device="cpu", dtype="float64")
+    monkeypatch.setattr(teacher_forcing, "LOGITS_AT_ONCE", 1)
+    monkeypatch.setattr(teacher_forcing, "TOKENS_AT_ONCE", 1)
+    single = token_table(ANSWERS[::-1], str(folder), device="cpu", dtype="float64")
+    for key, rows in whole.groupby(["problem_id", "sample"]):
+        other = single.set_index(["problem_id", "sample"]).loc[key]
+        assert rows["token_id"].tolist() == other["token_id"].tolist()
+        for name in ("logp", "entropy", "alternative_logp", "update_size"):
+            assert rows[name].to_numpy() == pytest.approx(other[name].to_numpy(), abs=1e-12)
+
+
+def test_parts_hold_the_whole_table(folder: Path) -> None:
+    whole = token_table(ANSWERS, str(folder))
+    parts = [read() for read in in_parts(ANSWERS, str(folder), 3)]
+    assert [len(part) for part in parts] == [len(whole) - len(parts[1]), len(parts[1])] and len(parts[1]) > 0
+    for name in COLUMNS:
+        joined = [value for part in parts for value in part[name]]
+        exact = whole[name].dtype.kind != "f"
+        assert joined == (list(whole[name]) if exact else pytest.approx(list(whole[name]), abs=1e-5))
+    with pytest.raises(ValueError, match="there twice"):  # though not in one part
+        next(in_parts([ANSWERS[0], ANSWERS[0]], str(folder), 1))
+    (empty,) = in_parts([], str(folder), 3)
+    assert tuple(empty().columns) == COLUMNS
+
+
+def test_means_of_responses(folder: Path) -> None:
+    table = token_table(ANSWERS, str(folder), device="cpu")
+    made = measure(str(folder), [(str(a.prompt), a.text) for a in ANSWERS], mass=0.95, device="cpu")
+    assert (made[1].tokens, made[1].mean_entropy, made[1].mean_branching) == (0, None, None)
+    for i in (0, 2, 3):
+        rows = table[(table["problem_id"] == ANSWERS[i].problem_id) & (table["sample"] == ANSWERS[i].sample)]
+        assert made[i].tokens == len(rows)
+        assert made[i].mean_entropy == pytest.approx(rows["entropy"].mean(), rel=1e-6)
+        assert made[i].mean_branching == pytest.approx(rows["nucleus"].mean())
+
+
+def small(architecture: str) -> Any:
+    """A random model of another architecture, float64."""
+    from transformers import AutoModelForCausalLM, CohereConfig, Gemma2Config, GPT2Config, GraniteConfig
+
+    sizes: dict[str, Any] = {
+        "vocab_size": 40, "hidden_size": 16, "intermediate_size": 24, "num_hidden_layers": 2, "num_attention_heads": 2,
+        "num_key_value_heads": 1, "head_dim": 8, "initializer_range": 0.5, "pad_token_id": 0, "bos_token_id": 1,
+        "eos_token_id": 2,
+    }  # fmt: skip
+    config: Any = {
+        "gemma2": lambda: Gemma2Config(**sizes, final_logit_softcapping=1.5, query_pre_attn_scalar=8),
+        "cohere": lambda: CohereConfig(**sizes, logit_scale=0.25),
+        "granite": lambda: GraniteConfig(**sizes, logits_scaling=8.0),
+        "gpt2": lambda: GPT2Config(vocab_size=40, n_embd=16, n_layer=2, n_head=2, initializer_range=0.5),
+    }[architecture]()
+    torch.manual_seed(0)
+    return AutoModelForCausalLM.from_config(config).double().eval()
+
+
+@pytest.mark.parametrize("architecture", ["gemma2", "cohere", "granite", "gpt2"])
+def test_scaled_and_capped_logits(architecture: str) -> None:
+    model = small(architecture)
+    ids = (1, 7, 3, 9, 22, 4)
+    rows = [Encoded(ids, ("x",) * 4), Encoded(ids[:4], ("x",) * 3)]
+    values = read_tokens(model, rows, progress=False)
+    with torch.no_grad():
+        log_p = model(torch.tensor([ids])).logits[0].log_softmax(-1)
+    assert values[0]["logp"] == pytest.approx([float(log_p[t - 1, ids[t]]) for t in range(2, 6)], abs=1e-12)
+    assert values[1]["logp"] == pytest.approx([float(log_p[t - 1, ids[t]]) for t in range(1, 4)], abs=1e-12)
+
+
+def test_an_architecture_that_does_more_is_refused() -> None:
+    model = small("gemma2")
+    forward = model.forward
+
+    def other(*args: Any, **kwargs: Any) -> Any:
+        out = forward(*args, **kwargs)
+        out.logits = out.logits + 0.01 * torch.arange(40)
+        return out
+
+    model.forward = other
+    with pytest.raises(ValueError, match="its logits are not those of its output layer"):
+        split(model, torch.tensor([[1, 2, 3]]))
+    with pytest.raises(ValueError, match="expected a causal language model"):
+        split(model.base_model, torch.tensor([[1, 2, 3]]))
+
+
+def test_pieces_of_text() -> None:
+    """Each character belongs to one token, also where a tokenizer leaves the space before a word out of its span."""
+
+    class Tokenizer:
+        is_fast, bos_token = True, None
+
+        def encode(self, text: str, **_: Any) -> list[int]:
+            return [1] * len(text)
+
+        def __call__(self, text: str, **_: Any) -> dict[str, Any]:
+            return {"input_ids": [4, 5, 6], "offset_mapping": [(0, 2), (3, 5), (3, 5)]}
+
+    assert encode(Tokenizer(), "p", "so 12 ").pieces == ("so", " 12", " ")
+    with pytest.raises(ValueError, match="prompt '': expected at least one token"):
+        encode(Tokenizer(), "", "so 12 ")
+
+
+def test_bad_input_is_named(folder: Path) -> None:
+    first = ANSWERS[0]
+    for answers, options, message in (
+        ([Response("a", 0, None, "x", Verdict.WRONG)], {}, "problem 'a': expected its prompt"),
+        ([first, first], {}, "problem 'a', sample 0: there twice"),
+        ([first], {"temperature": 0.0}, "temperature: expected a number above 0, got 0.0"),
+        ([first], {"mass": 1.5}, "mass: expected a number in"),
+        ([Response("a", 0, "K is 7.", "7 " * 300, Verdict.WRONG)], {}, "expected at most the model's 256"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            token_table(answers, str(folder), device="cpu", **options)
+
+
+def test_nothing_to_read_is_an_empty_table(folder: Path) -> None:
+    table = token_table([ANSWERS[1]], str(folder), device="cpu")
+    assert len(table) == 0 and tuple(table.columns) == COLUMNS
+    assert np.isnan(table["entropy"].mean())

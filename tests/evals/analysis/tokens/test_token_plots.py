@@ -1,0 +1,113 @@
+"""Figures of tokens: the numbers behind them, words of their captions, and drawing with few, many and missing runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.subjects import Subject
+from evals.analysis.tokens.plots import draw_token_changes, draw_tokens
+from evals.plots.drawing import Drawing
+from tests.evals.analysis.token_tables import random_table
+
+LONG = "GRPO + entropy advantage (alpha=0.4, kappa=2), three seeds, Qwen2.5-Math-7B"
+
+
+def subjects(*names: str) -> list[Subject]:
+    return [Subject(name, {}) for name in names]
+
+
+def drawn(drawings: list[Drawing]) -> dict[str, Drawing]:
+    """Draw each on a figure without a file, as `save` does; by name without the benchmark."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    for drawing in drawings:
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        drawing.draw(figure)
+        assert all(axis.get_xlabel() for axis in figure.axes) and drawing.source and "aime24" in drawing.caption
+    found = {drawing.name.removesuffix("_aime24"): drawing for drawing in drawings}
+    assert len(found) == len(drawings)
+    return found
+
+
+def test_numbers_are_those_of_the_tables() -> None:
+    tables = {"base": random_table(seed=1), LONG: random_table(seed=2)}
+    found = drawn(draw_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
+    assert list(found) == [
+        "entropy_distribution", "entropy_by_position", "entropy_by_outcome", "branching_factor", "perplexity",
+        "update_size", "fork_words_0", "fork_words_2",
+    ]  # fmt: skip
+    for name, table in tables.items():
+        rows = found["entropy_distribution"].numbers.query("model == @name")
+        assert rows["share of tokens (%)"].sum() == pytest.approx(100) and rows["count"].sum() == len(table)
+        rbf = found["branching_factor"].numbers.set_index("model").loc[name]
+        means = [rows["nucleus"].mean() for _, rows in table.groupby("problem_id")]
+        assert rbf["mean"] == pytest.approx(np.mean(means)) and rbf["pooled"] == pytest.approx(table["nucleus"].mean())
+        right = found["entropy_by_outcome"].numbers.query("model == @name and outcome == 'right'")
+        chosen = table[table["verdict"] == "correct"]
+        assert right["pooled"].iloc[0] == pytest.approx(chosen["entropy"].mean())
+        ppl = found["perplexity"].numbers.query("model == @name and outcome == 'right'")["perplexity"]
+        expected = [np.exp(-rows["logp"].mean()) for _, rows in chosen.groupby(["problem_id", "sample"])]
+        assert ppl.tolist() == pytest.approx(sorted(expected))
+    words = found["fork_words_2"].numbers.set_index("word")["mean entropy (nats)"]
+    chosen = tables[LONG][tables[LONG]["token"] == " w3"]["entropy"]
+    assert words["w3"] == pytest.approx(chosen.mean())
+    unscored = tables[LONG].query("verdict == 'unscored'").drop_duplicates(["problem_id", "sample"])
+    assert (
+        len(unscored)
+        and f"Unscored responses are in neither outcome ({LONG}: {len(unscored)}" in found["perplexity"].caption
+    )
+
+
+def test_changes_between_runs() -> None:
+    before = random_table(seed=3)
+    pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
+    found = drawn(draw_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
+    assert list(found) == ["forks_kept", "probability_change", "change_concentration"]
+    kept = found["forks_kept"].numbers.set_index("model")["kept (%)"]
+    assert 100 > kept["GRPO"] > kept["ERPO"] > 20  # the more it moves, the fewer forks it keeps
+    scored = before[before["verdict"] != "unscored"]
+    for name, (_, after) in pairs.items():
+        assert found["probability_change"].numbers.query("model == @name")["count"].sum() == len(scored)
+        stable = (np.exp(after["logp"]) - np.exp(before["logp"])).abs() < 0.06
+        assert f"{name}: {100 * stable.mean():.1f} %" in found["probability_change"].caption
+    assert "both reading the base model's responses" in found["forks_kept"].caption
+
+
+@pytest.mark.parametrize("names", [("base",), ("base", "GRPO", LONG, "EGSW")])
+def test_one_and_four_runs(names: tuple[str, ...]) -> None:
+    tables = {name: random_table(seed=i) for i, name in enumerate(names)}
+    drawn(draw_tokens(subjects(*names), tables, benchmark="aime24"))
+
+
+def test_missing_values_are_drawn_as_missing() -> None:
+    tables = {
+        "one problem": random_table(problems=1),
+        "nothing right": random_table(seed=1).assign(verdict="wrong"),
+        "unscored": random_table(seed=2).assign(verdict="unscored"),
+    }
+    found = drawn(draw_tokens(subjects(*tables), tables, benchmark="aime24"))
+    by_outcome = found["entropy_by_outcome"].numbers.set_index(["model", "outcome"])
+    assert np.isnan(by_outcome.loc[("nothing right", "right"), "mean"])
+    assert np.isnan(by_outcome.loc[("one problem", "not right"), "low"])
+    only_unscored = {"unscored": tables["unscored"]}
+    assert "entropy_by_outcome" not in drawn(draw_tokens(subjects("unscored"), only_unscored, benchmark="aime24"))
+    same = random_table(seed=4)  # a model that did not change
+    drawn(draw_token_changes(subjects("base", "GRPO"), {"GRPO": (same, same)}, benchmark="aime24"))
+
+
+def test_bad_input_is_named() -> None:
+    table = random_table()
+    wrong: list[tuple[dict[str, pd.DataFrame], str]] = [
+        ({}, "expected at least one, got none"),
+        ({"other": table}, "got one of 'other'"),
+        ({"base": table.head(0)}, "base: expected a token table with rows"),
+    ]
+    for tables, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            draw_tokens(subjects("base"), tables, benchmark="aime24")
+    with pytest.raises(ValueError, match="no word of base occurs 999 times"):
+        draw_tokens(subjects("base"), {"base": table}, benchmark="aime24", minimum=999)

@@ -1,0 +1,76 @@
+"""Figures of training curves: the numbers, what captions say of breaks and fits, and runs that lack metrics."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.subjects import Subject
+from evals.analysis.training.plots import draw_training
+from tests.evals.analysis.drawn import check_draws
+
+SUBJECTS = [Subject(name, {}) for name in ("base", "GRPO", "a run of a long name " * 5)]
+STEPS = np.arange(1, 61)
+ENTROPY = 0.1 + 0.7 * np.exp(-STEPS / 15)
+
+
+def curves(**columns: object) -> pd.DataFrame:
+    """A rise to step 20, then a plateau; reward and entropy follow R = 0.9 - 0.3 exp(H) in `law`."""
+    frame = pd.DataFrame(
+        {
+            "step": STEPS,
+            "train/reward": 0.2 + 0.02 * np.minimum(STEPS, 20) + 0.0001 * (STEPS % 3),
+            "train/entropy": ENTROPY,
+            "train/entropy_positive": 0.8 * ENTROPY,
+            "train/entropy_negative": 1.2 * ENTROPY,
+            "train/grad_norm": 1.0,
+            "train/response_length": 100.0 + STEPS,
+            "train/zero_variance_groups": STEPS / 100,
+        }
+    )
+    return frame.assign(**columns)
+
+
+def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
+    law = curves(**{"train/reward": 0.9 - 0.3 * np.exp(ENTROPY), "train/shaping_ratio": ENTROPY})
+    drawn = {d.name: d for d in draw_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
+    assert list(drawn) == [
+        "training_dynamics",
+        "training_response_length",
+        "training_stages",
+        "training_entropy_by_outcome",
+        "training_entropy_reward",
+        "training_zero_variance_groups",
+        "training_shaping_ratio",
+    ]
+    assert "GRPO: step 20 [20, 20]" in drawn["training_stages"].caption
+    assert "a = 0.3 [0.3, 0.3], b = 0.9 [0.9, 0.9]" in drawn["training_entropy_reward"].caption
+    assert "GRPO, wrong, rising: -" in drawn["training_entropy_by_outcome"].caption
+    for drawing in drawn.values():
+        assert "Without such curves: base" in drawing.caption and "GRPO" in drawing.caption
+        check_draws(drawing)
+    assert set(drawn["training_shaping_ratio"].numbers["model"]) == {SUBJECTS[2].name}
+    assert "Without such curves: base, GRPO" in drawn["training_shaping_ratio"].caption
+    dynamics = drawn["training_dynamics"].numbers
+    assert dynamics.columns.tolist() == ["model", "step", "train/reward", "train/entropy", "train/grad_norm"]
+    assert dynamics.loc[dynamics["model"] == "GRPO", "train/entropy"].tolist() == ENTROPY.tolist()
+
+
+def test_short_and_gappy_curves_can_be_drawn() -> None:
+    gaps = curves().head(6).assign(**{"train/entropy": 0.5, "train/entropy_positive": np.nan})
+    drawn = {d.name: d for d in draw_training(SUBJECTS, {"GRPO": gaps})}
+    assert "GRPO: none (needs at least 10 steps, got 6)" in drawn["training_stages"].caption
+    assert "GRPO: no fit (x must vary" in drawn["training_entropy_reward"].caption
+    assert "right" not in drawn["training_entropy_by_outcome"].caption.split("interval;")[2]
+    for drawing in drawn.values():
+        check_draws(drawing)
+    bare = pd.DataFrame({"step": [1, 2], "train/reward": [0.1, 0.2]})
+    assert [d.name for d in draw_training(SUBJECTS, {"GRPO": bare})] == ["training_dynamics"]
+
+
+def test_curves_of_nobody_are_refused() -> None:
+    with pytest.raises(ValueError, match="got 'other'"):
+        draw_training(SUBJECTS, {"other": curves()})
+    with pytest.raises(ValueError, match="at least one run, got none"):
+        draw_training(SUBJECTS, {})

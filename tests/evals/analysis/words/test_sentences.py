@@ -1,0 +1,87 @@
+"""Sentences: texts split by hand, and what must hold for any text."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.analysis.words.mathematics import find_mathematics, mask
+from evals.analysis.words.sentences import split_sentences
+from tests.shared import shared_file
+
+# | stands where a sentence must end
+SPLIT_BY_HAND = {
+    "decimals": "The value is 3.14. |So x = 2.5, or 1,000.5 in all. |Done",
+    "abbreviations": "Take a prime, e.g. 7. |See Fig. 2 and Eq. (3). |It is small, i.e. Bounded. |By Dr. Smith.",
+    "factorials": "Now 5! + 3 is 5! = 120. |Great! |Is it? |Yes",
+    "line breaks": "x = 3\n|y = 4\n\n|So the sum,\nof both\nis 7",
+    "list": "1. Start with it.\n|2. Next,\n|3. **End:**\n  |- a\n  |- b",
+    "a list after a colon": "We do two things:\n\n|1. Add.\n|2) Stop.",
+    "displayed": "We get:\n\n\\[\nx = 3.5.\n\ny\n\\]\n\n|Then\n$$a. B$$\nor equivalently\n\\[ c \\]\n|Done",
+    "inline": "Let \\(x = 1. Y\\) be $3.5 \\text{ km. A}$ long. |Next $y = 2.$ |Then \\(z.\\) |A point A. |The end",
+    "money": "It costs $5. |She has $3. |Then $x. Y$ is 2",
+    "environment": "So\n\\begin{align}\na. B\\\\\n\\end{align}\n|Thus \\boxed{\\text{A. {B}. C}}. |End",
+    "cut off": "So we get:\n\\[ x = 3. Then",
+    "ellipsis": "Hmm... let me see... |Wait. |No… |Yes",
+    "quotes": 'He said "stop." |(It ended.) |**Step 1.** |Go',
+    "Chinese": "我们有x。|然后检查！|好",
+    "white space at both ends": "\n  One. |B \n ",
+}
+
+
+@pytest.mark.parametrize("name", SPLIT_BY_HAND)
+def test_by_hand(name: str) -> None:
+    parts = SPLIT_BY_HAND[name].split("|")
+    text = "".join(parts)
+    assert cut(text) == parts
+
+
+PIECES = st.sampled_from(["a", "B", ". ", "! ", "?", "\n", "\n\n", "$", "$$", "\\[", "\\]", "\\(", "\\)", "3.5", "1. ",
+                          " ", "\\boxed{", "{", "}", "\\begin{a}", "\\end{a}", "e.g. ", ":", "。"])  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=25).map("".join))
+def test_sentences_cover_the_text_and_cut_no_formula(text: str) -> None:
+    spans = split_sentences(text)
+    assert (spans == []) == (not text.strip())
+    if spans:
+        assert spans[0][0] == 0 and spans[-1][1] == len(text)
+        assert all(before[1] == after[0] for before, after in pairwise(spans))
+        assert all(text[start:end].strip() for start, end in spans)
+        assert all(not text[start].isspace() for start, _ in spans[1:])  # white space is the sentence's before it
+    ends = {end for _, end in spans[:-1]}
+    assert all(not ends & set(range(start + 1, end)) for start, end, _ in find_mathematics(text))
+    assert len(mask(text)) == len(text)
+
+
+def test_formulae() -> None:
+    text = "a $x$ b \\(y\\) $$z$$ \\[w\\] \\boxed{\\frac{1}{2}} $5 and 6$ \\$7 $8$9"
+    assert [(text[start:end], shown) for start, end, shown in find_mathematics(text)] == [
+        ("$x$", False), ("\\(y\\)", False), ("$$z$$", True), ("\\[w\\]", True), ("\\boxed{\\frac{1}{2}}", False),
+        ("$5 and 6$", False),  # two dollar signs that could be a formula's are taken for one
+    ]  # fmt: skip
+
+
+def cut(text: str) -> list[str]:
+    return [text[start:end] for start, end in split_sentences(text)]
+
+
+def even(text: str) -> bool:
+    return text.count("\\[") == text.count("\\]") and text.count("\\(") == text.count("\\)")
+
+
+def test_real_responses_split_at_no_formula_and_start_as_sentences_do() -> None:
+    lines = shared_file("data/grader/qwen_math_responses.jsonl").read_text().splitlines()
+    texts = [json.loads(line)["prediction"] for line in lines]
+    sentences = [sentence for text in texts for sentence in cut(text)]
+    assert sum(even(text) for text in texts) > 300
+    # 328 responses of a 7B model to school mathematics, 1,212 characters each: about 13 sentences a response
+    assert 10 < len(sentences) / len(texts) < 16
+    # a formula that is cut leaves an odd delimiter behind, in responses that had none
+    assert [s for text in texts if even(text) for s in cut(text) if not even(s)] == []
+    lower = [s for s in sentences if s[0].islower()]
+    assert len(lower) / len(sentences) < 0.01

@@ -1,0 +1,103 @@
+"""Figures of the words: which there are, what they say, and that each is drawn, whatever is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.analysis.subjects import Subject
+from evals.analysis.words.embedders import CharacterNgrams
+from evals.analysis.words.plot_map import two_components
+from evals.analysis.words.plots import draw_words
+from evals.plots.drawing import Drawing, save
+from tests.evals.analysis.tokens import token_table
+
+TOKENS = ["So", " x", " =", " 3", ".", "\n", "Let", "'s", " check", ":", " the", " sum", " is", " 7", ".", " Wait", "!"]
+
+
+def table(seed: int, problems: int) -> pd.DataFrame:
+    generator = np.random.default_rng(seed)
+    return token_table({
+        (f"p{i}", s): [(token, float(generator.gamma(1))) for token in generator.permutation(TOKENS)]
+        for i in range(problems) for s in range(2)
+    })  # fmt: skip
+
+
+def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Drawing]:
+    tables = {name: table(i, problems) for i, name in enumerate(names)}
+    drawings = draw_words([Subject(name, {}) for name in names], tables, benchmark="aime24", **options)  # type: ignore[arg-type]
+    return {drawing.name: drawing for drawing in drawings}
+
+
+def draw_all(drawings: dict[str, Drawing]) -> None:
+    """As `save` does, without writing files."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    for drawing in drawings.values():
+        figure = Figure(figsize=drawing.size, layout="constrained")
+        FigureCanvasAgg(figure)
+        drawing.draw(figure)
+        figure.draw_without_rendering()
+        assert len(drawing.numbers) > 0 and any(axis.get_xlabel() for axis in figure.axes)
+
+
+def test_every_figure_with_its_paper() -> None:
+    moved = table(5, 4)
+    change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
+    found = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
+    assert {name: drawing.source for name, drawing in found.items()} == {
+        "token_categories": "arXiv 2508.07534, Table 5",
+        "category_entropy": "",
+        "exploratory_entropy": "arXiv 2506.14758, Fig. 2 (right)",
+        "exploratory_counts": "arXiv 2506.14758, Fig. 8",
+        "category_changes": "arXiv 2508.07534, section 3.2.2",
+        "rare_sentences": "arXiv 2506.14758, Fig. 3",
+    }
+    for name in ("exploratory_entropy", "rare_sentences"):
+        assert "not SBERT" in found[name].caption
+    for name, drawing in found.items():
+        if name != "category_changes":
+            assert drawing.caption.startswith("aime24: 4 problems, 8 responses of each run.")
+        if name != "rare_sentences":
+            assert " assumed" in drawing.caption
+    assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
+    draw_all(found)
+
+
+def test_the_points_of_the_map_are_an_image(tmp_path: Path) -> None:
+    """As shapes, a thousand points of a kind make an SVG of most of a megabyte."""
+    found = draw(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
+    svg = save(found, tmp_path)["svg"].read_text()
+    assert "<image" in svg and svg.count("PathCollection") == 3  # those of the legend
+
+
+def test_one_run_and_one_problem() -> None:
+    found = draw(["base"], 1, embedder=CharacterNgrams())
+    assert sorted(found) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
+    assert "Rare sentences: not measured" in found["exploratory_entropy"].caption
+    assert found["exploratory_entropy"].numbers["difference_low"].isna().all()
+    draw_all(found)
+
+
+def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn() -> None:
+    plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
+    subjects = [Subject(name, {}) for name in ("base", "lost", "GRPO")]
+    drawings = draw_words(subjects, {"base": plain, "GRPO": plain})
+    assert all("Not measured: lost." in drawing.caption for drawing in drawings)
+    draw_all({drawing.name: drawing for drawing in drawings})
+    with pytest.raises(ValueError, match="expected one at least"):
+        draw_words(subjects, {})
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
+def test_principal_components(shape: tuple[int, int]) -> None:
+    vectors = np.random.default_rng(2).normal(size=shape) * np.linspace(1, 4, shape[1])
+    centre, axes, explained = two_components(vectors)
+    _, values, rows = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+    assert abs(axes @ rows[:2].T) == pytest.approx(np.eye(2), abs=1e-6)  # but for their signs
+    assert explained == pytest.approx((values[:2] ** 2).sum() / (values**2).sum())
+    assert centre == pytest.approx(vectors.mean(axis=0)) and (axes.max(axis=1) >= -axes.min(axis=1)).all()

@@ -1,0 +1,92 @@
+"""Several models' words together: contrasts and frequencies by hand, and what is left out."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from evals.analysis.words.embedders import CharacterNgrams, Remembered
+from evals.analysis.words.words import entropy_contrasts, frequencies, read_words
+from tests.evals.analysis.tokens import token_table
+
+BASE = token_table({
+    ("p", 0): [("So", 2.0), (" x", 0.5), (".", 0.5), (" Check", 1.0), (" it", 3.0)],
+    ("p", 1): [("Yes", 1.0)],
+    ("q", 0): [("\n", 1.0)],
+})  # fmt: skip
+RUN = token_table({
+    ("p", 0): [("So", 1.0), (" x", 0.5), (".", 0.5), (" Zebras", 1.0)],
+    ("q", 0): [("So", 3.0), (" x", 1.0)],
+})  # fmt: skip
+
+
+def test_contrasts_by_hand() -> None:
+    words = read_words(["base", "run"], {"base": BASE, "run": RUN})
+    found = entropy_contrasts(words).set_index(["model", "comparison"])
+    pivotal = found.loc[("base", "pivotal")]
+    # p: So 2 against (0.5 + 0.5 + 1 + 3 + 1) / 5 = 1.2; q has no pivotal token, its line break is another token
+    assert (pivotal["group_entropy"], pivotal["rest_pooled"]) == (2.0, pytest.approx(7 / 6))
+    assert pivotal["rest_entropy"] == pytest.approx((1.2 + 1) / 2)
+    assert pivotal["problems"] == 1 and pivotal["difference"] == pytest.approx(0.8)
+    assert math.isnan(pivotal["difference_low"]) and pivotal["test"] == "none: one problem"
+    reflective = found.loc[("base", "reflective")]
+    # sentences of p: So x. (1), Check it (2, reflective), Yes (1)
+    assert (reflective["group_entropy"], reflective["rest_entropy"]) == (2.0, 1.0)
+    run = found.loc[("run", "pivotal")]
+    # p: 1 - (0.5 + 0.5 + 1) / 3, q: 3 - 1; of the four sign patterns two are as far from zero
+    assert run["difference"] == pytest.approx((1 / 3 + 2) / 2) and run["p_value"] == 0.5
+    assert ("run", "rare") not in found.index and (found["embedder"] == "").all()
+
+
+def test_rare_sentences_are_those_of_the_trained_runs() -> None:
+    words = read_words(
+        ["base", "run"], {"base": BASE, "run": RUN}, embedder=CharacterNgrams(), neighbours=1, share=0.34
+    )
+    assert words[0].rarity is None and words[1].rarity is not None
+    sentences = words[1].rarity.sentences
+    assert sentences.loc[sentences["rare"], "text"].tolist() == ["Zebras"]
+    found = entropy_contrasts(words).set_index(["model", "comparison"]).loc[("run", "rare")]
+    # Zebras 1; So x. (1 + 0.5 + 0.5) / 3 in p and So x (3 + 1) / 2 in q
+    assert found["group_entropy"] == 1 and found["rest_entropy"] == pytest.approx((2 / 3 + 2) / 2)
+    assert "not SBERT" in found["embedder"]
+    # without the base model's sentences nothing is rare
+    assert read_words(["base", "run"], {"run": RUN}, embedder=CharacterNgrams())[0].rarity is None
+
+
+def test_frequencies_by_hand() -> None:
+    found = frequencies(read_words(["base"], {"base": BASE})).set_index("what")
+    # tokens: 5 and 1 in p, 1 in q: (3 + 1) / 2 over problems, 7 / 3 over responses
+    assert found.loc["length", "mean"] == 2 and found.loc["length", "pooled"] == pytest.approx(7 / 3)
+    # one pivotal token (So) and one reflective sentence in the three responses: 1/2 in p, 0 in q
+    for what in ("pivotal", "reflective"):
+        assert found.loc[what, "mean"] == 0.25 and found.loc[what, "pooled"] == pytest.approx(1 / 3)
+    assert found.loc["length", "responses"] == 3 and found.loc["length", "problems"] == 2
+    parts = ["formal", "logical", "metacognitive", "semantic", "other"]
+    assert found.loc[parts, "pooled"].sum() == pytest.approx(7 / 3)
+
+
+def test_the_papers_own_words_alone() -> None:
+    words = read_words(["base"], {"base": BASE}, stated_only=True)  # So is ours
+    assert not words[0].pivotal.any() and words[0].sentences["reflective"].sum() == 1
+
+
+def test_bad_tables_are_named() -> None:
+    with pytest.raises(ValueError, match="expected those of base, got one of 'other'"):
+        read_words(["base"], {"other": BASE})
+    with pytest.raises(ValueError, match="base: expected a token table with rows"):
+        read_words(["base"], {"base": BASE.iloc[:0]})
+
+
+def test_a_remembered_embedder_is_asked_once() -> None:
+    asked: list[str] = []
+
+    class Counting(CharacterNgrams):
+        def embed(self, sentences):  # type: ignore[no-untyped-def]
+            asked.extend(sentences)
+            return super().embed(sentences)
+
+    once = Remembered(Counting())
+    first = once.embed(["a", "b", "a"])
+    assert (once.embed(["b", "a", "c"])[:2] == first[[1, 0]]).all() and asked == ["a", "b", "c"]
+    assert once.name == CharacterNgrams().name and once.embed([]).shape == (0, 2048)

@@ -1,0 +1,335 @@
+"""HumanEval's way of measuring, on problems of our own in its columns; its real rows are not at hand."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution import program_grader as programs
+from evals.code_execution.function_sandbox import Limits, Outcome
+from evals.code_execution.program_grader import ProgramGrader, completion, gold, last_block
+from evals.data import benchmarks, prompts, protocols
+from evals.grading.verdicts import Verdict
+from evals.provenance import Origin
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.evaluate import evaluate
+from evals.stats.score import score
+from tests.evals.sampling.test_evaluate import Scripted
+
+needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+ROWS = [
+    {
+        "task_id": "Own/0",
+        "prompt": 'from typing import List\n\n\ndef largest(xs: List[int]) -> int:\n    """The largest number."""\n',
+        "canonical_solution": "    return max(xs)\n",
+        "test": "def check(candidate):\n    assert candidate([1, 3, 2]) == 3\n    assert candidate([-1, -2]) == -1\n",
+        "entry_point": "largest",
+    },
+    {
+        "task_id": "Own/1",
+        "prompt": (
+            'import math\n\n\ndef poly(xs: list, x: float):\n    """The polynomial xs[0] + xs[1] x + ..."""\n'
+            "    return sum(c * math.pow(x, i) for i, c in enumerate(xs))\n\n\n"
+            'def zero(xs: list):\n    """A zero of xs[0] + xs[1] x."""\n'
+        ),
+        "canonical_solution": "    return -xs[0] / xs[1]\n",
+        "test": (
+            "METADATA = {}\n\n\ndef check(candidate):\n    import copy, random\n\n    rng = random.Random(0)\n"
+            "    for _ in range(20):\n        xs = [rng.randint(-9, 9), rng.randint(1, 9)]\n"
+            "        assert abs(poly(xs, candidate(copy.deepcopy(xs)))) < 1e-6\n"
+        ),
+        "entry_point": "zero",
+    },
+    {
+        "task_id": "Own/2",
+        "prompt": 'def pairs(text: str):\n    """The neighbours in a text, as tuples; None for an empty text."""\n',
+        "canonical_solution": "    return list(zip(text, text[1:])) if text else None\n",
+        "test": (
+            "def check(candidate):\n    assert candidate('abc') == [('a', 'b'), ('b', 'c')]\n"
+            "    assert candidate('') is None\n    assert tuple(candidate('x')) == tuple([])\n"
+        ),
+        "entry_point": "pairs",
+    },
+]  # fmt: skip
+WRONG = "    return None\n"
+
+
+def block(row: dict[str, str], body: str) -> str:
+    return f"Let us see.\n\n```python\n{row['prompt']}{body}```\nThat is it."
+
+
+def golds() -> list[str]:
+    return [gold(row["prompt"], row["test"], row["entry_point"]) for row in ROWS]
+
+
+def rows_of(*responses: str, finish: str = "stop") -> list[tuple[str, str, str | None]]:
+    return [(golds()[i % 3], response, finish) for i, response in enumerate(responses)]
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    (tmp_path / "humaneval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    return tmp_path
+
+
+def test_other_rows_are_refused(data: Path) -> None:
+    assert benchmarks.task("humaneval")["metadata"]["rows"] == 164
+    with pytest.raises(ValueError, match="it has 3 rows, expected 164"):
+        benchmarks.load("humaneval", data_dir=data)
+
+
+def test_rows_are_read_with_their_white_space(data: Path) -> None:
+    problems = benchmarks.load("humaneval", data_dir=data, allow_changed_data=True).problems
+    assert [problem.id for problem in problems] == ["Own/0", "Own/1", "Own/2"]
+    assert [problem.answer for problem in problems] == golds()
+    assert json.loads(problems[1].answer) == {
+        "prompt": ROWS[1]["prompt"], "tests": ROWS[1]["test"], "entry_point": "zero"
+    }  # fmt: skip
+    shown = prompts.messages(prompts.get("humaneval"), problems[0])[0]["content"]
+    assert ROWS[0]["prompt"].strip() in shown
+    assert "max(xs)" not in shown
+
+
+def test_a_missing_column_is_named(data: Path) -> None:
+    bare = [{key: value for key, value in row.items() if key != "test"} for row in ROWS]
+    (data / "humaneval.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bare))
+    with pytest.raises(ValueError, match="no column 'test'"):
+        benchmarks.load("humaneval", data_dir=data, allow_changed_data=True)
+
+
+def test_it_is_measured_as_the_paper_says() -> None:
+    protocol = protocols.get("trial_and_error")
+    assert "humaneval" in protocol.benchmarks.value
+    assert protocol.value("ks", "humaneval") == (4,)
+    assert protocol.value("ks", "aime24") == (8,)
+    assert protocol.value("prompt", "humaneval") == "humaneval"
+
+
+# --------------------------------------------------------------------------------------------------------- extraction
+
+
+@pytest.mark.parametrize(
+    ("response", "found"),
+    [
+        ("```python\ndef f(x):\n    return 1\n```", "def f(x):\n    return 1\n"),
+        ("```py\ndef f(x): return 1\n```\nor better\n```\ndef f(x): return 2\n```", "def f(x): return 2\n"),
+        ("```python\ndef f(x): return 1\n```\nUse it:\n```python\nprint(f(1))\n```", "def f(x): return 1\n"),
+        ("```python\ndef ff(x): return 1\n```", None),
+        ("def f(x): return 1", None),
+        ("```python\ndef f(x):\n    return", None),
+        ("", None),
+    ],
+)
+def test_the_last_block_that_defines_the_function(response: str, found: str | None) -> None:
+    assert last_block(response, "f") == found
+
+
+@pytest.mark.parametrize(
+    ("response", "found"),
+    [
+        ("    return 1\n", "    return 1\n"),
+        ("    return 1\n\n\ndef g():\n    pass\n", "    return 1\n\n"),
+        ("    if x:\n        return 1\n\nif __name__ == '__main__':\n    f()", "    if x:\n        return 1\n"),
+        ("    return 1\n# that is it\nprint(f(1))", "    return 1"),
+        ("    # why\n    return 1\n\nclass A:", "    # why\n    return 1\n"),
+        ("\ndef g(): pass", None),
+        ("  \n ", None),
+        ("", None),
+    ],
+)
+def test_a_completion_ends_where_something_else_begins(response: str, found: str | None) -> None:
+    assert completion(response) == found
+
+
+def test_a_base_model_continues_the_prompt_as_it_stands(data: Path) -> None:
+    problem = benchmarks.load("humaneval", data_dir=data, allow_changed_data=True).problems[0]
+    assert prompts.render(prompts.get("humaneval_base"), problem, None) == ROWS[0]["prompt"]  # the last line's end too
+    assert prompts.render(prompts.get("forking_tokens"), problem, None).startswith("User:\nfrom typing")
+
+
+# ------------------------------------------------------------------------------------------------------------ grading
+
+
+@needs_sandbox
+def test_canonical_solutions_pass_and_others_do_not() -> None:
+    grader = ProgramGrader()
+    right = grader.grade_responses(rows_of(*(block(row, row["canonical_solution"]) for row in ROWS)))
+    assert [grade.verdict for grade in right] == [Verdict.CORRECT] * 3
+    wrong = grader.grade_responses(rows_of(*(block(row, WRONG) for row in ROWS)))
+    assert [grade.verdict for grade in wrong] == [Verdict.WRONG] * 3
+
+
+@needs_sandbox
+def test_a_block_needs_no_imports_or_helpers_of_the_prompt() -> None:
+    bare = "```python\ndef zero(xs):\n    return 0.0 if poly(xs, 0.0) == 0 else -xs[0] / xs[1]\n```"
+    assert ProgramGrader().grade_responses([(golds()[1], bare, "stop")])[0].verdict is Verdict.CORRECT
+
+
+@needs_sandbox
+def test_completions_are_run_right_after_the_prompt() -> None:
+    with ProgramGrader() as grader:
+        right = [row["canonical_solution"] + "\ndef more():\n    (" for row in ROWS]  # what follows is no Python
+        grades = grader.grade_responses(rows_of(*right, WRONG, "", finish="length"), "completion")
+        assert [g.verdict for g in grades] == [*[Verdict.CORRECT] * 3, Verdict.WRONG, Verdict.TRUNCATED]
+        assert grades[0].answer == ROWS[0]["canonical_solution"]
+        assert grader.grade_responses(rows_of(right[0]))[0].verdict is Verdict.NO_ANSWER  # by the other policy
+        with pytest.raises(ValueError, match="policy='last_box', expected one of program, completion"):
+            grader.grade_responses([], "last_box")
+
+
+def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three workers meet at a barrier that lets none through before all are there; grades keep the rows' order."""
+    barrier = threading.Barrier(3, timeout=60)
+
+    def run(program: str, *_: object) -> Outcome:
+        barrier.wait()
+        number = int(program.split()[-1])
+        time.sleep(0.02 * (6 - number))  # the first ends last
+        return Outcome(number % 2 == 0, None)
+
+    monkeypatch.setattr(sandbox, "require", lambda: None)
+    monkeypatch.setattr(sandbox, "run", run)
+    with ProgramGrader(workers=3) as grader:
+        grades = grader.grade_responses(rows_of(*(block(ROWS[i % 3], f"    return {i}\n") for i in range(6))))
+    assert [g.verdict is Verdict.CORRECT for g in grades] == [True, False] * 3
+
+
+@needs_sandbox
+def test_each_verdict_has_its_cause() -> None:
+    idle = block(ROWS[1], "    import time\n    time.sleep(10 ** 6)\n")
+    grader = ProgramGrader(limits=Limits(cpu_s=1, wall_s=100.0))
+    given = [
+        (golds()[0], "no program", "stop"),
+        (golds()[0], "```python\ndef largest(xs):\n    ret", "length"),
+        (golds()[0], block(ROWS[0], "    while True: pass\n"), "stop"),
+    ]
+    first, second, third = grader.grade_responses(given)
+    assert (first.verdict, first.answer) == (Verdict.NO_ANSWER, None)
+    assert second.verdict is Verdict.TRUNCATED
+    assert (third.verdict, third.reason) == (Verdict.WRONG, None)
+    fourth = ProgramGrader(limits=Limits(wall_s=1.0)).grade_responses([(golds()[1], idle, "stop")])[0]
+    assert fourth.verdict is Verdict.UNSCORED
+    assert fourth.reason is not None and fourth.reason.startswith("time:")
+
+
+@needs_sandbox
+def test_a_program_runs_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+    run = sandbox.run
+    monkeypatch.setattr(sandbox, "run", lambda program, *rest: (ran.append(program), run(program, *rest))[1])
+    grader = ProgramGrader()
+    same = rows_of(*[block(ROWS[0], ROWS[0]["canonical_solution"])])
+    grader.grade_responses(same * 5)
+    grader.grade_responses(same)
+    assert len(ran) == 1
+
+
+def test_classes_are_of_programs_that_pass_or_read_alike() -> None:
+    from evals.grading import Grade
+
+    marks = [
+        Grade(Verdict.CORRECT, "a"), Grade(Verdict.CORRECT, "b"), Grade(Verdict.WRONG, "c"), Grade(Verdict.WRONG, "d"),
+        Grade(Verdict.WRONG, "c"), Grade(Verdict.NO_ANSWER, None), Grade(Verdict.UNSCORED, "e", "time: x"),
+    ]  # fmt: skip
+    assert ProgramGrader().answer_classes([m.answer for m in marks], marks) == [0, 0, 1, 2, 1, None, None]
+
+
+def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, data: Path, model_dir: Path) -> None:
+    monkeypatch.setattr(sandbox, "trouble", lambda: "no namespaces")
+    with pytest.raises(ValueError, match=r"the sandbox for programs cannot be made here \(no namespaces\)"):
+        ProgramGrader().grade_responses(rows_of("x"))
+    with pytest.raises(ValueError, match="the sandbox for programs cannot be made here"):
+        evaluate(
+            model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True
+        )
+    assert not (data / "out").exists()
+
+
+# ------------------------------------------------------------------------------------------------- a whole evaluation
+
+
+class Writer(Scripted):
+    """Of each problem's four samples, the first is right for Own/0 and the last for Own/2; Own/1 is never right."""
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for request in requests:
+            row = next(row for row in ROWS if row["task_id"] == request.key[0])
+            right = request.key in (("Own/0", 0), ("Own/2", 3))
+            yield [Completion(request.key, block(row, row["canonical_solution"] if right else WRONG), 9, "stop")]
+
+
+class Continuer(Writer):
+    """The same samples without a block: what follows the prompt, and then something else."""
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for (c,) in super().generate(requests, decoding):
+            body = c.text.split("```python\n")[1].split("```")[0]
+            prompt = next(row["prompt"] for row in ROWS if row["task_id"] == c.key[0])
+            yield [Completion(c.key, body.removeprefix(prompt) + "\n\nprint(1)", 9, "length")]
+
+
+def short_protocol() -> Any:
+    return protocols.get("trial_and_error").override({"benchmarks": ["humaneval"]}, Origin.USER, "a test")
+
+
+@needs_sandbox
+def test_an_evaluation(data: Path, model_dir: Path) -> None:
+    path = evaluate(
+        model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True
+    )["humaneval"]
+    rows = pq.read_table(path).to_pylist()
+    assert [(row["problem_id"], row["sample"]) for row in rows if row["verdict"] == "correct"] == [
+        ("Own/0", 0), ("Own/2", 3)
+    ]  # fmt: skip
+    values = {s.name: s.value for s in score(pq.read_table(path), ks=(1, 4), metrics=("pass",))}
+    # one of four right, none, one of four: pass@1 = (1/4 + 0 + 1/4) / 3; pass@4 = 2/3
+    assert values == {"pass@1": pytest.approx(1 / 6), "pass@4": pytest.approx(2 / 3)}
+
+
+@needs_sandbox
+def test_lm_eval_s_rows_and_marks(data: Path) -> None:
+    from evals.data import lm_eval_task
+
+    metadata = benchmarks.task("humaneval")["metadata"]
+    split = lm_eval_task.dataset(**{**metadata, "data_dir": str(data), "allow_changed_data": True})["test"]
+    assert split["policy"] == ["program"] * 3
+    marks = [
+        lm_eval_task.process_results(doc, [[block(ROWS[i], ROWS[i]["canonical_solution"])]])
+        for i, doc in enumerate(split)
+    ]
+    assert marks == [{"avg@1": 1.0, "pass@1": 1.0, "maj@1": 1.0, "unscored": 0.0}] * 3
+
+
+@needs_sandbox
+def test_an_evaluation_of_a_base_model(data: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same samples as completions; the number of workers asked for is the number that grade."""
+    asked: list[int] = []
+    start = ProgramGrader.__init__
+    monkeypatch.setattr(
+        ProgramGrader, "__init__", lambda self, workers=2, limits=None: (asked.append(workers), start(self, workers))[1]
+    )
+    how = short_protocol().override({"prompt": "humaneval_base"}, Origin.USER, "a test")
+    path = evaluate(
+        model_dir, how, out_dir=data / "out", data_dir=data, engine=Continuer(), allow_changed_data=True, workers=3
+    )["humaneval"]
+    rows = pq.read_table(path).to_pylist()
+    assert [(row["problem_id"], row["sample"]) for row in rows if row["verdict"] == "correct"] == [
+        ("Own/0", 0), ("Own/2", 3)
+    ]  # fmt: skip
+    assert asked == [3]
+
+
+def test_the_policies_have_one_name() -> None:
+    assert prompts.get("humaneval").policy == benchmarks.task("humaneval")["metadata"]["policy"] == "program"
+    assert {prompts.get(name).policy for name in ("humaneval", "humaneval_base")} == set(programs.POLICIES)

@@ -1,0 +1,92 @@
+"""What programs print, and what becomes of those that do not end. Needs a machine where the sandbox can be made."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution import script_sandbox as scripts
+from evals.code_execution.function_sandbox import Limits
+from evals.code_execution.script_sandbox import Printed, SandboxError, execute
+
+pytestmark = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=512)
+ENDED = "the program was ended: it ran out of time or memory, or ended itself"
+
+
+def printed(program: str, longest: int = 100, limits: Limits = SHORT) -> Printed:
+    return execute(program, limits=limits, longest=longest)
+
+
+def test_what_is_printed() -> None:
+    assert printed("print(2 ** 10)\nprint('ä€')") == Printed("1024\nä€\n", False, None)
+    assert printed("x = 1") == Printed("", False, None)
+    assert printed("import sys; print(1, end=''); sys.exit(3)") == Printed("1", False, None)
+    assert printed("if __name__ == '__main__': print(1)").text == "1\n"
+
+
+def test_errors_come_with_what_was_printed_before() -> None:
+    assert printed("print(1)\n1 / 0") == Printed("1\n", False, "ZeroDivisionError: division by zero")
+    assert printed("def f(:").error == "SyntaxError: invalid syntax (program, line 1)"
+    assert printed("raise KeyError") == Printed("", False, "KeyError")
+    assert printed("input()").error == "EOFError: EOF when reading a line"
+    assert printed("bytearray(10 ** 10)").error == "MemoryError"
+
+
+def test_output_is_cut() -> None:
+    assert printed("print('é' * 3000)", longest=10) == Printed("é" * 10, True, None)
+    flood = printed("while True: print('x' * 1000)", longest=10)
+    assert flood == Printed("x" * 10, True, "TimeoutError: more than 1 s of processor time")
+
+
+@pytest.mark.parametrize(
+    ("program", "error"),
+    [
+        ("while True: pass", "TimeoutError: more than 1 s of processor time"),
+        ("import os; os._exit(0)", ENDED),
+        (
+            "import os\nfor d in range(3, 32):\n  try: os.write(d, b'[1]\\n')\n  except OSError: pass\nos._exit(0)",
+            ENDED,
+        ),
+        ("import os, time\nif os.fork() == 0: time.sleep(1000)", None),  # what it leaves behind ends with it
+    ],
+)
+def test_programs_that_do_not_end_well(program: str, error: str | None) -> None:
+    assert printed(program).error == error
+
+
+def test_a_program_that_swallows_its_end_is_ended() -> None:
+    stubborn = printed("while True:\n  try:\n    while True: pass\n  except BaseException: pass")
+    assert stubborn.error in (ENDED, "TimeoutError: more than 1 s of processor time")  # by the kernel, or by chance
+
+
+def test_an_idle_program_is_stopped() -> None:
+    idle = printed("import time\nprint(1)\ntime.sleep(10 ** 6)", limits=Limits(cpu_s=1, wall_s=1.5))
+    assert idle == Printed("1\n", False, "TimeoutError: not done after 1.5 s")
+
+
+def test_nothing_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_SECRET_KEY", "sk-1")
+    (tmp_path / "file").write_text("x")
+    assert "sk-1" not in printed("import os; print(dict(os.environ))", longest=10_000).text
+    assert "FileNotFoundError" in str(printed(f"open({str(tmp_path / 'file')!r})").error)
+    assert str(printed("import socket; socket.create_connection(('127.0.0.1', 1), 1)").error).startswith("OSError")
+    assert printed("import os; print(os.getpid())").text == "1\n"  # alone
+    assert printed("open('mine', 'w').write('x'); print(open('mine').read())").text == "x\n"
+
+
+def test_no_sandbox_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(role: str, job: object, descriptors: dict[str, int], *_: object) -> object:
+        os.write(descriptors["out"], b'{"sandbox": "no namespaces"}\n')
+        raise OSError("not started")
+
+    monkeypatch.setattr(scripts, "start", broken)
+    with pytest.raises(OSError, match="not started"):
+        printed("print(1)")
+    monkeypatch.setattr(sandbox, "_visible", lambda: ["/nowhere/at/all"])
+    monkeypatch.setattr(scripts, "start", sandbox.start)
+    with pytest.raises(SandboxError, match=r"could not be made: .*/nowhere/at/all"):
+        printed("print(1)")

@@ -1,0 +1,379 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.data import benchmarks
+from evals.data.benchmarks import Problem, content_hash
+
+SHARED = Path(os.environ.get("RLVR_SHARED", Path(__file__).parents[4] / "shared")) / "data" / "benchmarks"
+needs_shared = pytest.mark.skipif(not SHARED.is_dir(), reason=f"no real benchmark files in {SHARED} (RLVR_SHARED)")
+
+ROWS = [
+    {"id": "a", "problem": "What is 1+1?", "answer": "2"},
+    {"id": "b", "problem": "What is $\\frac12$ of\n 50?", "answer": "025"},
+    {"id": "c", "problem": "Which?", "answer": "$x^2$"},
+]
+PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 500, "minerva": 272, "olympiadbench": 675}
+
+
+@pytest.fixture
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A benchmark `toy` of ROWS, pinned, on a local stand-in for the hub; returns an empty data_dir."""
+    hub = tmp_path / "hub"
+    hub.mkdir()
+    hub_rows = [{"unique": r["id"], "question": r["problem"], "answer": r["answer"]} for r in ROWS]
+    (hub / "train.jsonl").write_text("".join(json.dumps(row) + "\n" for row in hub_rows))
+    folder = tmp_path / "tasks" / "toy"
+    folder.mkdir(parents=True)
+    (tmp_path / "tasks" / "_shared.yaml").write_text("test_split: test\noutput_type: generate_until\n")
+    pin = content_hash(Problem(r["id"], r["problem"], r["answer"]) for r in ROWS)
+    (folder / "toy.yaml").write_text(
+        f"include: ../_shared.yaml\ntask: toy\ndataset_path: {hub}\ntest_split: train\n"
+        f"process_results: !function some.module.function\n"
+        f"metadata: {{rows: 3, sha256: {pin}, columns: {{id: unique, problem: question}}, files: [toy_2]}}\n"
+    )
+    monkeypatch.setattr(benchmarks, "TASKS", tmp_path / "tasks")
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    data = tmp_path / "data"
+    data.mkdir()
+    return data
+
+
+def write(folder: Path, rows: list[dict[str, Any]], name: str = "toy.jsonl") -> None:
+    path = folder / name
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    elif path.suffix == ".csv":
+        import csv
+
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, rows[0].keys())
+            writer.writeheader()
+            writer.writerows(rows)
+    else:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path)
+
+
+# ------------------------------------------------------------------------------------------------ the task files
+
+
+def test_the_benchmarks_of_the_papers_are_there() -> None:
+    assert {*PUBLIC, "gpqa_diamond", "tiny_short", "tiny_long", "tiny_rare"} <= set(benchmarks.names())
+
+
+@pytest.mark.parametrize("name", benchmarks.names())
+def test_task_files_say_what_they_are(name: str) -> None:
+    config = benchmarks.task(name)
+    assert config["task"] == config["metadata"]["benchmark"] == name
+    assert config["metadata"]["rows"] > 0
+    assert config["metadata"]["licence"]
+    sha256 = config["metadata"]["sha256"]
+    assert sha256 is None or (len(sha256) == 64 and int(sha256, 16) >= 0)
+    revision = (config.get("dataset_kwargs") or {}).get("revision")
+    assert (revision is not None) is (
+        name in {"aime24", "math500", "gpqa_diamond", "humaneval"}
+    )  # those that are known
+    assert revision is None or (len(revision) == 40 and int(revision, 16) >= 0)
+    # without a hash of the rows, the file is pinned for a folder, and the commit for the hub
+    assert sha256 is not None or (len(config["metadata"]["file_sha256"]) == 64 and revision is not None)
+
+
+def test_row_counts_are_those_of_the_benchmarks() -> None:
+    pinned = {name: benchmarks.task(name)["metadata"]["rows"] for name in [*PUBLIC, "gpqa_diamond"]}
+    assert pinned == {**PUBLIC, "gpqa_diamond": 198}
+
+
+def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
+    from harness.data.tiny import TIERS
+    from harness.data.tiny.problems import write_benchmarks
+
+    write_benchmarks(tmp_path)
+    for tier in TIERS:
+        assert not benchmarks.load(tier, data_dir=tmp_path).changed
+
+
+@needs_shared
+@pytest.mark.parametrize(("name", "rows"), PUBLIC.items())
+def test_real_rows_match_their_pin(name: str, rows: int) -> None:
+    loaded = benchmarks.load(name, data_dir=SHARED)
+    assert len(loaded.problems) == rows
+    assert not loaded.changed
+
+
+@needs_shared
+def test_real_answers_stay_as_written() -> None:
+    # counts from the data's own README: 7 AIME24 answers with leading zeros; the 40 of AMC23 are among the 83
+    aime = benchmarks.load("aime24", data_dir=SHARED).problems
+    assert sum(p.answer.startswith("0") for p in aime) == 7
+    small, large = (benchmarks.load(n, data_dir=SHARED).problems for n in ("amc23", "amc23_83"))
+    assert {p.answer for p in small} <= {p.answer for p in large}
+    minerva = [p.answer for p in benchmarks.load("minerva", data_dir=SHARED).problems]
+    assert "8.7e8" in minerva
+    assert "np.arcsin(10/13)" in minerva
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet", ".csv"])
+def test_files_of_our_columns_or_the_hubs_give_the_same_problems(toy: Path, suffix: str) -> None:
+    write(toy, ROWS, f"toy{suffix}")
+    ours = benchmarks.load("toy", data_dir=toy)
+    write(
+        toy,
+        [{"question": r["problem"], "unique": r["id"], "answer": r["answer"], "x": 1} for r in ROWS],
+        f"toy{suffix}",
+    )
+    hubs = benchmarks.load("toy", data_dir=toy)
+    assert ours == hubs
+    assert [(p.id, p.problem, p.answer, p.choices) for p in ours.problems] == [
+        (r["id"], r["problem"], r["answer"], None) for r in ROWS
+    ]
+    assert ours.source == str(toy / f"toy{suffix}")
+    assert not ours.changed
+
+
+def test_the_hub_gives_what_a_file_gives(toy: Path) -> None:
+    write(toy, ROWS)
+    from_hub = benchmarks.load("toy")
+    assert from_hub.problems == benchmarks.load("toy", data_dir=toy).problems
+    assert from_hub.source.startswith("hub:")
+    assert from_hub.source.endswith("[train]")
+
+
+def test_other_file_names_and_missing_ids(toy: Path) -> None:
+    write(toy, [{"problem": r["problem"], "answer": r["answer"]} for r in ROWS], "toy_2.jsonl")
+    assert [p.id for p in benchmarks.load("toy", data_dir=toy).problems] == ["toy-0", "toy-1", "toy-2"]
+
+
+def test_numbers_and_lists_become_text(toy: Path) -> None:
+    answers: list[Any] = [27.0, 3, ["1", "2"]]
+    write(toy, [{**row, "answer": answer} for row, answer in zip(ROWS, answers, strict=True)])
+    loaded = benchmarks.load("toy", data_dir=toy, allow_changed_data=True)
+    assert [p.answer for p in loaded.problems] == ["27", "3", "1, 2"]
+
+
+def test_first_rows() -> None:
+    three = benchmarks.Benchmark("x", tuple(Problem(str(i), "q", "a") for i in range(3)), "0", "here")
+    assert [p.id for p in three.first(2).problems] == ["0", "1"]
+    assert three.first(None) is three
+    for rows in (0, 4):
+        with pytest.raises(ValueError, match=f"rows={rows} for x: expected 1 to 3"):
+            three.first(rows)
+
+
+# ------------------------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (ROWS[:2], r"2 rows, expected 3"),
+        ([*ROWS[:2], {**ROWS[2], "answer": "x"}], r"hashes to [0-9a-f]{64}, pinned is [0-9a-f]{64}"),
+        ([{k: v for k, v in r.items() if k != "answer"} for r in ROWS], r"row 0 of .*no column 'answer'; it has 'id'"),
+        ([{"answer": "1"}], r"no column 'problem' or 'question'"),
+        ([{**r, "answer": " "} for r in ROWS], r"column 'answer' is empty"),
+        ([{**r, "answer": None} for r in ROWS], r"column 'answer' is empty"),
+        ([{**r, "id": "same"} for r in ROWS], r"column 'id' repeats 'same'"),
+    ],
+)
+def test_wrong_rows_are_refused(toy: Path, rows: list[dict[str, Any]], message: str) -> None:
+    write(toy, rows)
+    with pytest.raises(ValueError, match=message):
+        benchmarks.load("toy", data_dir=toy)
+
+
+def test_changed_data_is_allowed_only_by_name_and_recorded(toy: Path) -> None:
+    write(toy, ROWS[:2])
+    with pytest.raises(ValueError, match="allow_changed_data=True"):
+        benchmarks.load("toy", data_dir=toy)
+    subset = benchmarks.load("toy", data_dir=toy, allow_changed_data=True)
+    assert subset.changed
+    assert len(subset.problems) == 2
+    assert subset.sha256 == content_hash(subset.problems)
+
+
+def test_no_such_benchmark_file_or_json(toy: Path) -> None:
+    with pytest.raises(ValueError, match="unknown benchmark 'toi': did you mean 'toy'"):
+        benchmarks.load("toi", data_dir=toy)
+    with pytest.raises(ValueError, match=r"no file for toy: expected one of toy\.jsonl"):
+        benchmarks.load("toy", data_dir=toy)
+    (toy / "toy.jsonl").write_text('{"id": 1}\nnot json\n')
+    with pytest.raises(ValueError, match=r"toy\.jsonl, line 2: not JSON"):
+        benchmarks.load("toy", data_dir=toy)
+    (toy / "toy.jsonl").write_text("[1]\n")
+    with pytest.raises(ValueError, match="line 1: expected a JSON object, got list"):
+        benchmarks.load("toy", data_dir=toy)
+
+
+def test_tiny_benchmarks_need_a_folder() -> None:
+    with pytest.raises(ValueError, match="tiny_short is on no hub: give data_dir"):
+        benchmarks.load("tiny_short")
+
+
+# ----------------------------------------------------------------------------------------------------- the hash
+
+
+def test_hash_is_that_of_the_documented_text() -> None:
+    # "025" is written 25, the dollars go, white space is one blank, ids do not appear
+    text = '[["What is 1+1?","2"],["What is $\\\\frac12$ of 50?","25"],["Which?","x^2"]]'
+    assert (
+        content_hash(Problem(r["id"], r["problem"], r["answer"]) for r in ROWS)
+        == hashlib.sha256(text.encode()).hexdigest()
+    )
+
+
+texts = st.text(min_size=1, max_size=12)
+problem_lists = st.lists(st.builds(Problem, id=texts, problem=texts, answer=texts), min_size=1, max_size=4)
+
+
+@given(problem_lists, st.sampled_from(["id", "spaces", "decimals"]))
+def test_hash_ignores_how_a_copy_is_written(problems: list[Problem], change: str) -> None:
+    copies = {
+        "id": lambda p: Problem(p.id + "x", p.problem, p.answer),
+        "spaces": lambda p: Problem(p.id, f"\n {p.problem}\t", f" {p.answer} "),
+        "decimals": lambda p: Problem(p.id, p.problem, p.answer + ".0" if _whole(p.answer) else p.answer),
+    }
+    assert content_hash(map(copies[change], problems)) == content_hash(problems)
+
+
+def _whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+@given(problem_lists, st.data())
+def test_hash_sees_what_is_asked_and_what_is_right(problems: list[Problem], data: st.DataObject) -> None:
+    index = data.draw(st.integers(0, len(problems) - 1))
+    old = problems[index]
+    for new in (Problem(old.id, old.problem + "?x", old.answer), Problem(old.id, old.problem, old.answer + "x")):
+        assert content_hash([*problems[:index], new, *problems[index + 1 :]]) != content_hash(problems)
+    assert content_hash([*problems, old]) != content_hash(problems)
+
+
+# --------------------------------------------------------------------------------------------- multiple choice
+
+
+def gpqa_rows(count: int = 198) -> list[dict[str, str]]:
+    return [
+        {
+            "Record ID": f"r{i}",
+            "Question": f"q{i}",
+            "Correct Answer": f"right {i}",
+            **{f"Incorrect Answer {j}": f"wrong {i} {j}" for j in (1, 2, 3)},
+        }
+        for i in range(count)
+    ]
+
+
+def gpqa(folder: Path, choice_seed: int = 0) -> benchmarks.Benchmark:
+    return benchmarks.load("gpqa_diamond", data_dir=folder, choice_seed=choice_seed, allow_changed_data=True)
+
+
+def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    found = hashlib.sha256((tmp_path / "gpqa_diamond.csv").read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=f"the file hashes to {found}, the publisher's own to 41d1213c.* not known"):
+        benchmarks.load("gpqa_diamond", data_dir=tmp_path)
+    assert gpqa(tmp_path).changed
+    config = benchmarks.task("gpqa_diamond")
+    config["metadata"]["file_sha256"] = found
+    monkeypatch.setattr(benchmarks, "task", lambda name: config)
+    assert not benchmarks.load("gpqa_diamond", data_dir=tmp_path).changed
+    (tmp_path / "gpqa_diamond.csv").unlink()
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.jsonl")  # the same rows, but nobody can know that
+    with pytest.raises(ValueError, match="the file hashes to"):
+        benchmarks.load("gpqa_diamond", data_dir=tmp_path)
+
+
+def test_a_packed_file_is_read(toy: Path) -> None:
+    import gzip
+
+    with gzip.open(toy / "toy_2.jsonl.gz", "wt") as file:
+        file.write("".join(json.dumps(row) + "\n" for row in ROWS))
+    assert [p.id for p in benchmarks.load("toy", data_dir=toy).problems] == ["a", "b", "c"]
+
+
+def test_choices_are_shuffled_by_seed_and_the_letter_follows(tmp_path: Path) -> None:
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    first, again, other = (gpqa(tmp_path, choice_seed=s) for s in (0, 0, 1))
+    assert first == again
+    assert first.problems != other.problems
+    assert first.sha256 == other.sha256
+    assert (first.choice_seed, other.choice_seed) == (0, 1)
+    for i, problem in enumerate(first.problems):
+        assert problem.choices is not None
+        assert problem.choices["ABCD".index(problem.answer)] == f"right {i}"
+        assert sorted(problem.choices) == sorted([f"right {i}", *(f"wrong {i} {j}" for j in (1, 2, 3))])
+    # each letter is right for 198/4 = 49.5 of them on average, standard deviation 6.1: 25 to 74 is four of those
+    assert all(25 <= [p.answer for p in first.problems].count(letter) <= 74 for letter in "ABCD")
+
+
+def test_a_problems_order_does_not_depend_on_the_others(tmp_path: Path) -> None:
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    whole = {p.id: p for p in gpqa(tmp_path).problems}
+    write(tmp_path, gpqa_rows()[::-2], "gpqa_diamond.csv")
+    half = gpqa(tmp_path).problems
+    assert all(whole[p.id] == p for p in half)
+
+
+# ------------------------------------------------------------------------------------------------------- lm-eval
+
+
+def test_every_task_file_runs_under_lm_eval(tmp_path: Path) -> None:
+    """lm-eval's own TaskManager knows every file; GPQA is built and graded there."""
+    from lm_eval.tasks import TaskManager
+
+    from evals.data.prompts import PROMPTS, messages
+
+    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False)
+    assert set(benchmarks.names()) <= set(manager.all_tasks)
+
+    write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
+    manager = TaskManager(
+        include_path=str(benchmarks.TASKS),
+        include_defaults=False,
+        metadata={"data_dir": str(tmp_path), "allow_changed_data": True},
+    )
+    task = manager.load(["gpqa_diamond"])["tasks"]["gpqa_diamond"]
+    docs = list(task.test_docs())
+    ours = gpqa(tmp_path).problems
+    assert [(d["id"], d["answer"]) for d in docs] == [(p.id, p.answer) for p in ours]
+
+    assert task.doc_to_text(docs[0]) == messages(PROMPTS["gpqa"], ours[0])[-1]["content"]
+    right = task.process_results(docs[0], [[f"so\nAnswer: {docs[0]['answer']}"]])
+    wrong = task.process_results(docs[0], [[f"so\nAnswer: {'B' if docs[0]['answer'] == 'A' else 'A'}"]])
+    names = ("avg@1", "pass@1", "maj@1")
+    assert (right, wrong) == (
+        dict.fromkeys(names, 1.0) | {"unscored": 0.0}, dict.fromkeys(names, 0.0) | {"unscored": 0.0}
+    )  # fmt: skip
+
+
+def test_the_written_answer_prompt_is_ours() -> None:
+    from evals.data.prompts import PROMPTS
+
+    text = benchmarks.task("math500")["doc_to_text"]
+    assert text.replace("{{problem}}", "{problem}") == PROMPTS["boxed_suffix"].user
+
+
+def test_an_unreachable_hub_names_the_benchmark_and_what_to_do_instead(monkeypatch: pytest.MonkeyPatch) -> None:
+    import datasets
+
+    def offline(*_: Any, **__: Any) -> Any:
+        raise ConnectionError("Couldn't reach the Hub")
+
+    monkeypatch.setattr(datasets, "load_dataset", offline)
+    with pytest.raises(ValueError, match=r"math500: Couldn't reach the Hub; .* data_dir, a folder with math500\.jsonl"):
+        benchmarks.load("math500")

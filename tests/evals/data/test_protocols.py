@@ -1,0 +1,160 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from evals.code_execution import program_grader as programs
+from evals.data import prompts, protocols
+from evals.data.benchmarks import Problem
+from evals.data.protocols import PROTOCOLS, Protocol
+from evals.grading.extraction import POLICIES
+from evals.provenance import Origin, Sourced, assumed
+
+QUESTION = Problem("1", "What is {x} in $\\frac{1}{2}$?", "2")
+CHOICE = Problem("2", "Which?", "B", ("one", "two"))
+
+
+class Tokenizer:
+    """Shows the messages that it was given."""
+
+    chat_template: str | None = "yes"
+
+    def apply_chat_template(
+        self, messages: list[dict[str, str]], *, tokenize: bool, add_generation_prompt: bool
+    ) -> str:
+        assert not tokenize
+        assert add_generation_prompt
+        return "".join(f"[{m['role']}]{m['content']}" for m in messages) + "[assistant]"
+
+
+# ---------------------------------------------------------------------------------------------------- protocols
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
+def test_every_value_has_a_source(protocol: Protocol) -> None:
+    values = protocol.sourced()
+    assert set(values) == {
+        "benchmarks", "n", "temperature", "top_p", "max_tokens", "prompt", "ks", "rows", "choice_seed",
+    }  # fmt: skip
+    for value in values.values():
+        assert isinstance(value, Sourced)
+        assert value.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED)
+        assert value.note
+
+
+def test_every_paper_has_one() -> None:
+    assert {"egsw", "erpo", "trial_and_error", "entropy_advantage", "forking_tokens", "tiny"} <= set(PROTOCOLS)
+    assert all(name == protocol.name for name, protocol in PROTOCOLS.items())
+
+
+@pytest.mark.parametrize(
+    ("protocol", "benchmark", "expected"),
+    [  # the table of measurements in the papers' README: n, temperature, top-p, tokens, k, rows
+        ("erpo", "amc23", (16, 1.0, 0.95, 2048, (2, 4, 8, 16), None)),
+        ("erpo", "minerva", (16, 1.0, 0.95, 2048, (2, 4, 8, 16), 40)),
+        ("trial_and_error_boundary", "aime24", (640, 0.6, 0.95, 8192, None, None)),
+        ("trial_and_error_rft", "aime24", (128, 0.6, 0.95, None, None, None)),
+        ("trial_and_error_rft", "minerva", (64, 0.6, 0.95, None, None, None)),
+        ("trial_and_error", "math500", (8, None, None, None, (8,), None)),
+        ("entropy_advantage", "aime25", (None, 0.6, 0.95, 8192, (256,), None)),
+        ("entropy_advantage", "amc23_83", (None, 0.6, 0.95, 8192, (128,), None)),
+        ("entropy_advantage", "math500", (None, 0.6, 0.95, 8192, (16,), None)),
+        ("forking_tokens", "olympiadbench", (16, 1.0, None, None, None, None)),
+    ],
+)
+def test_values_that_the_papers_state(protocol: str, benchmark: str, expected: tuple[Any, ...]) -> None:
+    for field, value in zip(("n", "temperature", "top_p", "max_tokens", "ks", "rows"), expected, strict=True):
+        if value is not None:
+            assert PROTOCOLS[protocol].value(field, benchmark) == value
+            assert getattr(PROTOCOLS[protocol], field).origin is not Origin.ASSUMED
+
+
+def test_which_amc_a_paper_used() -> None:
+    assert "amc23" in PROTOCOLS["erpo"].benchmarks.value
+    assert "amc23_83" in PROTOCOLS["entropy_advantage"].benchmarks.value
+
+
+def test_override_keeps_what_it_replaced() -> None:
+    small = PROTOCOLS["erpo"].override({"n": 4, "ks": [2, 4], "benchmarks": ["amc23"]}, Origin.USER, "command line")
+    assert (small.n.value, small.ks.value, small.benchmarks.value) == (4, (2, 4), ("amc23",))
+    assert small.n.origin is Origin.USER
+    assert small.n.was == PROTOCOLS["erpo"].n
+    assert small.temperature == PROTOCOLS["erpo"].temperature
+    assert PROTOCOLS["erpo"].n.value == 16
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"n": 0}, r"erpo, benchmark amc23: n=0, expected a whole number >= 1"),
+        ({"n": 1.5}, r"n=1.5, expected a whole number"),
+        ({"n": True}, r"n=True, expected a whole number"),
+        ({"n": 8}, r"ks=\(2, 4, 8, 16\), expected whole numbers from 1 to n=8"),
+        ({"temperature": -1}, r"temperature=-1, expected a number >= 0"),
+        ({"temperature": "hot"}, r"temperature='hot', expected a number >= 0"),
+        ({"temperature": 0}, r"n=16 at temperature 0, expected n=1"),
+        ({"top_p": 0}, r"top_p=0, expected a number in \(0, 1\]"),
+        ({"top_p": 1.1}, r"top_p=1.1"),
+        ({"max_tokens": 0}, r"max_tokens=0"),
+        ({"rows": 0}, r"rows=0"),
+        ({"ks": 4}, r"ks=4, expected whole numbers"),
+        ({"choice_seed": None}, r"choice_seed=None"),
+        ({"prompt": "boxed_sufix"}, r"prompt: got 'boxed_sufix', did you mean 'boxed_suffix'"),
+        ({"benchmarks": ["amc24"]}, r"unknown benchmark 'amc24': did you mean 'amc23'"),
+        ({"benchmarks": "amc23"}, r"benchmarks='amc23': expected a list"),
+        ({"benchmarks": []}, r"expected a list of one or more names"),
+        ({"n": {"amc23": 16}}, r"n has no value for minerva"),
+        ({"temprature": 1}, r"no field 'temprature'; did you mean 'temperature'"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        PROTOCOLS["erpo"].override(values, Origin.USER, "command line")
+
+
+def test_values_by_benchmark() -> None:
+    mixed = replace(PROTOCOLS["erpo"], max_tokens=assumed({"amc23": 7, "default": 9}, "test"))
+    assert (mixed.value("max_tokens", "amc23"), mixed.value("max_tokens", "aime24")) == (7, 9)
+
+
+def test_unknown_protocol() -> None:
+    with pytest.raises(ValueError, match="unknown protocol 'epro': did you mean 'erpo'"):
+        protocols.get("epro")
+    assert protocols.get("erpo") is PROTOCOLS["erpo"]
+
+
+# ------------------------------------------------------------------------------------------------------ prompts
+
+
+@pytest.mark.parametrize("prompt", prompts.PROMPTS.values(), ids=prompts.PROMPTS)
+def test_prompts_hold_the_problem_once_and_a_known_policy(prompt: prompts.Prompt) -> None:
+    assert prompt.user.count("{problem}") == 1
+    assert prompt.source
+    assert prompt.policy in {*POLICIES, *programs.POLICIES}
+    text = prompts.render(prompt, QUESTION, Tokenizer())
+    assert text.count(QUESTION.problem) == 1, "braces in a problem stay as they are"
+
+
+def test_what_the_model_sees() -> None:
+    def seen(name: str, problem: Problem = QUESTION) -> str:
+        return prompts.render(prompts.get(name), problem, Tokenizer())
+
+    q = QUESTION.problem
+    box = "Please reason step by step, and put your final answer within \\boxed{}."
+    assert seen("plain") == f"[user]{q}[assistant]"
+    assert seen("boxed_suffix") == f"[user]{q}\n{box}[assistant]"
+    assert seen("boxed_system") == f"[system]{box}[user]{q}[assistant]"
+    assert seen("forking_tokens") == f"User:\n{q}\n{box}\n\nAssistant:\n"
+    assert seen("gpqa", CHOICE).endswith("before answering.\n\nWhich?\n\nA) one\nB) two[assistant]")
+
+
+def test_a_chat_prompt_needs_a_chat_template() -> None:
+    bare = Tokenizer()
+    bare.chat_template = None
+    with pytest.raises(
+        ValueError, match="prompt 'plain' is a chat prompt, but the model's tokenizer has no chat template"
+    ):
+        prompts.render(prompts.get("plain"), QUESTION, bare)
+    assert prompts.render(prompts.get("forking_tokens"), QUESTION, bare)

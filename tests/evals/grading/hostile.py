@@ -1,0 +1,34 @@
+"""Answers made to hang, to fill the memory or to crash, between answers that are not
+(tests/evals/grading/test_hostile.py)."""
+
+from __future__ import annotations
+
+from evals.grading import Grader
+from evals.grading.verdicts import Verdict
+
+HARD = (r"\frac{\sqrt{2}}{2}", r"\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
+# each with the kinds of reason it may have: which limit is met first is the machine's
+HOSTILE = {
+    "tower of powers": ("9^{9^{9^9}}", ("time", "memory")),
+    "tower of powers of two": ("2^{2^{2^{2^{2^2}}}}", ("time", "memory", "crash")),
+    "nested factorials": ("((((((9!)!)!)!)!)!)!", ("time", "memory")),
+    "giant factorial": ("(10^{9})!", ("time", "memory")),
+    "huge sum": (r"\sum_{k=1}^{10^9} k!", ("time", "memory")),
+    "100,000 digits": ("1" * 100_000, ("size",)),
+    "100,000 characters": ("x+" * 50_000, ("size",)),
+    "5,000 braces": ("{" * 5000 + "5" + "}" * 5000, ("size",)),
+    "open braces": ("{" * 5000, ("size",)),
+    "huge set": (r"\{" + ",".join(map(str, range(20_000))) + r"\}", ("size",)),
+}
+SURE = (("5", "5"), HARD, (HARD[0], r"\frac{1}{\sqrt{3}}"))
+EXPECTED = [Verdict.CORRECT, Verdict.CORRECT, Verdict.WRONG]
+
+
+def rows() -> list[tuple[str, str]]:
+    """Every hostile answer between two that are not."""
+    return [*SURE, *(row for answer, _ in HOSTILE.values() for row in (("7", answer), *SURE))]
+
+
+def graded() -> list[tuple[str, str | None]]:
+    with Grader(workers=2, limit_s=5.0, memory_mb=512) as grader:
+        return [(str(grade.verdict), grade.reason) for grade in grader.grade_answers(rows())]

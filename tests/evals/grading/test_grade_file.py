@@ -1,0 +1,135 @@
+"""`rlvr grade FILE`: checks before grading, metrics, agreement, and the written file."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from evals.grading.files import grade_file
+
+RESPONSES = [
+    {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},
+    {"problem_id": "b", "answer": 7, "response": r"\boxed{8}", "note": 2},
+    {"problem_id": "a", "answer": "5", "response": r"\boxed{4}", "note": 3},
+    {"problem_id": "b", "answer": 7, "response": "no idea", "finish_reason": "length", "note": 4},
+]
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(rows):
+        path = tmp_path / "rows.jsonl"
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_responses(write, tmp_path):
+    out = tmp_path / "graded.jsonl"
+    report = grade_file(write(RESPONSES), out=out)
+    assert report.verdicts == {"correct": 1, "truncated": 1, "wrong": 2}
+    assert (report.rows, report.problems, report.samples) == (4, 2, (2, 2))
+    # a: 1 of 2 right, b: 0 of 2. avg@2 = (1/2 + 0)/2 = 1/4; pass@1 the same; pass@2 = (1 + 0)/2; 3 of 4 have a box.
+    values = {score.name: score.value for score in report.scores}
+    assert values["avg@2"] == values["pass@1"] == pytest.approx(1 / 4)
+    assert values["pass@2"] == pytest.approx(1 / 2)
+    assert values["fmt"] == pytest.approx(3 / 4)
+    # maj@2: a has one vote each for 5 and 4, a tie, so 1/2; b has one vote, for a wrong answer.
+    assert values["maj@2"] == pytest.approx(1 / 4)
+    written = [json.loads(line) for line in out.read_text(encoding="utf-8").splitlines()]
+    assert [row["note"] for row in written] == [1, 2, 3, 4]
+    assert [row["verdict"] for row in written] == ["correct", "wrong", "wrong", "truncated"]
+    assert [row["extracted"] for row in written] == ["5", "8", "4", None]
+    assert json.loads(json.dumps(report.as_dict()))["verdicts"] == report.verdicts
+    assert "2 problems, 2 samples each" in report.as_text()
+
+
+def test_parquet_keeps_columns_and_order(write, tmp_path):
+    out = tmp_path / "graded.parquet"
+    grade_file(write([{**row, "extracted": "theirs"} for row in RESPONSES]), out=out)
+    table = pq.read_table(out).to_pydict()
+    assert table["note"] == [1, 2, 3, 4]
+    assert table["verdict"] == ["correct", "wrong", "wrong", "truncated"]
+    assert table["extracted"] == ["5", "8", "4", None]
+    assert table["extracted_in_file"] == ["theirs"] * 4
+    assert table["reason"] == [None] * 4
+    assert not list(tmp_path.glob(".*"))  # the unfinished file was renamed
+
+
+def test_bare_answers_agreement_and_confusion(write):
+    rows = [
+        {"gold": "1/2", "prediction": "0.5", "expected": True, "source": "s"},
+        {"gold": "1/2", "prediction": "0.6", "expected": True, "source": "s"},
+        {"gold": "1/2", "prediction": "0.5", "expected": False, "source": "t"},
+        {"gold": "1/2", "prediction": "0.7", "expected": False, "source": "t"},
+        {"gold": "1/2", "prediction": "9" * 20_000, "expected": False, "source": "t"},
+        {"gold": "1/2", "prediction": "0.7"},
+    ]
+    report = grade_file(write(rows), answers=True)
+    assert report.scores == []
+    assert report.verdicts == {"correct": 2, "unscored": 1, "wrong": 3}
+    assert report.unscored_reasons == {"size": 1}
+    assert report.agreement["s"].rate == pytest.approx(1 / 2)
+    assert report.agreement["t"].rate == pytest.approx(1 / 3)  # an unscored row does not agree
+    total = report.agreement["all"]
+    assert (total.true_accepted, total.true_refused, total.false_accepted, total.false_refused) == (1, 1, 1, 1)
+    assert (total.unscored, total.rows) == (1, 5)
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", r"line 2: not JSON"),
+        ("[1]", r"line 2: \[1\] is not an object"),
+        ('{"problem_id": 1, "answer": "5"}', r"line 2: no field 'response'; the line has problem_id, answer"),
+        ('{"problem_id": 1, "answer": null, "response": ""}', r"line 2: answer is None; expected a string or a number"),
+        ('{"problem_id": 1, "answer": true, "response": ""}', r"line 2: answer is True; expected a string or a number"),
+        (
+            '{"problem_id": 1.5, "answer": "5", "response": ""}',
+            r"line 2: problem_id is 1.5; expected a string or a whole",
+        ),
+        ('{"problem_id": 1, "answer": "5", "response": null}', r"line 2: response is None; expected a string"),
+        (
+            '{"problem_id": "a", "answer": "6", "response": ""}',
+            r"line 2: problem_id 'a' has the answer '6', but line 1 says '5'",
+        ),
+        (
+            '{"problem_id": 1, "answer": "5", "response": "", "finish_reason": 3}',
+            r"line 2: finish_reason is 3; expected",
+        ),
+        (
+            '{"problem_id": 1, "answer": "5", "response": "", "expected": "yes"}',
+            r"line 2: expected is 'yes'; expected true",
+        ),
+    ],
+)
+def test_a_bad_line_is_named_before_grading(tmp_path, line, message):
+    path = tmp_path / "rows.jsonl"
+    path.write_text(json.dumps(RESPONSES[0]) + "\n" + line + "\n", encoding="utf-8")
+    out = tmp_path / "graded.jsonl"
+    with pytest.raises(ValueError, match=r"rows\.jsonl, " + message):
+        grade_file(path, out=out)
+    assert not out.exists()
+
+
+def test_what_cannot_be_written_is_refused_before_grading(write, tmp_path):
+    with pytest.raises(ValueError, match=r"ends in \.jsonl or \.parquet"):
+        grade_file(write(RESPONSES), out=tmp_path / "graded.csv")
+    with pytest.raises(ValueError, match="there is no folder"):
+        grade_file(write(RESPONSES), out=tmp_path / "nowhere" / "graded.jsonl")
+    mixed = [{**RESPONSES[0], "note": 1}, {**RESPONSES[1], "note": "two"}]
+    with pytest.raises(ValueError, match="the column 'note' mixes types"):
+        grade_file(write(mixed), out=tmp_path / "graded.parquet")
+
+
+def test_a_k_beyond_the_samples_is_refused(write):
+    with pytest.raises(ValueError, match="k is 3; expected 1 to 2"):
+        grade_file(write(RESPONSES), ks=[1, 3])
+
+
+def test_an_empty_file_is_refused(write):
+    with pytest.raises(ValueError, match="holds no rows"):
+        grade_file(write([]))

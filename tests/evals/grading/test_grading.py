@@ -1,0 +1,131 @@
+"""The grader: verdicts, order, limits that hold, and answer classes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from evals.grading import Grade, Grader
+from evals.grading.verdicts import Verdict
+
+HARD = (r"\frac{\sqrt{2}}{2}", r"\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
+TOWER = "9^{9^{9^9}}"
+
+
+@pytest.fixture(scope="module")
+def grader():
+    with Grader(workers=2, limit_s=30) as grader:
+        yield grader
+
+
+def verdicts(grades):
+    return [grade.verdict for grade in grades]
+
+
+def test_a_response_is_graded_by_its_last_box(grader):
+    rows = [
+        ("5", r"\boxed{4} no, \boxed{5}", None),
+        ("5", r"\boxed{5} no, \boxed{4}", None),
+        (HARD[0], rf"\boxed{{{HARD[1]}}}", None),
+    ]
+    assert verdicts(grader.grade_responses(rows)) == [Verdict.CORRECT, Verdict.WRONG, Verdict.CORRECT]
+
+
+@pytest.mark.parametrize(
+    ("response", "finish_reason", "verdict"),
+    [
+        ("I do not know", None, Verdict.NO_ANSWER),
+        ("I do not know", "stop", Verdict.NO_ANSWER),
+        ("I do not", "length", Verdict.TRUNCATED),
+        (r"so \boxed{5", None, Verdict.TRUNCATED),
+        (r"so \boxed{5", "stop", Verdict.NO_ANSWER),  # it ended by itself, with a brace missing
+        (r"\boxed{}", None, Verdict.NO_ANSWER),
+        (r"so \boxed{5} and then", "length", Verdict.CORRECT),  # the answer was given before the cut
+        (r"so \boxed{5}. Check: \boxed{", "length", Verdict.CORRECT),
+    ],
+)
+def test_a_response_without_an_answer_is_not_a_wrong_one(grader, response, finish_reason, verdict):
+    assert verdicts(grader.grade_responses([("5", response, finish_reason)])) == [verdict]
+
+
+def test_bare_answers_may_hold_a_box_or_mathematics_or_be_a_sentence(grader):
+    rows = [("5", answer) for answer in (r"\boxed{5}", "$5$", "The answer is 5.", "5", "", "6")]
+    assert verdicts(grader.grade_answers(rows)) == [Verdict.CORRECT] * 4 + [Verdict.NO_ANSWER, Verdict.WRONG]
+
+
+def test_plain_answers_need_no_worker():
+    with Grader(workers=1) as grader:
+        grader.grade_answers([("5", "5.0"), ("1/2", "0.5"), ("odd", "odd"), ("7", "8")])
+        assert grader.workers_started == 0
+        grader.grade_answers([HARD])
+        assert grader.workers_started == 1
+
+
+def test_memory_is_limited():
+    # "memory_mb" below what sympy itself needs: the first look at the worker finds it over the limit.
+    with Grader(workers=1, limit_s=30, memory_mb=40) as grader:
+        [grade] = grader.grade_answers([("5", TOWER)])
+    assert grade.verdict is Verdict.UNSCORED
+    assert str(grade.reason).startswith("memory")
+
+
+def test_a_worker_that_dies_is_replaced(grader):
+    grader.grade_answers([HARD])
+    for pid in grader.worker_pids():
+        os.kill(pid, signal.SIGKILL)
+    grades = grader.grade_answers([(rf"{HARD[0]} + {n}", rf"{HARD[1]} + {n}") for n in range(6)])
+    assert all(grade.verdict is Verdict.CORRECT or str(grade.reason).startswith("crash") for grade in grades)
+    assert sum(grade.verdict is Verdict.CORRECT for grade in grades) >= 4  # two workers died, each cost at most one row
+    assert verdicts(grader.grade_answers([(rf"{HARD[0]} + 7", rf"{HARD[1]} + 7")])) == [Verdict.CORRECT]
+
+
+def test_works_from_threads(grader):
+    results: list[list[Grade]] = []
+    rows = [[(rf"{HARD[0]}+{n}", rf"{HARD[1]}+{n}"), (rf"{HARD[0]}+{n}", rf"{HARD[1]}-{n + 1}")] for n in range(10, 14)]
+    threads = [threading.Thread(target=lambda r=r: results.append(grader.grade_answers(r))) for r in rows]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [verdicts(grades) for grades in results] == [[Verdict.CORRECT, Verdict.WRONG]] * 4
+
+
+def test_equal_pairs_are_compared_once_and_progress_counts_them():
+    seen: list[tuple[int, int]] = []
+    with Grader(workers=1) as grader:
+        grades = grader.grade_answers(
+            [("5", "5"), HARD, HARD, ("5", "5")], progress=lambda done, total: seen.append((done, total))
+        )
+    assert verdicts(grades) == [Verdict.CORRECT] * 4
+    assert seen == [(1, 2), (2, 2)]
+
+
+def test_answer_classes():
+    # 1/2 and 0.5 are one wrong class; both spellings of 3 are the correct one; no answer and unscored have none.
+    answers = ["1/2", "3", "0.5", None, "3.0", "7", "x"]
+    grades = [
+        Grade(Verdict.WRONG, "1/2"),
+        Grade(Verdict.CORRECT, "3"),
+        Grade(Verdict.WRONG, "0.5"),
+        Grade(Verdict.NO_ANSWER, None),
+        Grade(Verdict.CORRECT, "3.0"),
+        Grade(Verdict.WRONG, "7"),
+        Grade(Verdict.UNSCORED, "x", "time"),
+    ]
+    with Grader(workers=1) as grader:
+        assert grader.answer_classes(answers, grades) == [0, 1, 0, None, 1, 2, None]
+        assert grader.workers_started == 0
+
+
+@pytest.mark.parametrize("limits", [{"workers": 0}, {"limit_s": 0}, {"memory_mb": -1}])
+def test_impossible_limits_are_refused(limits):
+    with pytest.raises(ValueError, match=f"{next(iter(limits))} is .*; expected a positive number"):
+        Grader(**limits)
+
+
+def test_an_unknown_policy_is_refused(grader):
+    with pytest.raises(ValueError, match="extraction policy 'best' is unknown; expected one of last_box"):
+        grader.grade_responses([("5", r"\boxed{5}", None)], policy="best")

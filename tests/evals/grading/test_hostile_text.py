@@ -1,0 +1,52 @@
+"""Text made to be slow to read: the patterns that read an answer in the calling process, where no limit holds.
+
+What repeats is read in time that grows with its square at worst. The process that reads it here is killed after two
+minutes, where it needs a few seconds; with one pattern of the third power it would need hours.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+ANSWER, RESPONSE = 5_000, 100_000  # characters; answers beyond 10,000 are refused unread
+PARTS = r"""
+a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
+< and|and|,and|and <|or|to|2 to|not|if|where|for all|per|5per|th|7th|five|one hundred|million|5 million|5 a|zz|june 1
+\text{|\text{a|\text{m}|\text{m}^2|\text{ m}/|\text{and}|\frac|\frac{|\frac1|\frac{d|\sqrt|\sqrt[|√|√(|\le|\land|\approx
+\pm|\cup|\in|k\in|\mathbb{Z}|\overline{|\dot{1}|\circ|^{\circ}|\ldots|\choose|{a\choose|\operatorname{|\!:|{:|{,}|\,
+(\begin{matrix}|\end{matrix}|\begin{cases}|\(|\[|\boxed|\boxed{|\boxed{1} and|np.|sqrt|sqrt(|sin(|pi|**|`|²|(A)
+option|final answer is|I hope it is correct|answer is|answer:|real numbers|no solution|minus|about|USD|squared|dozen
+"""
+READ = """
+from contextlib import suppress
+from evals.grading.equivalence import UnscorableError, quick
+from evals.grading.extraction import POLICIES, extract
+from evals.grading.locate import locate
+from evals.grading.rules.quantities import arithmetic_in_words
+from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE
+
+def repeated(start, part, end, length):
+    return (start + part * (length // len(part) + 1))[: length - len(end)] + end
+
+ways = [("", ""), ("5 ", "!"), ("final answer is ", "Z"), ("$", chr(92)), ("<" * 1000, "#"), (" " * 1000, "#")]
+parts = [" ", chr(10), chr(9), *(p + s for line in PARTS.splitlines() for p in line.split("|") for s in ("", " ") if p)]
+for part in parts:
+    for start, end in ways:
+        text = repeated(start, part, end, ANSWER)
+        locate(text)
+        with suppress(UnscorableError):  # nested too deeply
+            quick("7", text)
+        arithmetic_in_words("7", text)
+    for policy in POLICIES:
+        extract(repeated("", part, "", RESPONSE), policy)
+print(len(parts))
+"""
+
+
+def test_no_text_takes_hours_to_read() -> None:
+    done = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert int(done.stdout) > 200

@@ -1,0 +1,49 @@
+"""A figure is saved whole, with its numbers and words, and the same twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from evals.plots.drawing import PALETTE, Drawing, look, save, tidy
+
+
+def line(values: list[float]) -> Drawing:
+    numbers = pd.DataFrame({"k": range(1, len(values) + 1), "pass (%)": values})
+
+    def draw(figure: Any) -> None:
+        axis = figure.subplots()
+        axis.plot(numbers["k"], numbers["pass (%)"], **look(0))
+        axis.set(xlabel="k", ylabel="pass@k (%)")
+        tidy(axis)
+
+    return Drawing("line", "pass@k", "3 problems", "arXiv 2508.07534, Fig. 1a", numbers, draw)
+
+
+def test_all_four_files_are_written_and_are_the_same_twice(tmp_path: Path) -> None:
+    first, again = (save(line([10.0, 20.0]), tmp_path / name) for name in ("a", "b"))
+    assert {ending: path.name for ending, path in first.items()} == {
+        "svg": "line.svg", "png": "line.png", "csv": "line.csv", "json": "line.json"
+    }  # fmt: skip
+    for ending in first:
+        assert first[ending].read_bytes() == again[ending].read_bytes()
+    assert pd.read_csv(first["csv"])["pass (%)"].tolist() == [10.0, 20.0]
+    assert json.loads(first["json"].read_text())["source"] == "arXiv 2508.07534, Fig. 1a"
+
+
+def test_other_numbers_give_another_picture(tmp_path: Path) -> None:
+    assert (
+        save(line([10.0, 20.0]), tmp_path)["png"].read_bytes() != save(line([10.0, 21.0]), tmp_path)["png"].read_bytes()
+    )
+
+
+def test_each_series_has_a_look_of_its_own_and_there_are_no_more() -> None:
+    looks = [look(i) for i in range(len(PALETTE))]
+    for key in ("color", "marker", "linestyle"):
+        assert len({str(one[key]) for one in looks}) == len(PALETTE)
+    with pytest.raises(ValueError, match="at most 7"):
+        look(len(PALETTE))

@@ -1,0 +1,36 @@
+"""An engine without a model, for processes that a test starts: its answers follow from the requests alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from evals.sampling.engines import Completion, Decoding, Request
+
+
+class Scripted:
+    """Says the sample's seed, the piece it came in, its process and its GPU. `fault` is what a prompt of that name
+    does: "die", "fail" or "refuse"."""
+
+    tokenizer = None
+
+    def __init__(self, model_path: str, *, batch_rows: int = 4) -> None:
+        self.model_path = model_path
+        self.chunk_rows = self.batch_rows = batch_rows
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "scripted", "model": self.model_path}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for request in requests:
+            if request.prompt_text == "die":
+                os._exit(7)
+            if request.prompt_text == "fail":
+                raise KeyError("no such thing")
+            if request.prompt_text == "refuse":
+                raise ValueError(f"problem {request.key[0]!r} is too long")
+            if request.prompt_text == "wait":
+                os.read(os.pipe()[0], 1)
+            words = (request.seed, len(requests), os.getpid(), os.environ.get("CUDA_VISIBLE_DEVICES", "-"))
+            yield [Completion(request.key, " ".join(map(str, words)), 1, "stop")]

@@ -1,0 +1,416 @@
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from evals.data import benchmarks
+from evals.data.benchmarks import Problem, content_hash
+from evals.data.protocols import Protocol
+from evals.grading.verdicts import schema
+from evals.provenance import assumed
+from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines.base import sample_seed
+from evals.sampling.evaluate import evaluate
+from evals.sampling.store import SampleStore
+
+PROBLEMS = [Problem(f"p{i}", "What is " + "1+" * (i % 3) + f"{i}?", str(i)) for i in range(5)]
+
+
+class KilledError(Exception):
+    """Stands for whatever ends a process."""
+
+
+class Scripted:
+    """An engine without a model: what it answers follows from the request's seed alone.
+
+    `dies_at`: the batch (counted from 0) in which `die` is called. `asked` holds the keys it was asked for.
+    """
+
+    class tokenizer:  # stands for a property
+        chat_template = "yes"
+
+        @staticmethod
+        def apply_chat_template(messages: Any, **_: Any) -> str:
+            return "".join(m["content"] for m in messages)
+
+        bos_token = None
+
+        @staticmethod
+        def encode(text: str, add_special_tokens: bool) -> list[int]:
+            return [ord(sign) for sign in text]
+
+    def __init__(
+        self, dies_at: int | None = None, die: Any = None, note: str = "1", context: int | None = None
+    ) -> None:
+        self.context = context
+        self.chunk_rows = 4
+        self.dies_at = dies_at
+        self.die = die
+        self.note = note
+        self.asked: list[tuple[str, int]] = []
+        self.batches = 0
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "scripted", "note": self.note}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        for start in range(0, len(requests), 2):
+            if self.batches == self.dies_at:
+                self.die()
+            self.batches += 1
+            batch = requests[start : start + 2]
+            self.asked += [request.key for request in batch]
+            yield [answer(request) for request in batch]
+
+
+def answer(request: Request) -> Completion:
+    """By the seed: right, wrong, wrong in other words, no answer, or cut off."""
+    right = request.key[0][1:]
+    kind = request.seed % 5
+    texts = (f"so \\boxed{{{right}}}", "\\boxed{-7}", "\\boxed{-7.0}", "no idea", "well, let us")
+    return Completion(request.key, texts[kind], 3 + request.seed % 4, "length" if kind == 4 else "stop")
+
+
+def expected_rows(n: int, seed: int = 0, name: str = "toy") -> list[dict[str, Any]]:
+    """The verdict table of `Scripted`, worked out one sample at a time."""
+    rows = []
+    for problem in PROBLEMS:
+        classes: dict[str, int] = {}
+        for sample in range(n):
+            own = sample_seed(seed, name, (problem.id, sample))
+            given = answer(Request((problem.id, sample), "", own))
+            kind = own % 5
+            found = {0: problem.answer, 1: "-7", 2: "-7.0"}.get(kind)
+            same_as = {0: "right", 1: "minus seven", 2: "minus seven"}.get(kind)
+            rows.append(
+                {
+                    "benchmark": name, "problem_id": problem.id, "sample": sample, "seed": own, "gold": problem.answer,
+                    "response": given.text, "tokens": given.tokens, "finish_reason": given.finish_reason,
+                    "boxed": kind < 3, "answer": found,
+                    "answer_class": None if same_as is None else classes.setdefault(same_as, len(classes)),
+                    "verdict": ("correct", "wrong", "wrong", "no_answer", "truncated")[kind], "reason": None,
+                }
+            )  # fmt: skip
+    return rows
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -> dict[str, Any]:
+    """A pinned benchmark `toy`, and the arguments of `evaluate` for it."""
+    return set_up(tmp_path, model_dir, monkeypatch)
+
+
+def set_up(root: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch | None = None) -> dict[str, Any]:
+    for name in ("toy", "toy_b"):
+        (root / "tasks" / name).mkdir(parents=True, exist_ok=True)
+        (root / "tasks" / name / f"{name}.yaml").write_text(
+            f"task: {name}\ndataset_path: null\nmetadata: {{rows: 5, sha256: {content_hash(PROBLEMS)}}}\n"
+        )
+        lines = [json.dumps({"id": p.id, "problem": p.problem, "answer": p.answer}) + "\n" for p in PROBLEMS]
+        (root / f"{name}.jsonl").write_text("".join(lines))
+    if monkeypatch:
+        monkeypatch.setattr(benchmarks, "TASKS", root / "tasks")
+    else:
+        benchmarks.TASKS = root / "tasks"
+    return {"model_path": model_dir, "out_dir": root / "out", "data_dir": root, "workers": 1}
+
+
+def protocol(n: int = 3, *names: str, **changes: Any) -> Protocol:
+    values: dict[str, Any] = {
+        "benchmarks": names or ("toy",), "n": n, "temperature": 1.0, "top_p": 1.0, "max_tokens": 9, "prompt": "plain",
+        "ks": (1,), **changes,
+    }  # fmt: skip
+    return Protocol("test", **{key: assumed(value, "a test") for key, value in values.items()})
+
+
+def table(path: Path) -> list[dict[str, Any]]:
+    read = pq.read_table(path)
+    assert read.schema == schema()
+    rows: list[dict[str, Any]] = read.to_pylist()
+    return rows
+
+
+# ------------------------------------------------------------------------------------------------------- verdicts
+
+
+def test_the_verdict_table_is_that_of_the_samples(place: dict[str, Any]) -> None:
+    paths = evaluate(protocol=protocol(4), engine=Scripted(), **place)
+    assert paths == {"toy": place["out_dir"] / "toy" / "verdicts.parquet"}
+    assert table(paths["toy"]) == expected_rows(4)
+    assert {row["verdict"] for row in expected_rows(4)} == {"correct", "wrong", "no_answer", "truncated"}
+
+
+def test_each_benchmark_has_its_folder_and_its_seeds(place: dict[str, Any]) -> None:
+    paths = evaluate(protocol=protocol(2, "toy_b", "toy"), engine=Scripted(), seed=7, **place)
+    assert list(paths) == ["toy_b", "toy"]
+    for name, path in paths.items():
+        assert table(path) == expected_rows(2, seed=7, name=name)
+
+
+def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
+    some = table(evaluate(protocol=protocol(2, rows=3), engine=Scripted(), **place)["toy"])
+    assert some == [row for row in expected_rows(2) if row["problem_id"] in ("p0", "p1", "p2")]
+    more = Scripted()
+    assert table(evaluate(protocol=protocol(2), engine=more, **place)["toy"]) == expected_rows(2)
+    assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
+
+
+def test_the_manifest_says_how(place: dict[str, Any]) -> None:
+    evaluate(protocol=protocol(2), engine=Scripted(), seed=3, **place)
+    manifest = json.loads((place["out_dir"] / "toy" / "manifest.json").read_text())
+    assert manifest["identity"]["seed"] == 3
+    assert manifest["identity"]["data"] == {
+        "sha256": content_hash(PROBLEMS),
+        "changed": False,
+        "choice_seed": None,
+    }
+    assert manifest["identity"]["decoding"] == {"temperature": 1.0, "top_p": 1.0, "max_tokens": 9}
+    assert manifest["record"]["model_path"] == str(place["model_path"])
+    assert manifest["record"]["protocol"]["n"] == {"value": 2, "origin": "assumed", "note": "a test", "was": None}
+
+
+def test_quiet_unless_asked(place: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    assert capfd.readouterr().err == ""
+    evaluate(protocol=protocol(2), engine=Scripted(), progress=True, **place)
+    shown = capfd.readouterr().err
+    assert "toy" in shown
+    assert "10/10" in shown
+    assert "pass@1=" in shown
+
+
+# ---------------------------------------------------------------------------------------------- kills and growth
+
+
+def killed() -> None:
+    raise KilledError
+
+
+@pytest.mark.parametrize("dies_at", range(8))  # 15 samples, 4 to a chunk, 2 to a batch: 8 batches
+def test_a_killed_evaluation_goes_on_where_it_was(place: dict[str, Any], dies_at: int) -> None:
+    first = Scripted(dies_at, killed)
+    with pytest.raises(KilledError):
+        evaluate(protocol=protocol(3), engine=first, **place)
+    assert not (place["out_dir"] / "toy" / "verdicts.parquet").exists()
+    second = Scripted()
+    path = evaluate(protocol=protocol(3), engine=second, **place)["toy"]
+    assert table(path) == expected_rows(3)
+    drawn = first.asked + second.asked  # each sample once: none lost, none doubled
+    assert sorted(drawn) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+
+
+CHILD = """
+import os, signal, sys
+from pathlib import Path
+from tests.evals.sampling.test_evaluate import Scripted, evaluate, protocol, set_up
+def main():
+    place = set_up(Path(sys.argv[1]), Path(sys.argv[2]))
+    engine = Scripted(int(sys.argv[3]), lambda: os.kill(os.getpid(), signal.SIGKILL))
+    evaluate(protocol=protocol(3), engine=engine, **place)
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> None:
+    script = tmp_path / "child.py"
+    script.write_text(CHILD)
+    root = Path(__file__).parents[3]
+    child = [sys.executable, str(script), str(tmp_path), str(model_dir), "5"]
+    ended = subprocess.run(child, cwd=root, env={**os.environ, "PYTHONPATH": str(root)}, capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL, ended.stderr
+    rest = Scripted()
+    assert table(evaluate(protocol=protocol(3), engine=rest, **place)["toy"]) == expected_rows(3)
+    assert len(rest.asked) == 15 - 5 * 2  # five batches of two were on disk
+
+
+def test_one_batch_for_each_life(place: dict[str, Any]) -> None:
+    """Killed again and again, it still ends, having drawn each sample once."""
+    drawn: list[tuple[str, int]] = []
+    for _ in range(8):
+        life = Scripted(1, killed)
+        with pytest.raises(KilledError):
+            evaluate(protocol=protocol(3), engine=life, **place)
+        drawn += life.asked
+        if len(drawn) == 14:  # one sample is left: a batch of it does not reach the second
+            break
+    last = Scripted(1, killed)
+    assert table(evaluate(protocol=protocol(3), engine=last, **place)["toy"]) == expected_rows(3)
+    assert sorted(drawn + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+
+
+def test_a_half_written_shard_is_not_read(place: dict[str, Any]) -> None:
+    with pytest.raises(KilledError):
+        evaluate(protocol=protocol(3), engine=Scripted(3, killed), **place)
+    (place["out_dir"] / "toy" / "shards" / ".000003.parquet.part").write_bytes(b"PAR1 and then the power went")
+    assert table(evaluate(protocol=protocol(3), engine=Scripted(), **place)["toy"]) == expected_rows(3)
+
+
+def test_more_samples_keep_the_first(place: dict[str, Any]) -> None:
+    few, more, fewer = Scripted(), Scripted(), Scripted()
+    evaluate(protocol=protocol(2), engine=few, **place)
+    assert table(evaluate(protocol=protocol(5), engine=more, **place)["toy"]) == expected_rows(5)
+    assert {sample for _, sample in more.asked} == {2, 3, 4}
+    assert table(evaluate(protocol=protocol(2), engine=fewer, **place)["toy"]) == expected_rows(2)
+    assert fewer.asked == []
+
+
+def test_a_resumed_run_forms_the_batches_of_an_unbroken_one(place: dict[str, Any]) -> None:
+    """What is asked for in one piece decides rounding in a real engine, so it must not change."""
+    whole, chunks = Scripted(), []
+    generate = whole.generate
+
+    def spy(requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        chunks.append([r.key for r in requests])
+        return generate(requests, decoding)
+
+    whole.generate = spy  # type: ignore[method-assign]
+    evaluate(protocol=protocol(3), engine=whole, **{**place, "out_dir": place["out_dir"] / "whole"})
+    unbroken, chunks = chunks, []
+    with pytest.raises(KilledError):
+        evaluate(protocol=protocol(3), engine=Scripted(4, killed), **place)  # after two chunks of two batches
+    evaluate(protocol=protocol(3), engine=whole, **place)
+    assert chunks == unbroken[2:]
+
+
+# ------------------------------------------------------------------------------------------------------- refusals
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"seed": 1}, r"seed was 0, now 1"),
+        ({"max_tokens": 10}, r"decoding.max_tokens was 9, now 10"),
+        ({"prompt": "boxed_suffix"}, r'prompt.name was "plain", now "boxed_suffix"'),
+        ({"note": "2"}, r'engine.note was "1", now "2"'),
+    ],
+)
+def test_other_samples_are_not_mixed_in(place: dict[str, Any], change: dict[str, Any], message: str) -> None:
+    path = evaluate(protocol=protocol(3), engine=Scripted(), **place)["toy"]
+    before = path.read_bytes()
+    other = {"seed": 0, "note": "1", **change}
+    seed, engine = other.pop("seed"), Scripted(note=other.pop("note"))
+    with pytest.raises(ValueError, match=message):
+        evaluate(protocol=protocol(3, **other), engine=engine, seed=seed, **place)
+    assert path.read_bytes() == before
+
+
+def test_another_model_is_refused(place: dict[str, Any], tmp_path: Path) -> None:
+    from tests.evals.conftest import make_model
+
+    evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    copy = make_model(tmp_path / "same")  # the same weights in another folder are the same model
+    evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": copy})
+    other = make_model(tmp_path / "other", seed=1)
+    with pytest.raises(ValueError, match=r"toy holds samples drawn otherwise: model.sha256 was "):
+        evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": other})
+
+
+def test_a_fingerprint_is_of_what_the_model_does(tmp_path: Path) -> None:
+    from evals.fingerprint import model_fingerprint
+    from tests.evals.conftest import make_model
+
+    model = make_model(tmp_path)
+    plain = model_fingerprint(model)
+    (model / "optimizer.pt").write_bytes(b"leftover")
+    (model / "trainer_state.json").write_text("{}")
+    assert model_fingerprint(model) == plain
+    for name in ("generation_config.json", "tokenizer_config.json", "model.safetensors"):
+        content = (model / name).read_bytes()
+        (model / name).write_bytes(content + b" ")
+        assert model_fingerprint(model) != plain
+        (model / name).write_bytes(content)
+    assert model_fingerprint(model) == plain
+
+
+def test_changed_data_is_refused_then_recorded_then_not_mixed(place: dict[str, Any]) -> None:
+    evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    file = place["data_dir"] / "toy.jsonl"
+    file.write_text(file.read_text().replace('"answer": "4"', '"answer": "5"'))
+    with pytest.raises(ValueError, match="not the pinned version"):
+        evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    with pytest.raises(ValueError, match=r"data\.changed was false, now true; data\.sha256 was"):
+        evaluate(protocol=protocol(1), engine=Scripted(), allow_changed_data=True, **place)
+
+
+def test_two_processes_do_not_share_a_folder(place: dict[str, Any]) -> None:
+    with (
+        SampleStore(place["out_dir"] / "toy").locked(),
+        pytest.raises(ValueError, match="another process is evaluating into"),
+    ):
+        evaluate(protocol=protocol(1), engine=Scripted(), **place)
+
+
+def test_shards_without_a_manifest_are_not_guessed_at(place: dict[str, Any]) -> None:
+    evaluate(protocol=protocol(1), engine=Scripted(), **place)
+    (place["out_dir"] / "toy" / "manifest.json").unlink()
+    with pytest.raises(ValueError, match="without a manifest"):
+        evaluate(protocol=protocol(1), engine=Scripted(), **place)
+
+
+def test_wrong_names_stop_before_anything_starts(place: dict[str, Any]) -> None:
+    for values, message in (
+        ({"protocol": "tini"}, "unknown protocol 'tini': did you mean 'tiny'"),
+        ({"engine": "vlm"}, "engine: got 'vlm'"),
+        ({"model_path": "/no/such/model"}, "'/no/such/model': no such folder"),
+        ({"data_dir": place["data_dir"] / "nowhere"}, "has no file for toy"),
+        ({"protocol": protocol(1, rows=6)}, "rows=6 for toy: expected 1 to 5"),
+        ({"engine": Scripted(context=22)}, r".p2., the longest, has 14 .* is 22; expected max_tokens <= 8"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            evaluate(**{"protocol": protocol(1), "engine": Scripted(), **place, **values})
+    assert not place["out_dir"].exists()
+
+
+def test_an_engine_that_drops_a_request_is_noticed(place: dict[str, Any]) -> None:
+    lossy = Scripted()
+    whole = lossy.generate
+    lossy.generate = lambda requests, decoding: whole(requests[1:], decoding)  # type: ignore[method-assign]
+    # 10 requests in chunks of 4, 4 and 2: the first of each is dropped
+    with pytest.raises(RuntimeError, match="the engine answered 7 of 10 requests"):
+        evaluate(protocol=protocol(2), engine=lossy, **place)
+
+
+# --------------------------------------------------------------------------------------------- a model, for once
+
+
+def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
+    from evals.sampling.engines.transformers import TransformersEngine
+
+    def engine() -> TransformersEngine:
+        return TransformersEngine(str(place["model_path"]), device="cpu", batch_rows=4)
+
+    how = protocol(3, max_tokens=12)
+    whole = table(evaluate(protocol=how, engine=engine(), **{**place, "out_dir": place["out_dir"] / "whole"})["toy"])
+    broken = engine()
+    decode = broken._decode_batch
+    calls: list[None] = []
+
+    def dies_in_the_third(*args: Any) -> list[Completion]:
+        calls.append(None)
+        if len(calls) == 3:
+            raise KilledError
+        return decode(*args)
+
+    broken._decode_batch = dies_in_the_third  # type: ignore[assignment, method-assign]
+    with pytest.raises(KilledError):
+        evaluate(protocol=how, engine=broken, **place)
+    assert table(evaluate(protocol=how, engine=engine(), **place)["toy"]) == whole
+    complete = engine()
+    assert table(evaluate(protocol=how, engine=complete, **place)["toy"]) == whole
+    assert "model" not in vars(complete), "a finished evaluation loads no weights"
+
+
+def test_a_model_that_is_not_there_is_said_before_any_data_is_read(place: dict[str, Any]) -> None:
+    wrong = {**place, "model_path": "/no/such/model", "data_dir": place["data_dir"] / "nowhere"}
+    with pytest.raises(ValueError, match="'/no/such/model': no such folder"):
+        evaluate(protocol=protocol(1), engine="transformers", **wrong)

@@ -1,0 +1,344 @@
+from __future__ import annotations
+
+import json
+import random
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.sampling import engines
+from evals.sampling.engines import Decoding, EngineError, Request
+from evals.sampling.engines.openai import LONGEST_WAIT_S, OpenAIEngine, pause
+from evals.sampling.evaluate import evaluate
+from tests.evals.sampling.test_evaluate import answer, expected_rows, protocol, set_up, table
+
+DECODING = Decoding(0.6, 0.95, 32)
+KEY = "sk-not-to-be-seen-0123456789"
+Reply = Callable[["Handler", dict[str, Any]], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers by the server's script: `faults[seed]` lists what the first attempts of that seed get; then a text."""
+
+    server: Server
+    protocol_version = "HTTP/1.1"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.lock:
+            self.server.seen.append((self.path, dict(self.headers), body))
+            self.server.under_way += 1
+            self.server.most = max(self.server.most, self.server.under_way)
+            faults = self.server.faults.get(body["seed"])
+            fault = faults.pop(0) if faults else say
+        if self.server.gate is not None:
+            self.server.gate.wait()
+        with self.server.lock:
+            self.server.under_way -= 1
+        fault(self, body)
+
+    def reply(self, code: int, content: bytes, **headers: str) -> None:
+        self.send_response(code)
+        for name, value in {"Content-Length": str(len(content)), **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: Any) -> None:
+        pass
+
+
+class Server(ThreadingHTTPServer):
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.lock = threading.Lock()
+        self.seen: list[tuple[str, dict[str, str], dict[str, Any]]] = []
+        self.faults: dict[int, list[Reply]] = {}
+        self.under_way = self.most = 0
+        self.gate: threading.Barrier | None = None
+        self.url = f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def attempts(self) -> Counter[int]:
+        return Counter(body["seed"] for _, _, body in self.seen)
+
+    def handle_error(self, *_: Any) -> None:  # a client that hung up
+        pass
+
+
+def completion(body: dict[str, Any], text: str | None, tokens: Any = 3, reason: str = "stop") -> bytes:
+    said = {"text": text} if "prompt" in body else {"message": {"role": "assistant", "content": text}}
+    return json.dumps({"choices": [{**said, "finish_reason": reason}], "usage": {"completion_tokens": tokens}}).encode()
+
+
+def say(handler: Handler, body: dict[str, Any]) -> None:
+    handler.reply(200, completion(body, f"seed {body['seed']}"))
+
+
+def code(number: int, text: str = "no", **headers: str) -> Reply:
+    return lambda handler, _: handler.reply(number, text.encode(), **headers)
+
+
+def drop(handler: Handler, _: dict[str, Any]) -> None:
+    handler.close_connection = True
+    handler.connection.shutdown(2)
+
+
+def cut_short(handler: Handler, body: dict[str, Any]) -> None:
+    handler.send_response(200)
+    handler.send_header("Content-Length", "5000")
+    handler.end_headers()
+    handler.wfile.write(b'{"choices": [')
+    handler.close_connection = True
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    made = Server()
+    thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield made
+    made.shutdown()
+    thread.join()
+    made.server_close()
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def engine(server: Server, waits: list[float], monkeypatch: pytest.MonkeyPatch) -> OpenAIEngine:
+    monkeypatch.setenv("A_KEY", KEY)
+    return OpenAIEngine(
+        "some-model", url=server.url + "/", key_env="A_KEY", concurrency=4, attempts=4, timeout_s=20, sleep=waits.append
+    )
+
+
+def chat(count: int) -> list[Request]:
+    return [Request((f"p{i}", 2), "unused", i, ({"role": "user", "content": f"What is {i}?"},)) for i in range(count)]
+
+
+def draw(engine: OpenAIEngine, requests: list[Request]) -> dict[Any, Any]:
+    return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
+
+
+def test_a_chat_prompt_goes_to_chat(engine: OpenAIEngine, server: Server) -> None:
+    done = draw(engine, chat(9))
+    assert {key: (c.text, c.tokens, c.finish_reason) for key, c in done.items()} == {
+        (f"p{i}", 2): (f"seed {i}", 3, "stop") for i in range(9)
+    }
+    path, headers, body = next(one for one in server.seen if one[2]["seed"] == 5)
+    assert path == "/v1/chat/completions"
+    assert headers["Authorization"] == f"Bearer {KEY}"
+    assert body == {
+        "model": "some-model", "temperature": 0.6, "top_p": 0.95, "max_tokens": 32, "seed": 5, "n": 1, "stream": False,
+        "messages": [{"role": "user", "content": "What is 5?"}],
+    }  # fmt: skip
+
+
+def test_a_plain_prompt_is_continued(engine: OpenAIEngine, server: Server) -> None:
+    done = draw(engine, [Request(("p", 0), "1 + 1 =", 2**62 + 1)])
+    assert done["p", 0].text == f"seed {2**62 + 1}"
+    assert server.seen[0][0] == "/v1/completions"
+    assert server.seen[0][2]["prompt"] == "1 + 1 ="
+    assert "messages" not in server.seen[0][2]
+
+
+@pytest.mark.parametrize("fault", [code(429), code(500), code(503), code(408), drop, cut_short, code(200, '{"cho')])
+def test_a_passing_fault_is_tried_again(engine: OpenAIEngine, server: Server, waits: list[float], fault: Reply) -> None:
+    server.faults = {1: [fault, fault], 3: [fault] * 3}
+    assert {c.text for c in draw(engine, chat(5)).values()} == {f"seed {i}" for i in range(5)}
+    assert server.attempts() == {0: 1, 1: 3, 2: 1, 3: 4, 4: 1}
+    assert len(waits) == 5
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (code(429, "slow down"), "HTTP 429: slow down"),
+        (code(500, "sorry"), "HTTP 500: sorry"),
+        (drop, "no answer"),
+        (code(200, '{"cho'), "the answer is not JSON"),
+        (code(200, "{}"), "the answer lacks 'choices'"),
+        (code(200, '{"choices": []}'), "the answer lacks"),
+    ],
+)
+def test_a_lasting_fault_names_problem_and_sample(
+    engine: OpenAIEngine, server: Server, fault: Reply, message: str
+) -> None:
+    server.faults = {1: [fault] * 9}
+    with pytest.raises(EngineError, match=r"problem 'p1', sample 2, of some-model at http://127.*") as caught:
+        draw(engine, chat(2))
+    assert message in str(caught.value)
+    assert str(caught.value).endswith("(4 attempts)")
+    assert server.attempts()[1] == 4
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (code(400, "max_tokens is too large"), "HTTP 400: max_tokens is too large"),
+        (code(401, "who are you"), "HTTP 401"),
+        (code(404, "no such model"), "HTTP 404"),
+        (code(302, "", Location="http://127.0.0.1:9/v1"), "HTTP 302"),
+        (lambda h, b: h.reply(200, completion(b, None)), "text None"),
+        (lambda h, b: h.reply(200, completion(b, "x", tokens=None)), "completion_tokens None"),
+        (lambda h, b: h.reply(200, completion(b, "x", reason="content_filter")), "finish_reason 'content_filter'"),
+    ],
+)
+def test_a_refusal_is_final(engine: OpenAIEngine, server: Server, fault: Reply, message: str) -> None:
+    server.faults = {0: [fault]}
+    with pytest.raises(EngineError, match=r"problem 'p0', sample 2") as caught:
+        draw(engine, chat(1))
+    assert message in str(caught.value)
+    assert server.attempts() == {0: 1}
+
+
+def test_what_came_before_a_failure_is_kept(engine: OpenAIEngine, server: Server) -> None:
+    server.faults = {6: [code(400)]}
+    came: list[Any] = []
+    batches = engine.generate(chat(40), DECODING)
+    with pytest.raises(EngineError):
+        came.extend(c for batch in batches for c in batch)
+    assert len(came) + 1 == len(server.seen) < 40, (
+        "each that was sent is yielded, but the failed one; then no more is sent"
+    )
+
+
+def test_a_silent_server_is_given_up(server: Server, waits: list[float]) -> None:
+    silent = threading.Event()
+    server.faults = {0: [lambda *_: silent.wait(60)] * 2}  # type: ignore[list-item]
+    engine = OpenAIEngine("m", url=server.url, attempts=2, timeout_s=0.05, sleep=waits.append)
+    with pytest.raises(EngineError, match=r"no answer \(TimeoutError.*\(2 attempts\)"):
+        draw(engine, chat(1))
+    silent.set()
+
+
+def test_an_empty_answer_is_an_answer(engine: OpenAIEngine, server: Server) -> None:
+    server.faults = {
+        0: [lambda h, b: h.reply(200, completion(b, "", tokens=1))],
+        1: [lambda h, b: h.reply(200, completion(b, None, tokens=32, reason="length"))],
+    }
+    done = draw(engine, chat(2))
+    assert (done["p0", 2].text, done["p0", 2].finish_reason) == ("", "stop")
+    assert (done["p1", 2].text, done["p1", 2].finish_reason) == ("", "length")
+
+
+def test_concurrency_is_used_and_bounded(engine: OpenAIEngine, server: Server) -> None:
+    server.gate = threading.Barrier(4, timeout=60)  # each waits until four are under way
+    draw(engine, chat(16))
+    assert server.most == 4
+
+
+@given(st.integers(1, 1000), st.none() | st.floats(0, 1e6), st.integers(0, 100))
+def test_pauses_grow_and_are_bounded(attempt: int, after: float | None, seed: int) -> None:
+    seconds = pause(attempt, after, random.Random(seed))
+    base = 2.0 ** min(attempt - 1, 30)  # 1, 2, 4, ... s
+    if after is None:
+        assert min(base, LONGEST_WAIT_S) / 2 <= seconds <= min(base, LONGEST_WAIT_S)
+    else:
+        assert min(after, LONGEST_WAIT_S / 2) <= seconds <= LONGEST_WAIT_S
+
+
+def test_the_server_says_when(engine: OpenAIEngine, server: Server, waits: list[float]) -> None:
+    server.faults = {0: [code(429, Retry_After="7"), code(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT")]}
+    draw(engine, chat(1))
+    assert 7 <= waits[0] <= 14
+    assert 1 <= waits[1] <= 2  # a date: the second pause of the usual ones
+
+
+# ----------------------------------------------------------------------------------------------------------- the key
+
+
+def test_the_key_is_shown_nowhere(
+    engine: OpenAIEngine, server: Server, tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture,
+) -> None:  # fmt: skip
+    caplog.set_level(0)
+    server.faults = {0: [code(400, f"your key {KEY} is wrong")]}
+    with pytest.raises(EngineError, match=r"your key \[key\] is wrong") as caught:
+        draw(engine, chat(1))
+    assert KEY not in repr(caught.getrepr(showlocals=False, chain=True))
+    assert caught.value.__cause__ is None
+    place = {**set_up(tmp_path, model_dir, monkeypatch), "model_path": "some-model"}
+    evaluate(protocol=protocol(1), engine=engine, progress=True, **place)
+    written = b"".join(path.read_bytes() for path in place["out_dir"].rglob("*") if path.is_file())
+    assert b"some-model" in written
+    assert KEY.encode() not in written
+    shown = capfd.readouterr()
+    assert KEY not in shown.out + shown.err + caplog.text + json.dumps(engine.describe()) + repr(engine)
+
+
+def test_a_key_that_no_header_can_hold_is_not_repeated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("A_KEY", "sk-secret\r\nEvil: yes")
+    with pytest.raises(ValueError, match="the key in A_KEY holds characters") as caught:
+        OpenAIEngine("m", url="http://h/v1", key_env="A_KEY")
+    assert "secret" not in str(caught.value)
+
+
+def test_no_key_no_header(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    draw(OpenAIEngine("m", url=server.url), chat(1))
+    assert "Authorization" not in server.seen[0][1]
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    draw(OpenAIEngine("m", url=server.url), chat(1))
+    assert server.seen[1][1]["Authorization"] == f"Bearer {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "url: missing"),
+        ({"url": "localhost:8000"}, "url='localhost:8000', expected http"),
+        ({"url": "ftp://h/v1"}, "url='ftp://h/v1', expected http"),
+        ({"url": "http://user:secret@h/v1"}, "no user, password"),
+        ({"url": "http://h/v1?key=secret"}, "no user, password"),
+        ({"url": "http://h/v1", "key_env": "NO_SUCH_KEY"}, "key_env='NO_SUCH_KEY': no such environment variable"),
+        ({"url": "http://h/v1", "concurrency": 0}, "concurrency=0"),
+        ({"url": "http://h/v1", "attempts": 0}, "attempts=0"),
+        ({"url": "http://h/v1", "timeout_s": 0.0}, r"timeout_s=0\.0"),
+    ],
+)
+def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message) as caught:
+        engines.create("openai", "m", **options)
+    assert "secret" not in str(caught.value)
+
+
+# ------------------------------------------------------------------------------------------------- a whole evaluation
+
+
+def test_an_evaluation_through_a_server(
+    server: Server, tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The scripted server says what the scripted engine of test_evaluate says; a failed run goes on where it was."""
+    place = {**set_up(tmp_path, model_dir, monkeypatch), "model_path": "some-model"}
+    wanted = {row["seed"]: (row["problem_id"], row["sample"]) for row in expected_rows(3)}
+
+    def as_scripted(handler: Handler, body: dict[str, Any]) -> None:
+        given = answer(Request(wanted[body["seed"]], "", body["seed"]))
+        handler.reply(200, completion(body, given.text, given.tokens, given.finish_reason))
+
+    server.faults = {seed: [as_scripted] * 2 for seed in wanted}
+    broken = next(seed for seed, key in wanted.items() if key == ("p2", 1))
+    server.faults[broken] = [code(400), as_scripted]
+    engine = OpenAIEngine("some-model", url=server.url, concurrency=2)
+    with pytest.raises(EngineError, match="problem 'p2', sample 1"):
+        evaluate(protocol=protocol(3), engine=engine, **place)
+    path = evaluate(protocol=protocol(3), engine=engine, **place)["toy"]
+    assert table(path) == expected_rows(3)
+    assert server.attempts() == {seed: 2 if seed == broken else 1 for seed in wanted}
+    assert server.seen[0][2]["messages"][0]["role"] == "user"
+    manifest = json.loads((place["out_dir"] / "toy" / "manifest.json").read_text())
+    assert manifest["identity"]["model"] == {"served_as": "some-model"}
+    other = OpenAIEngine("some-model", url="http://127.0.0.1:9/v1")
+    with pytest.raises(ValueError, match=r"engine\.url was"):
+        evaluate(protocol=protocol(3), engine=other, **place)

@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.sampling import engines
+from evals.sampling.engines import Completion, Decoding, EngineError, Request
+from evals.sampling.engines.replicas import Replicas, cut
+
+ROOT = Path(__file__).parents[3]
+DECODING = Decoding(1.0, 1.0, 9)
+FACTORY = "tests.evals.sampling.scripted:Scripted"
+
+
+def some_requests(count: int, *faults: str) -> list[Request]:
+    plain = [Request((f"p{i}", 0), "say", i) for i in range(count)]
+    return plain + [Request((f"f{i}", 0), fault, 0) for i, fault in enumerate(faults)]
+
+
+@pytest.fixture
+def two() -> Iterator[Replicas]:
+    made = Replicas(FACTORY, "m", count=2, options={"batch_rows": 3}, devices=["4", "GPU-b"])
+    yield made
+    made.close()
+
+
+def draw(engine: Any, requests: list[Request]) -> dict[Any, Completion]:
+    return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
+
+
+@given(st.integers(0, 50), st.integers(1, 9), st.integers(1, 9))
+def test_pieces_are_whole_ordered_and_enough(count: int, rows: int, replicas: int) -> None:
+    requests = some_requests(count)
+    pieces = cut(requests, rows, replicas)
+    assert [r for piece in pieces for r in piece] == requests
+    assert all(1 <= len(piece) <= rows for piece in pieces)
+    if count >= replicas * rows:  # then they are the batches that a single engine forms
+        assert [len(piece) for piece in pieces[:-1]] == [rows] * (len(pieces) - 1)
+
+
+def test_each_request_once_on_one_gpu_each(two: Replicas) -> None:
+    done = draw(two, some_requests(14))
+    words = {key[0]: c.text.split() for key, c in done.items()}
+    assert {key: int(seed) for key, (seed, *_) in words.items()} == {f"p{i}": i for i in range(14)}
+    assert [int(words[f"p{i}"][1]) for i in range(14)] == [3] * 12 + [2] * 2  # 14 in pieces of 3
+    places = {(process, device) for _, _, process, device in words.values()}
+    assert {device for _, device in places} == {"4", "GPU-b"}
+    assert len(places) == 2
+    assert str(os.getpid()) not in {process for process, _ in places}
+    again = {c.text.split()[2] for c in draw(two, some_requests(14)).values()}
+    assert again == {process for process, _ in places}, "the processes stay for the next request"
+
+
+def test_it_describes_one_replica(two: Replicas) -> None:
+    assert two.describe() == {"name": "scripted", "model": "m"}
+    assert two.tokenizer is None
+    assert two.chunk_rows == 3 * 2 * 16
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "message"),
+    [
+        ("die", EngineError, r"the replica on GPU (4|GPU-b) died \(exit code 7\)"),
+        ("fail", EngineError, r"the replica on GPU (4|GPU-b) failed: KeyError: 'no such thing'"),
+        ("refuse", ValueError, "problem 'f0' is too long"),
+    ],
+)
+def test_a_fault_is_told_and_the_next_request_starts_afresh(
+    two: Replicas, fault: str, kind: type[Exception], message: str
+) -> None:
+    with pytest.raises(kind, match=message):
+        draw(two, some_requests(6, fault))
+    assert len(draw(two, some_requests(6))) == 6
+
+
+def test_a_caller_who_stops_listening_ends_them(two: Replicas) -> None:
+    batches = two.generate(some_requests(4, "wait", "wait"), DECODING)
+    process = int(next(batches)[0].text.split()[2])
+    batches.close()  # type: ignore[attr-defined]
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
+
+
+PARENT = """
+from evals.sampling.engines import Decoding, Request
+from evals.sampling.engines.replicas import Replicas
+requests = [Request(("p", i), text, 0) for i, text in enumerate(["say", "wait"])]
+for batch in Replicas("tests.evals.sampling.scripted:Scripted", "m", count=1).generate(requests, Decoding(1.0, 1.0, 9)):
+    print(batch[0].text.split()[2], flush=True)
+"""
+
+
+def test_replicas_end_with_a_killed_parent() -> None:
+    parent = subprocess.Popen([sys.executable, "-c", PARENT], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    process = int(parent.stdout.readline())  # the replica is now in the middle of "wait"
+    watch = os.pidfd_open(process)
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    import select
+
+    assert select.select([watch], [], [], 60)[0], "the replica lives on"  # readable once the process is gone
+
+
+def test_counts_that_cannot_be() -> None:
+    with pytest.raises(ValueError, match="replicas=0, expected >= 1"):
+        Replicas(FACTORY, "m", count=0)
+    short = Replicas(FACTORY, "m", count=3, devices=["0", "1"])
+    with pytest.raises(ValueError, match="replicas=3, but there are 2 GPUs"):
+        draw(short, some_requests(3))
+    with pytest.raises(ValueError, match="engine transformers, option: got 'replica', did you mean 'replicas'"):
+        engines.create("transformers", "m", replica=2)
+
+
+def test_options_are_those_of_the_constructors() -> None:
+    import inspect
+
+    from evals.sampling.engines.replicas import load_factory
+
+    for name, factory in engines.LOCAL.items():
+        parameters = inspect.signature(load_factory(factory)).parameters.values()
+        stated = {p.name: p.annotation.removesuffix(" | None") for p in parameters if p.kind is p.KEYWORD_ONLY}
+        given = {key: kind.__name__ for key, kind in engines.OPTIONS[name].items() if key != "replicas"}
+        assert given == stated
+
+
+def test_two_replicas_of_a_real_model_give_what_one_gives(model_dir: Path) -> None:
+    one = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4)
+    pair = engines.create("transformers", str(model_dir), device="cpu", batch_rows=4, replicas=2)
+    requests = [Request((f"p{i}", 0), "<|user|>ab<|assistant|>", i) for i in range(8)]
+    try:
+        alone = {c.key: c for start in (0, 4) for b in one.generate(requests[start : start + 4], DECODING) for c in b}
+        assert draw(pair, requests) == alone
+    finally:
+        pair.close()  # type: ignore[attr-defined]

@@ -1,0 +1,175 @@
+"""Comparisons of small runs by hand, and what is refused."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from evals.plots.comparison import write_figure
+from evals.stats.compare import CompareResult, compare_runs
+from evals.stats.differences import holm, paired
+from evals.stats.measured_run import read_run
+from tests.evals.stats.runs import IDENTITY, save_run
+
+# shares right: a 1, 1, 1/2, 1/2, 1 and b 0, 1/2, 0, 0, 0 on p, q, r, s, t
+A = {"p": "++", "q": "++", "r": "+a", "s": "+a", "t": "++"}
+B = {"p": "aa", "q": "+a", "r": "aa", "s": "ab", "t": "a-"}
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    a, b = tmp_path / "a", tmp_path / "b"
+    for name in ("first", "second"):
+        save_run(a, name, A)
+        save_run(b, name, B)
+    return a, b
+
+
+def compared(a: Path, b: Path, **options: object) -> CompareResult:
+    return compare_runs(read_run([a]), read_run([b]), **options)  # type: ignore[arg-type]
+
+
+def test_by_hand(runs: tuple[Path, Path]) -> None:
+    result = compared(*runs, metrics=("avg", "unsolvable"), benchmarks=["second"])
+    avg, unsolvable = result.lines
+    assert (avg.benchmark, avg.name, avg.a, avg.b) == ("second", "avg@2", pytest.approx(0.8), pytest.approx(0.1))
+    # differences 1, 1/2, 1/2, 1/2, 1: of the 2^5 sign patterns, two are as far from zero
+    assert (avg.difference, avg.p_value) == (pytest.approx(0.7), 2 / 32)
+    expected = paired([1, 1, 0.5, 0.5, 1], [0, 0.5, 0, 0, 0], 0)
+    assert expected.interval is not None
+    assert (avg.low, avg.high, avg.level, avg.covers) == (
+        expected.interval.low,
+        expected.interval.high,
+        0.95,
+        "problems",
+    )
+    # none of a's problems is unsolvable with both samples, four of b's are: -4 problems
+    assert unsolvable.name == "unsolvable@2"
+    assert unsolvable.factor * (unsolvable.difference or 0) == pytest.approx(-4)
+    # Holm: 2/32 and (differences -1, 0, -1, -1, -1 on four moved problems) 2/16, times 2 and 1
+    assert [line.p_holm for line in result.lines] == pytest.approx([4 / 32, 4 / 32])
+    assert {line.verdict for line in result.lines} == {"not resolved"}  # five problems cannot tell
+
+
+def test_holm_is_over_the_whole_table(runs: tuple[Path, Path]) -> None:
+    result = compared(*runs)
+    assert [(x.benchmark, x.name) for x in result.lines] == [
+        (b, m) for b in ("first", "second") for m in ("avg@2", "pass@2", "maj@2")
+    ]
+    p_values = [line.p_value for line in result.lines]
+    assert None not in p_values
+    assert [line.p_holm for line in result.lines] == holm([p for p in p_values if p is not None])
+
+
+def test_a_clear_difference_is_resolved_and_has_a_sign(tmp_path: Path) -> None:
+    right, wrong = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
+    a, b = save_run(tmp_path / "a", "x", right), save_run(tmp_path / "b", "x", wrong)
+    (there,), (back,) = (compared(*pair, metrics=("avg",)).lines for pair in ((a, b), (b, a)))
+    assert (there.verdict, back.verdict) == ("higher", "lower")
+    assert there.p_value == 2 / 2**12
+    # resolved by its interval alone, but not once corrected
+    assert replace(there, p_holm=0.051).verdict == "not resolved"
+
+
+def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
+    a = save_run(tmp_path / "a", "x", {**A, "u": "++", "v": "??"})
+    b = save_run(tmp_path / "b", "x", {**B, "v": "aa", "w": "aa", "z": "aa"})
+    result = compared(a, b, metrics=("avg",))
+    (line,) = result.lines
+    assert (line.problems, line.shared, line.only_a, line.only_b) == (5, 6, 1, 2)
+    assert line.difference == pytest.approx(0.7)
+    assert result.notes == ("x: A has 2 unscored samples, which count neither as right nor as wrong",)
+
+
+def test_seeds_are_parts_of_one_run(tmp_path: Path) -> None:
+    parts = [save_run(tmp_path / name, "x", rows) for name, rows in (("0", A), ("1", B))]
+    other = [save_run(tmp_path / name, "x", B) for name in ("2", "3")]
+    (line,) = compare_runs(read_run(parts), read_run(other), metrics=("avg",)).lines
+    a, b = [1, 1, 0.5, 0.5, 1], [0, 0.5, 0, 0, 0]
+    expected = paired([a, b], [b, b], 0)
+    assert (line.difference, line.p_value) == (expected.difference, expected.p_value)
+    assert (line.seeds_a, line.seeds_b, line.covers) == (2, 2, "problems and seeds")
+
+
+DIFFERENT = {
+    "decoding.temperature is 1.0 in A and 0.6 in B": {"decoding": {**IDENTITY["decoding"], "temperature": 0.6}},
+    'prompt.name is "plain" in A and "boxed" in B': {"prompt": {**IDENTITY["prompt"], "name": "boxed"}},
+    'data.sha256 is "dd" in A and "ee" in B': {"data": {**IDENTITY["data"], "sha256": "ee"}},
+}
+
+
+@pytest.mark.parametrize("field", DIFFERENT)
+def test_other_measurements_are_refused_unless_allowed(field: str, tmp_path: Path) -> None:
+    a, b = save_run(tmp_path / "a", "x", A), save_run(tmp_path / "b", "x", B, **DIFFERENT[field])
+    with pytest.raises(ValueError, match="measured in different ways") as refused:
+        compared(a, b)
+    assert f"x: {field}" in str(refused.value)
+    assert compared(a, b, allow_different=True).different == (f"x: {field}",)
+    with pytest.raises(ValueError, match="is no other seed of"):
+        read_run([a, b])
+
+
+def test_an_unknown_measurement_and_another_engine_are_noted(tmp_path: Path) -> None:
+    a = save_run(tmp_path / "a", "x", A)
+    b = save_run(tmp_path / "b", "x", B, engine={"name": "vllm", "dtype": "float32"})
+    assert compared(a, b).notes == ('x: engine.name is "transformers" in A and "vllm" in B',)
+    (b / "x" / "manifest.json").unlink()
+    assert compared(a / "x", b / "x" / "verdicts.parquet").notes == (
+        "B has no manifest.json for x: that both were measured alike was not checked",
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"metrics": ("best",)}, "metrics: expected some of avg, .*, got 'best'"),
+        ({"benchmarks": ["third"]}, r"benchmarks: expected some of first, second \(in both runs\), got 'third'"),
+        ({"ks": (0,)}, "at least 1"),
+        ({"metrics": ("g_pass",), "taus": (2,)}, "tau must lie in"),
+    ],
+)
+def test_bad_requests_are_refused(options: dict[str, object], message: str, runs: tuple[Path, Path]) -> None:
+    with pytest.raises(ValueError, match=message):
+        compared(*runs, **options)
+
+
+def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
+    a, b = save_run(tmp_path / "a", "x", A), save_run(tmp_path / "b", "y", B)
+    with pytest.raises(ValueError, match=r"no benchmark in common: .*a has x, .*b y"):
+        compared(a, b)
+    with pytest.raises(ValueError, match=r"x: no problem in common \(5 in A, 1 in B\)"):
+        compared(a, save_run(tmp_path / "c", "x", {"other": "+a"}))
+    with pytest.raises(ValueError, match="the gold of 5 problems differs, as of 'p': '1' in A, '2' in B"):
+        compared(a, save_run(tmp_path / "d", "x", B, gold="2"))
+    with pytest.raises(ValueError, match=r"expected a verdicts\.parquet, or a folder"):
+        read_run([tmp_path / "nowhere"])
+    text = tmp_path / "text.parquet"
+    text.write_text("no parquet")
+    with pytest.raises(ValueError, match="expected a Parquet file of verdicts"):
+        read_run([text])
+
+
+def test_the_figure_says_what_it_shows(runs: tuple[Path, Path], tmp_path: Path) -> None:
+    result = compared(*runs, metrics=("avg", "mean_tokens", "unsolvable"))
+    svg, png = tmp_path / "f.svg", tmp_path / "f.png"
+    for path in (svg, png):
+        write_figure(result, path)
+    assert png.read_bytes().startswith(b"\x89PNG")
+    first = svg.read_bytes()
+    write_figure(result, svg)
+    assert svg.read_bytes() == first
+    comments = first.decode()  # matplotlib draws text as paths and keeps the words as comments
+    assert ET.fromstring(first).tag.endswith("svg")
+    # equal lengths have no interval: no panel for them, and the caption says that two lines are not drawn
+    for words in ("percentage points", "number of problems", "avg@2", "95 % intervals", "5 problems", "n = 2 samples"):
+        assert words in comments
+    assert "difference A − B, tokens" not in comments
+
+
+@pytest.mark.parametrize("name", ["f.jpg", "nowhere/f.png"])
+def test_a_figure_that_cannot_be_written_is_refused(name: str, runs: tuple[Path, Path], tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="figure="):
+        write_figure(compared(*runs, metrics=("avg",)), tmp_path / name)

@@ -1,0 +1,183 @@
+"""Each metric against the enumeration of all k-subsets, in exact fractions, and against what it must satisfy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations
+from math import ceil, comb
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.stats.metrics import avg_at_k, fmt, g_pass_at_k, maj_at_k, pass_at_k, unsolvable_at_k
+
+Answers = tuple[list[int | None], list[bool], int]
+
+
+def mean_over_subsets(n: int, k: int, share_won: Callable[[Sequence[int]], Fraction | int]) -> Fraction:
+    """The definition: the mean of what each k-subset of 0..n-1 is worth."""
+    return Fraction(sum(Fraction(share_won(subset)) for subset in combinations(range(n), k)), comb(n, k))
+
+
+def share_of_majority(classes: Sequence[int | None], right: int, subset: Sequence[int]) -> Fraction:
+    votes = Counter(classes[i] for i in subset if classes[i] is not None)
+    most = max(votes.values(), default=0)
+    winners = [answer for answer, count in votes.items() if count == most]
+    return Fraction(int(right in winners), max(1, len(winners)))
+
+
+@st.composite
+def counts(draw: st.DrawFn) -> tuple[int, int, int]:
+    n = draw(st.integers(1, 9))
+    return n, draw(st.integers(0, n)), draw(st.integers(1, n))
+
+
+@st.composite
+def answers(draw: st.DrawFn) -> Answers:
+    """Up to 8 samples in up to 4 classes or none; class 1 is the right one."""
+    classes = draw(st.lists(st.sampled_from([None, 1, 2, 3, 4]), min_size=1, max_size=8))
+    return classes, [a == 1 for a in classes], draw(st.integers(1, len(classes)))
+
+
+def test_avg_is_the_share_of_correct_samples() -> None:
+    assert avg_at_k([True, False, False, True, False]) == 2 / 5
+    with pytest.raises(ValueError, match="at least one sample"):
+        avg_at_k([])
+
+
+@given(counts())
+def test_pass_and_unsolvable_are_means_over_subsets(ncks: tuple[int, int, int]) -> None:
+    n, c, k = ncks
+    assert pass_at_k(n, c, k) == float(mean_over_subsets(n, k, lambda s: any(i < c for i in s)))
+    assert unsolvable_at_k(n, c, k) == float(mean_over_subsets(n, k, lambda s: not any(i < c for i in s)))
+
+
+@given(counts(), st.sampled_from([0.1, 0.25, 0.5, 0.6, 0.75, 1.0]))
+def test_g_pass_is_a_mean_over_subsets(ncks: tuple[int, int, int], tau: float) -> None:
+    n, c, k = ncks
+    least = ceil(Fraction(str(tau)) * k)
+    assert g_pass_at_k(n, c, k, tau) == float(mean_over_subsets(n, k, lambda s: sum(i < c for i in s) >= least))
+
+
+def test_g_pass_reads_tau_as_the_decimal_written() -> None:
+    # 0.07 * 100 is 7.000000000000001 in floats, whose ceiling is 8. All 7 correct samples of 100 suffice for 7.
+    assert ceil(0.07 * 100) == 8
+    assert g_pass_at_k(100, 7, 100, 0.07) == 1.0
+
+
+@given(counts())
+def test_g_pass_runs_from_pass_to_all_right(ncks: tuple[int, int, int]) -> None:
+    n, c, k = ncks
+    assert g_pass_at_k(n, c, k, 1e-9) == pytest.approx(pass_at_k(n, c, k), rel=1e-14)
+    assert g_pass_at_k(n, c, k, 1.0) == comb(c, k) / comb(n, k)
+
+
+@pytest.mark.parametrize("k", [1, 2, 320, 639, 640])
+def test_pass_is_exact_with_640_samples(k: int) -> None:
+    # one correct sample: it is in the k-subset with probability k/n
+    assert pass_at_k(640, 1, k) == k / 640
+    assert unsolvable_at_k(640, 1, k) == (640 - k) / 640
+
+
+def test_pass_keeps_tiny_values() -> None:
+    # 1 - C(n-c, k)/C(n, k) in floats would lose this: n = 10^6, c = 1, k = 1 is exactly 10^-6
+    assert pass_at_k(10**6, 1, 1) == 1e-6
+
+
+@pytest.mark.parametrize("metric", [pass_at_k, unsolvable_at_k, lambda n, c, k: g_pass_at_k(n, c, k, 0.5)])
+def test_impossible_counts_are_refused(metric: Callable[[int, int, int], float]) -> None:
+    with pytest.raises(ValueError, match="k = 5 with n = 4"):
+        metric(4, 1, 5)
+    with pytest.raises(ValueError, match="k = 0"):
+        metric(4, 1, 0)
+    with pytest.raises(ValueError, match="c = 5 with n = 4"):
+        metric(4, 5, 1)
+
+
+@pytest.mark.parametrize("tau", [0.0, -0.1, 1.1, float("nan")])
+def test_g_pass_refuses_tau(tau: float) -> None:
+    with pytest.raises(ValueError, match="tau"):
+        g_pass_at_k(4, 2, 2, tau)
+
+
+@given(answers())
+def test_maj_is_a_mean_over_subsets(case: Answers) -> None:
+    classes, correct, k = case
+    slow = mean_over_subsets(len(classes), k, lambda s: share_of_majority(classes, 1, s))
+    assert maj_at_k(classes, correct, k) == pytest.approx(float(slow), rel=1e-12, abs=1e-15)
+
+
+@given(answers(), st.randoms())
+def test_maj_knows_neither_order_nor_names(case: Answers, random: object) -> None:
+    classes, correct, k = case
+    order = list(range(len(classes)))
+    random.shuffle(order)  # type: ignore[attr-defined]
+    renamed = [None if classes[i] is None else 100 - classes[i] for i in order]
+    assert maj_at_k(renamed, [correct[i] for i in order], k) == pytest.approx(maj_at_k(classes, correct, k), rel=1e-12)
+
+
+@given(answers())
+def test_maj_of_one_is_the_share_of_correct_samples(case: Answers) -> None:
+    classes, correct, _ = case
+    assert maj_at_k(classes, correct, 1) == pytest.approx(avg_at_k(correct))
+
+
+def test_maj_shares_ties_and_leaves_out_none() -> None:
+    right = [True, False, False, False]
+    # all four: 1, 2, 3 have a vote each, the sample without an answer has none: a third
+    assert maj_at_k([1, 2, 3, None], right, 4) == pytest.approx(1 / 3)
+    # pairs of (1, 2, None, None): {1,2} is 1/2; {1,-} twice is 1; {2,-} twice and {-,-} are 0: (1/2 + 2)/6
+    assert maj_at_k([1, 2, None, None], right, 2) == pytest.approx(5 / 12)
+    assert maj_at_k([None, None], [False, False], 2) == 0.0
+    assert maj_at_k([2, 2, 3], [False, False, False], 2) == 0.0
+
+
+def test_maj_with_640_samples_agrees_with_drawn_subsets() -> None:
+    # five classes and 60 samples without an answer; 20,000 drawn subsets estimate a share to 0.0036 (one deviation)
+    sizes = {1: 190, 2: 200, 3: 90, 4: 60, 5: 40}
+    classes: list[int | None] = [a for a, size in sizes.items() for _ in range(size)]
+    classes += [None] * (640 - len(classes))
+    rng = np.random.default_rng(0)
+    for k in (4, 64, 200):
+        left = 640 - sum(sizes.values())
+        votes = rng.multivariate_hypergeometric([*sizes.values(), left], k, size=20_000)[:, :-1]
+        best = votes.max(axis=1)
+        tied = (votes == best[:, None]).sum(axis=1)
+        drawn = float(np.mean((votes[:, 0] == best) * (best > 0) / tied))
+        assert maj_at_k(classes, [a == 1 for a in classes], k) == pytest.approx(drawn, abs=4 * 0.0036)
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 320, 639, 640])
+def test_maj_with_640_samples_is_fair_between_equal_classes(k: int) -> None:
+    # ten classes of 64 each: by symmetry each wins a tenth of the subsets
+    classes = [i % 10 for i in range(640)]
+    assert maj_at_k(classes, [a == 0 for a in classes], k) == pytest.approx(0.1, rel=1e-11)
+
+
+def test_maj_of_all_samples_is_the_vote() -> None:
+    classes = [0] * 300 + [1] * 299 + [2] * 41
+    assert maj_at_k(classes, [a == 0 for a in classes], 640) == pytest.approx(1.0)
+    assert maj_at_k(classes, [a == 1 for a in classes], 640) == 0.0
+
+
+def test_maj_refuses_contradictions() -> None:
+    with pytest.raises(ValueError, match=r"one answer class may be correct, got \[1, 2\]"):
+        maj_at_k([1, 2], [True, True], 1)
+    with pytest.raises(ValueError, match="class 1 is correct in one sample and not in another"):
+        maj_at_k([1, 1], [True, False], 1)
+    with pytest.raises(ValueError, match="a correct sample must have an answer class"):
+        maj_at_k([None, 1], [True, False], 1)
+    with pytest.raises(ValueError, match="same length, got 2 and 1"):
+        maj_at_k([1, 1], [True], 1)
+    with pytest.raises(ValueError, match="k = 3 with n = 2"):
+        maj_at_k([1, 1], [True, True], 3)
+
+
+def test_fmt_is_the_share_with_a_box() -> None:
+    assert fmt([True, True, False, True]) == 3 / 4
+    with pytest.raises(ValueError, match="at least one response"):
+        fmt([])

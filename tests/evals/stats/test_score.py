@@ -1,0 +1,271 @@
+"""Scores of small verdict tables by hand, and what must not change them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from evals.grading.verdicts import Verdict, schema
+from evals.stats.differences import paired
+from evals.stats.intervals import over_problems, over_problems_and_seeds
+from evals.stats.score import METRICS, Score, compare, score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# one letter a sample: a, b, c a wrong answer of that class; + correct; - no answer; t truncated; ? unscored
+VERDICTS = {"+": Verdict.CORRECT, "-": Verdict.NO_ANSWER, "t": Verdict.TRUNCATED, "?": Verdict.UNSCORED}
+
+
+def table(problems: dict[str, str], **columns: Any) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [
+        {
+            "problem_id": problem,
+            "sample": i,
+            "verdict": str(VERDICTS.get(letter, Verdict.WRONG)),
+            "answer_class": None if letter in "-t?" else "+abc".index(letter),
+            "boxed": letter not in "-t",
+            **columns,
+        }
+        for problem, letters in problems.items()
+        for i, letter in enumerate(letters)
+    ]
+    return pd.DataFrame(rows)
+
+
+def by_name(scores: list[Score]) -> dict[str, Score]:
+    return {s.name: s for s in scores}
+
+
+def test_scores_by_hand() -> None:
+    found = by_name(score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(1, 2, 4)))
+    assert list(found) == ["avg@4", "pass@1", "pass@2", "pass@4", "maj@1", "maj@2", "maj@4", "fmt"]
+    value = {name: s.value for name, s in found.items()}
+    assert value["avg@4"] == pytest.approx((2 / 4 + 0 + 3 / 4) / 3)
+    assert value["pass@1"] == value["maj@1"] == pytest.approx(value["avg@4"])
+    # pairs without a correct sample: p 1 of 6, q 6 of 6, r 0 of 6
+    assert value["pass@2"] == pytest.approx((5 / 6 + 0 + 1) / 3)
+    assert value["pass@4"] == pytest.approx(2 / 3)
+    # the six pairs of p: one ++ wins 1, two +a win 1/2 each, two +- win 1 each, one a- wins 0; r: each pair wins
+    assert value["maj@2"] == pytest.approx((4 / 6 + 0 + 1) / 3)
+    assert value["maj@4"] == pytest.approx(2 / 3)
+    assert value["fmt"] == pytest.approx((3 / 4 + 3 / 4 + 3 / 4) / 3)
+    assert all((s.problems, s.excluded, s.samples, s.unscored, s.why) == (3, 0, 12, 0, None) for s in found.values())
+    assert found["pass@2"].interval == over_problems([5 / 6, 0, 1])
+
+
+def test_g_pass_by_hand() -> None:
+    frame = table({"p": "++a-", "q": "aatb", "r": "+++t", "x": "+?"})
+    found = by_name(score(frame, ks=(2,), metrics=("g_pass",), taus=(0.5, 1.0)))
+    assert list(found) == ["G-Pass@2 (0.5)", "G-Pass@2 (1)"]
+    half, whole = found.values()
+    # one of a pair right is pass@2: 5 of 6, 0, 6 of 6. Both right: 1 of the 6 pairs of p, none of q's, 3 of 6 of r's.
+    assert half.value == pytest.approx((5 / 6 + 0 + 1) / 3)
+    assert whole.value == pytest.approx((1 / 6 + 0 + 3 / 6) / 3)
+    assert (whole.key, whole.tau, whole.problems, whole.excluded) == ("g_pass_at_2_tau_1", 1.0, 3, 1)
+    assert [s.tau for s in score(frame, ks=(1,), metrics=("g_pass",))] == [0.25, 0.5, 0.75, 1.0]
+    (none,) = score(frame, ks=(8,), metrics=("g_pass",), taus=(0.5,))
+    assert none.why == "G-Pass@8 needs k = 8 scored samples of a problem, the most that one has is n = 4"
+
+
+def test_unsolvable_problems_are_counted() -> None:
+    # pairs without a correct sample: p 1 of 6, q all, r none; so 7/6 of the three problems, and with all four drawn, q
+    pairs, fours = score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(2, 4), metrics=("unsolvable",))
+    assert pairs.value is not None and fours.value is not None
+    assert (pairs.unit, pairs.factor * pairs.value) == ("problems", pytest.approx(7 / 6))
+    assert fours.factor * fours.value == 1
+
+
+def test_names_and_keys() -> None:
+    frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
+    found = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
+    assert [(s.name, s.key) for s in found] == [
+        ("avg@2", "avg_at_2"),
+        ("pass@2", "pass_at_2"),
+        ("maj@2", "maj_at_2"),
+        ("G-Pass@2 (0.75)", "g_pass_at_2_tau_0.75"),
+        ("unsolvable@2", "unsolvable_at_2"),
+        ("fmt", "fmt"),
+        ("mean tokens", "mean_tokens"),
+        ("truncation rate", "truncation_rate"),
+    ]
+
+
+def test_unscored_is_not_wrong() -> None:
+    # p: 1 of its 2 scored samples is right; q: 1 of 4
+    found = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
+    assert found["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert found["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
+    assert (found["pass@4"].value, found["pass@4"].problems, found["pass@4"].excluded) == (1.0, 1, 1)
+    assert {(s.samples, s.unscored) for s in found.values()} == {(8, 2)}
+    assert found["fmt"].value == 1.0  # a box needs no verdict
+
+
+def test_too_few_samples_is_no_value_and_says_so() -> None:
+    found = by_name(score(table({"p": "+a", "q": "aa"}), ks=(8,)))
+    for name in ("pass@8", "maj@8"):
+        got = found[name]
+        assert (got.value, got.interval, got.problems, got.excluded) == (None, None, 0, 2)
+        assert got.why == f"{name} needs k = 8 scored samples of a problem, the most that one has is n = 2"
+    assert found["avg@2"].value == 0.25
+
+
+def test_nothing_scored_is_no_value() -> None:
+    found = by_name(score(table({"p": "??", "q": "??"}), ks=(1,)))
+    assert found["avg@2"].value is None
+    assert found["avg@2"].why == "no problem has a scored sample in every training seed; unscored samples: 4"
+    assert found["pass@1"].why == "pass@1 needs k = 1 scored samples of a problem, the most that one has is n = 0"
+
+
+def test_uneven_samples_have_an_avg_without_k() -> None:
+    (got,) = score(table({"p": "+a", "q": "aaaa"}), ks=(), metrics=("avg",))
+    assert (got.name, got.key, got.k, got.value) == ("avg", "avg", None, 0.25)
+
+
+def test_length_and_truncation() -> None:
+    frame = table({"p": "+t", "q": "aa"})
+    frame["tokens"] = [10, 30, None, 50]
+    frame["finish_reason"] = ["stop", "length", None, "stop"]
+    tokens, cut = score(frame, ks=(), metrics=("mean_tokens", "truncation_rate"))
+    assert tokens.value == pytest.approx((20 + 50) / 2)
+    assert tokens.interval == over_problems([20, 50], bounds=None)
+    assert cut.value == pytest.approx((1 / 2 + 0) / 2)
+    unknown = score(table({"p": "+t"}), ks=(), metrics=("mean_tokens", "truncation_rate"))
+    assert [s.value for s in unknown] == [None, None]
+    assert [s.why for s in unknown] == [
+        "no problem has a response of known length in every training seed",
+        "no problem has a response with a known finish reason in every training seed",
+    ]
+
+
+def seeds(*runs: dict[str, str]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.concat([table(run, train_seed=s) for s, run in enumerate(runs)], ignore_index=True)
+
+
+def test_training_seeds_are_averaged_and_covered() -> None:
+    (got,) = score(seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"}), ks=(), metrics=("avg",))
+    assert (got.name, got.value, got.samples) == ("avg@2", pytest.approx((0.5 + 0 + 1 + 0.5) / 4), 8)
+    assert got.interval == over_problems_and_seeds([[0.5, 0], [1, 0.5]])
+    assert got.interval is not None
+    assert got.interval.covers == "problems and seeds"
+
+
+def test_a_problem_without_a_value_under_some_seed_is_excluded() -> None:
+    (got,) = score(seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "??"}), ks=(2,), metrics=("pass",))
+    assert (got.value, got.problems, got.excluded) == (1.0, 1, 1)
+    (none,) = score(seeds({"p": "+a", "q": "??"}, {"p": "??", "q": "aa"}), ks=(2,), metrics=("pass",))
+    assert none.why == "pass@2: no problem has k = 2 scored samples in every training seed"
+
+
+def test_order_does_not_matter() -> None:
+    frame = table({"p": "++a-", "q": "aatb", "r": "+++?"})
+    assert score(frame.sample(frac=1, random_state=0), ks=(1, 2, 4)) == score(frame, ks=(1, 2, 4))
+
+
+def test_a_parquet_table_gives_the_same_scores() -> None:
+    import pyarrow as pa
+
+    frame = table({"p": "++a-", "q": "?atb"}, benchmark="tiny", gold="1", response="", tokens=3, finish_reason="stop")
+    columns = {name: frame[name] if name in frame else [None] * len(frame) for name in schema().names}
+    columns["answer_class"] = [None if a != a else int(a) for a in frame["answer_class"]]
+    arrow = pa.table({name: pa.array(list(values)) for name, values in columns.items()}).cast(schema())
+    assert score(arrow, ks=(1, 2), metrics=METRICS) == score(frame, ks=(1, 2), metrics=METRICS)
+
+
+def test_nullable_columns_are_read() -> None:
+    frame = table({"p": "++a-", "q": "aatb"}, tokens=3)
+    typed = frame.astype({"answer_class": "Int32", "tokens": "Int32", "boxed": "boolean"})
+    typed.loc[0, "tokens"] = None
+    frame.loc[0, "tokens"] = float("nan")
+    assert score(typed, ks=(2,), metrics=METRICS) == score(frame, ks=(2,), metrics=METRICS)
+
+
+def bad(name: str) -> pd.DataFrame:
+    import pandas as pd
+
+    frame = table({"p": "+a", "q": "aa"})
+    match name:
+        case "column":
+            return frame.drop(columns=["boxed", "sample"])
+        case "rows":
+            return frame.iloc[:0]
+        case "verdict":
+            return frame.assign(verdict="right")
+        case "twice":
+            return pd.concat([frame, frame.iloc[[3]]])
+        case "benchmarks":
+            return frame.assign(benchmark=["a", "a", "b", "b"])
+        case "null":
+            return frame.assign(problem_id=["p", None, "q", "q"])
+        case "classes":
+            return frame.assign(answer_class=[0, 0, 1, 1])
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("column", r"lacks the column\(s\) sample, boxed"),
+        ("rows", "no rows"),
+        ("verdict", "verdict must be one of correct, wrong, no_answer, truncated, unscored, got 'right'"),
+        ("twice", "the same sample twice: train_seed 0, problem_id q, sample 1"),
+        ("benchmarks", "one benchmark at a time, got a, b"),
+        ("null", "problem_id must have a value"),
+        ("classes", "problem 'p': answer class 0 is correct in one sample and not in another"),
+    ],
+)
+def test_bad_tables_are_refused(name: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        score(bad(name), ks=(1,))
+
+
+def test_bad_requests_are_refused() -> None:
+    frame = table({"p": "+a"})
+    with pytest.raises(ValueError, match=r"metric must be one of avg, .* got 'best'"):
+        score(frame, ks=(1,), metrics=("best",))
+    with pytest.raises(ValueError, match=r"at least 1, got ks = \[0\]"):
+        score(frame, ks=(0,))
+    with pytest.raises(ValueError, match="metric 'pass' needs a k"):
+        compare(frame, frame, "pass")
+    with pytest.raises(ValueError, match="metric 'g_pass' needs a tau"):
+        compare(frame, frame, "g_pass", 1)
+    with pytest.raises(ValueError, match=r"tau must lie in \(0, 1\], got 50"):
+        score(frame, ks=(1,), metrics=("g_pass",), taus=(50,))
+
+
+def test_the_same_sample_under_two_seeds_is_not_twice() -> None:
+    assert len(score(seeds({"p": "+a"}, {"p": "+a"}), ks=(1,))) == 4
+
+
+def test_a_comparison_pairs_the_problems() -> None:
+    a, b = table({"q": "+a", "p": "++", "x": "??"}), table({"p": "+a", "q": "aa", "x": "++"})
+    got = compare(a, b, "avg")
+    assert (got.metric, got.k, got.problems, got.excluded) == ("avg", 2, 2, 1)
+    assert got.result == paired([1.0, 0.5], [0.5, 0.0], 0)
+    assert got.result is not None
+    assert got.result.difference == 0.5
+
+
+def test_a_comparison_with_seeds_covers_them() -> None:
+    a = seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"})
+    b = seeds({"p": "aa", "q": "aa"}, {"p": "a+", "q": "aa"}, {"p": "aa", "q": "aa"})
+    got = compare(a, b, "pass", 1)
+    assert got.result == paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]], 0)
+
+
+def test_a_comparison_without_common_problems_says_so() -> None:
+    got = compare(table({"p": "+a"}), table({"q": "+a"}), "avg")
+    assert (got.result, got.problems, got.excluded) == (None, 0, 2)
+    assert got.why == "no problem has a value in both tables (2 problems)"
+
+
+def test_lengths_compare_without_bounds() -> None:
+    frame = table({"p": "+", "q": "a"})
+    a, b = frame.assign(tokens=[900, 900]), frame.assign(tokens=[700, 800])
+    got = compare(a, b, "mean_tokens")
+    assert got.result == paired([900, 900], [700, 800], 0, bounds=None)

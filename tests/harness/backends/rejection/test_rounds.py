@@ -1,0 +1,194 @@
+"""Rounds of rejection sampling: what is sampled, filtered, selected and trained on, and that a killed run goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.provenance import Origin, assumed
+from evals.sampling.engines import Completion, Decoding, Request
+from harness.backends.rejection.declaration import Rejection
+from harness.backends.rejection.rounds import read_pairs, run_rounds
+from harness.backends.trl.finetune import finetune
+from harness.spec import Finetune, use
+from harness.spec.hardware import Hardware
+from reproductions.trial_and_error import rft
+from tests import experiments
+
+WHY = experiments.WHY
+PROBLEMS = {f"K is {k}. What is K?": str(k) for k in range(10, 18)}
+HARDWARE = Hardware(device="cpu", grader_workers=1)
+
+
+def rejection(**values: Any) -> Rejection:
+    base = experiments.finetune()
+    plain = {f.name: getattr(base, f.name) for f in fields(Finetune)}
+    declared = Rejection(
+        **plain,
+        filters=(
+            use(rft.has_box),
+            use(rft.has_digit),
+            use(rft.cut_after_box),
+            use(rft.not_redundant, limit=assumed(0.31, WHY), measure=assumed("not_distinct", WHY)),
+        ),
+        select=use(rft.select, by=assumed("branching", WHY), noise=assumed(0.25, WHY)),
+        rounds=assumed(2, WHY),
+        problems_per_round=assumed(4, WHY),
+        samples_per_problem=assumed(5, WHY),
+        rollout_temperature=assumed(1.0, WHY),
+        rollout_top_p=assumed(1.0, WHY),
+        max_completion_tokens=assumed(32, WHY),
+        branching_mass=assumed(0.95, WHY),
+        selected=assumed(8, WHY),
+        start_from=assumed("last", WHY),
+    )
+    return declared.override(values, Origin.USER, WHY)
+
+
+class Solver:
+    """Five samples a problem: two right, with more after the box; a wrong one; a redundant one; one unboxed."""
+
+    chunk_rows = 100
+    asked: list[str] = []  # models that were sampled from, over all instances  # noqa: RUF012
+
+    def __init__(self, model: str) -> None:
+        from transformers import AutoTokenizer
+
+        self.tokenizer = AutoTokenizer.from_pretrained(model)
+        self.model = model
+
+    def describe(self) -> dict[str, Any]:
+        return {"name": "solver"}
+
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
+        Solver.asked.append(self.model)
+        made = []
+        for request in requests:
+            (answer,) = [a for problem, a in PROBLEMS.items() if problem in request.prompt_text]
+            text = {
+                0: rf"so \boxed{{{answer}}} and \boxed{{1}}",  # right: it is the first box that counts
+                1: rf"first {answer} \boxed{{{answer}}}",
+                2: rf"then \boxed{{9}} or \boxed{{{answer}}}",  # wrong
+                3: rf"so then so then so then so then \boxed{{{answer}}}",
+                4: f"so {answer}",
+            }[request.key[1]]
+            made.append(Completion(request.key, text, 5, "stop"))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> str:
+    path = tmp_path / "problems.jsonl"
+    path.write_text("".join(json.dumps({"problem": p, "answer": a}) + "\n" for p, a in PROBLEMS.items()))
+    return str(path)
+
+
+def run(declared: Rejection, model_dir: Path, out_dir: Path, tuned: list[Any], fail_at: int | None = None) -> Any:
+    def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
+        if len(tuned) == fail_at:
+            raise KeyboardInterrupt
+        rows = read_pairs(pairs)
+        tuned.append((Path(model).parts[-3:], steps_before, rows))
+        return finetune(
+            declared,
+            base_model=model,
+            seed=0,
+            out_dir=out_dir,
+            hardware=HARDWARE,
+            on_metrics=lambda *_: None,
+            pairs=rows,
+        )
+
+    return run_rounds(
+        declared,
+        base_model=str(model_dir),
+        seed=0,
+        out_dir=out_dir,
+        hardware=HARDWARE,
+        tune=tune,
+        make_engine=Solver,
+    )
+
+
+def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path: Path) -> None:
+    declared = rejection(dataset=data)
+    tuned: list[Any] = []
+    kept = run(declared, model_dir, tmp_path / "whole", tuned)
+    # 4 problems x (2 right + 1 wrong) pass; 8 wanted with a quarter of wrong ones: 6 right and 2 wrong
+    first = kept["rounds"][0]
+    counts = {stage: [first[stage][k] for k in ("samples", "right", "wrong")] for stage in ("sampled", "passed")}
+    # sampled: of the five, 0, 1 and 3 are right; 4 has no answer, which counts as wrong here
+    assert counts == {"sampled": [20, 12, 8], "passed": [12, 8, 4]}
+    assert [first["selected"][k] for k in ("samples", "right", "wrong")] == [8, 6, 2]
+    assert first["selected"]["mean_branching"] >= first["passed"]["mean_branching"]  # the highest were taken
+    for _, _, rows in tuned:
+        assert all(row["solution"].count("boxed") == 1 and row["solution"].endswith("}") for row in rows)
+    for number in (0, 1):  # right and wrong are told by the box that is left
+        lines = (tmp_path / "whole" / f"round-{number}" / "selected.jsonl").read_text().splitlines()
+        for row in map(json.loads, lines):
+            assert row["correct"] == row["solution"].endswith(rf"\boxed{{{PROBLEMS[row['problem']]}}}")
+    # the second round trains the model of the first, on other problems, and logs its steps after the first's
+    assert [before for _, before, _ in tuned] == [0, 3]
+    assert tuned[1][0] == ("round-0", "train", "final")
+    assert {row["problem"] for row in tuned[0][2]} != {row["problem"] for row in tuned[1][2]}
+    assert kept["steps"] == 6 and (tmp_path / "whole" / "final" / "config.json").is_file()
+    assert not (tmp_path / "whole" / "round-0" / "train").exists()
+
+    again: list[Any] = []
+    with pytest.raises(KeyboardInterrupt):
+        run(declared, model_dir, tmp_path / "broken", again, fail_at=1)
+    Solver.asked.clear()
+    resumed = run(declared, model_dir, tmp_path / "broken", again)
+    assert Solver.asked == []  # the second round's samples and selection were there already
+    assert again == tuned
+
+    def timeless(record: dict[str, Any]) -> dict[str, Any]:
+        rounds = [{**r, "training": {**r["training"], "train_seconds": 0}} for r in record["rounds"]]
+        return {**record, "rounds": rounds, "train_seconds": 0}
+
+    assert timeless(resumed) == timeless(kept)
+    done: list[Any] = []
+    assert timeless(run(declared, model_dir, tmp_path / "broken", done)) == timeless(kept) and done == []
+    for name in ("model.safetensors", "config.json"):
+        whole, broken = ((tmp_path / run_ / "final" / name).read_bytes() for run_ in ("whole", "broken"))
+        assert whole == broken
+
+
+def test_from_the_base_each_round_starts_anew(model_dir: Path, data: str, tmp_path: Path) -> None:
+    tuned: list[Any] = []
+    Solver.asked.clear()
+    run(rejection(dataset=data, start_from="base"), model_dir, tmp_path / "out", tuned)
+    assert [parts for parts, _, _ in tuned] == [model_dir.parts[-3:]] * 2
+    assert [Path(model).parts[-3:] for model in Solver.asked] == [model_dir.parts[-3:], ("round-0", "train", "final")]
+
+
+def test_what_cannot_work_is_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="problems_per_round: expected at most the 8 of the data set, got 9"):
+        run(rejection(dataset=data, problems_per_round=9), model_dir, tmp_path / "a", [])
+    with pytest.raises(ValueError, match="got none from 0 right and 0 wrong"):
+        run(rejection(dataset=data, **{"not_redundant.limit": -1.0}), model_dir, tmp_path / "b", [])
+    with pytest.raises(ValueError, match="rounds: expected at least 1, got 0"):
+        rejection(rounds=0)
+
+
+def test_settings_and_overrides_reach_filters_and_selection() -> None:
+    declared = rejection(**{"not_redundant.limit": 0.5, "select.by": "entropy", "epochs": 2.0})
+    settings = declared.settings()
+    assert settings["not_redundant.limit"].value == 0.5 and settings["not_redundant.limit"].was is not None
+    assert declared.filters[3].values["limit"].value == 0.5 and declared.select.values["by"].value == "entropy"
+    assert declared.steps_per_round() == 3  # max_steps
+    free = declared.override({"max_steps": None, "selected": 10}, Origin.USER, WHY)
+    assert free.steps_per_round() == 6  # 10 rows in batches of 4: 3 steps, twice
+    with pytest.raises(ValueError, match=r"select.by: expected one of"):
+        rejection(**{"select.by": "length"})
+    assert set(asdict(declared)) >= {"filters", "select"}

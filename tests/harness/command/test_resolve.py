@@ -1,0 +1,185 @@
+"""A command line becomes jobs: what is asked for, checked; what a scale replaces, on record."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.provenance import Origin
+from harness.command.config import UsageError, parse_overrides, read_seeds
+from harness.command.plan import cost, origins, parameters, plan, training_steps
+from harness.command.resolve import resolve
+from harness.spec import catalogue
+
+
+def test_the_grammar_is_hydras() -> None:
+    parsed = parse_overrides(
+        ["paper=egsw", "seeds=[0,2]", "arm=base,grpo", "lr=3e-6", "x=null", 'name="a b"', "b=true"]
+    )
+    assert parsed == {
+        "paper": "egsw",
+        "seeds": [0, 2],
+        "arm": ["base", "grpo"],
+        "lr": 3e-6,
+        "x": None,
+        "name": "a b",
+        "b": True,
+    }
+
+
+@pytest.mark.parametrize("argument", ["paper", "=x", "+a=1", "~a", "a=[1", "a=range(1,3)"])
+def test_what_does_not_parse_is_refused(argument: str) -> None:
+    with pytest.raises(UsageError):
+        parse_overrides([argument])
+
+
+def test_a_key_given_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match="a: given twice"):
+        parse_overrides(["a=1", "a=2"])
+
+
+@given(st.integers(1, 20))
+def test_a_seed_count_counts_from_zero(count: int) -> None:
+    assert read_seeds(count, 3) == list(range(count))
+
+
+@pytest.mark.parametrize("value", [0, -1, True, [], [1, 1], [-1], "x", 1.5])
+def test_bad_seeds_are_refused(value: Any) -> None:
+    with pytest.raises(UsageError, match="seeds: expected"):
+        read_seeds(value, 3)
+
+
+def test_jobs_of_the_tiny_scale() -> None:
+    jobs = resolve("egsw", seeds=[0, 1])
+    # the base model has no training seed; the paper's first model only
+    assert [j.name for j in jobs] == [
+        "math-7b/base/seed0",
+        "math-7b/grpo/seed0",
+        "math-7b/grpo/seed1",
+        "math-7b/egsw/seed0",
+        "math-7b/egsw/seed1",
+    ]
+    assert all(j.base_model.value == "tiny" and j.protocol.name == "tiny" for j in jobs)
+    rate = jobs[1].settings()["learning_rate"]
+    assert rate.origin is Origin.SCALE and rate.was is not None and rate.was.value == 3e-6
+    # what the scale leaves alone, or replaces by the same value, keeps its source
+    assert jobs[3].settings()["egsw.alpha"].origin is Origin.PAPER
+    assert jobs[1].settings()["lora_rank"].origin is Origin.ASSUMED
+
+
+def test_jobs_of_the_paper_scale() -> None:
+    jobs = resolve("egsw", scale="paper")
+    assert len(jobs) == 2 * (1 + 3 + 3)
+    settings = jobs[-1].settings()
+    assert settings["egsw.temperature"].value == 1.8
+    assert {str(s.origin) for s in settings.values()} <= {"paper", "code", "assumed"}
+
+
+def test_same_values_same_digest() -> None:
+    first, again = resolve("egsw", seeds=[0]), resolve("egsw", seeds=[0, 1])
+    assert first[1].digest == again[1].digest == again[2].digest
+    assert len({j.digest for j in first}) == 3
+    assert resolve("egsw", seeds=[0], overrides={"learning_rate": 1e-3})[1].digest != first[1].digest
+    assert resolve("egsw", seeds=[0], overrides={"protocol.n": 32})[1].digest != first[1].digest
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"paper": "egws"}, "did you mean 'egsw'"),
+        ({"paper": "egsw", "arms": ["egsv"]}, "arm=egsv: no such arm; did you mean 'egsw'"),
+        ({"paper": "egsw", "models": ["7b"]}, "model=7b"),
+        ({"paper": "egsw", "scale": "tinny"}, "did you mean 'tiny'"),
+        ({"paper": "egsw", "overrides": {"egsw.alhpa": 1}}, "did you mean 'egsw.alpha'"),
+        ({"paper": "egsw", "overrides": {"egsw.alpha": "big"}}, "egsw.alpha: expected a number, got 'big'"),
+        ({"paper": "egsw", "arms": ["grpo"], "overrides": {"egsw.alpha": 1}}, "no arm that was asked for"),
+        ({"paper": "egsw", "overrides": {"protocol.m": 1}}, "protocol tiny: no field 'm'"),
+    ],
+)
+def test_wrong_commands_are_named(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        resolve(**arguments)
+    assert message in str(error.value)
+
+
+def test_costs_by_hand() -> None:
+    job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
+    # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
+    assert training_steps(job) == 66
+    costs = cost(job)
+    assert costs["rollout_tokens"] == 66 * 896 * 1024
+    assert costs["trained_tokens"] == 66 * 896 * (1024 + 512)
+    # one greedy sample of 500 + 30 + 30 + 198 problems, 3072 tokens each
+    assert costs["evaluation_tokens"] == 758 * 3072
+    # 7e9 parameters; 6 N + 2 N for the reference + 2 N for the entropies of the whole step; 2 N a sampled token
+    work = 7e9 * (10 * costs["trained_tokens"] / 0.35 + 2 * (costs["rollout_tokens"] + 758 * 3072) / 0.10)
+    assert costs["gpu_hours"] == pytest.approx(work / 989e12 / 3600, abs=0.006)
+
+
+@pytest.mark.parametrize(
+    ("name", "size"), [("Qwen/Qwen2.5-Math-7B", 7e9), ("Qwen/Qwen2.5-1.5B-Instruct", 1.5e9), ("tiny", None)]
+)
+def test_parameters_from_the_name(name: str, size: float | None) -> None:
+    assert parameters(name) == size
+
+
+def test_the_plan_counts_every_value() -> None:
+    document = plan(resolve("egsw", scale="paper"))
+    for arm in document["arms"]:
+        assert sum(arm["origins"].values()) == len(arm["settings"])
+        assert all(value["note"] for value in arm["settings"].values())
+    job = resolve("egsw", overrides={"learning_rate": 1.0}, arms=["grpo"], seeds=[0])[0]
+    assert origins(job.settings())["user"] == 1
+
+
+def test_costs_of_a_supervised_fine_tuning_by_hand() -> None:
+    job = resolve("erpo", scale="paper", models=["qwen2.5-3b"], arms=["sft"])[0]
+    # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
+    assert training_steps(job) == 1584
+    costs = cost(job)
+    assert (costs["rollout_tokens"], costs["trained_tokens"]) == (0, 1584 * 16 * 2048)
+    # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
+    assert costs["evaluation_tokens"] == 16 * 140 * 2048
+    work = 3e9 * (6 * 1584 * 16 * 2048 / 0.35 + 2 * 16 * 140 * 2048 / 0.10)
+    assert costs["gpu_hours"] == pytest.approx(work / 989e12 / 3600, abs=0.006)
+
+
+def test_a_base_model_of_unknown_size_is_left_out_of_the_total_and_counted() -> None:
+    total = plan(resolve("erpo", scale="paper", arms=["base"]))["total"]
+    known = plan(resolve("erpo", scale="paper", arms=["base"], models=["qwen2.5-7b", "qwen3-235b-instruct"]))["total"]
+    assert total["runs_without_gpu_hours"] == 1 and known["runs_without_gpu_hours"] == 0
+    assert total["gpu_hours"] > known["gpu_hours"] > 0
+    alone = plan(resolve("erpo", scale="paper", arms=["base"], models=["deepseek-r1-0528"]))["total"]
+    assert alone["gpu_hours"] is None
+
+
+def test_a_scale_may_replace_a_value_of_one_arm_alone() -> None:
+    resets = {job.arm: job.settings() for job in resolve("baselines", arms=["grpo", "kl_reset"])}
+    assert resets["grpo"]["reference_reset_every"].value is None
+    reset = resets["kl_reset"]["reference_reset_every"]
+    assert (reset.value, reset.origin) == (20, Origin.SCALE) and reset.was is not None and reset.was.value == 200
+    assert resets["grpo"]["updates_per_rollout"].value == 2  # the declaration's own value for the scale, in all arms
+
+
+def test_the_baselines_are_declared_like_a_paper_and_publish_nothing() -> None:
+    assert catalogue.papers()[-1] == "baselines" and catalogue.published("baselines") == []
+    five = ("egsw", "entropy_advantage", "erpo", "forking_tokens", "trial_and_error")
+    assert all(catalogue.published(key) for key in five)  # a paper that `rlvr new` wrote has no cell yet
+
+
+def test_an_arm_records_only_what_was_replaced_in_it() -> None:
+    base, grpo, egsw = resolve("egsw", seeds=[0], overrides={"egsw.alpha": 0.5, "max_steps": 9})
+    assert base.overrides == {} and grpo.overrides == {"max_steps": 9}
+    assert egsw.overrides == {"egsw.alpha": 0.5, "max_steps": 9}
+
+
+def test_a_sweep_runs_only_by_name() -> None:
+    keys = {j.arm for j in resolve("egsw", scale="paper")}
+    assert keys == {"base", "grpo", "egsw"}
+    (job,) = resolve("egsw", arms=["egsw_raw_0.15"], seeds=[0])
+    settings = job.settings()
+    assert (settings["egsw.alpha"].value, settings["egsw.entropy"].value) == (0.15, "raw")
+    assert settings["egsw.alpha"].origin is Origin.PAPER

@@ -1,0 +1,81 @@
+"""The tokenizer: nothing lost, one token a piece, the same after a round trip through a checkpoint folder."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.data.tiny import TIERS, problems
+from harness.data.tiny.tokenizer import EOS, NUMBERS, build_tokenizer
+
+if TYPE_CHECKING:
+    from transformers import Qwen2Tokenizer
+
+pytest.importorskip("transformers")
+TOKENIZER = build_tokenizer()
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Qwen2Tokenizer:
+    """The tokenizer as ``AutoTokenizer`` finds it beside a Qwen2 configuration; the model type decides the class."""
+    from transformers import AutoTokenizer, Qwen2Config
+
+    folder: Path = tmp_path_factory.mktemp("checkpoint")
+    Qwen2Config().save_pretrained(folder)
+    TOKENIZER.save_pretrained(folder)
+    return AutoTokenizer.from_pretrained(folder)
+
+
+def family_texts() -> list[str]:
+    pairs = itertools.islice(problems.supervised_pairs(0), 400)
+    evaluated = [row["problem"] for tier in TIERS for row in problems.eval_problems(tier)]
+    return [*itertools.chain.from_iterable(pairs), *evaluated]
+
+
+def test_loading_changes_nothing(loaded: Qwen2Tokenizer) -> None:
+    texts = family_texts()
+    assert loaded(texts).input_ids == TOKENIZER(texts).input_ids
+    assert loaded.batch_decode(loaded(texts).input_ids) == texts
+    assert len(loaded) == len(TOKENIZER)
+    assert (loaded.padding_side, loaded.pad_token, loaded.eos_token) == ("left", "<pad>", "<eos>")
+    assert loaded.pad_token_id != loaded.eos_token_id
+
+
+def test_every_piece_is_one_token() -> None:
+    # K| is| 7|. K| plus| 5| is| B|. B| times| 3| is| T|. What is| T|?: 4 + 6 + 6 + 3
+    assert len(TOKENIZER("K is 7. K plus 5 is B. B times 3 is T. What is T?").input_ids) == 19
+    # first| 14| is| K| now| 14| *| 3| =| 42| is| B| \\boxed{|42|}
+    assert len(TOKENIZER("first 14 is K now 14 * 3 = 42 is B \\boxed{42}").input_ids) == 15
+    for text in family_texts():
+        pieces = TOKENIZER.tokenize(text)
+        assert all(len(piece) > 1 or piece in (*problems.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
+
+
+@given(st.text())
+def test_any_text_survives(text: str) -> None:
+    """Qwen's tokenizer normalises Unicode (NFC) first; after that nothing is lost or unknown."""
+    import unicodedata
+
+    assert TOKENIZER.decode(TOKENIZER(text).input_ids) == unicodedata.normalize("NFC", text)
+
+
+def test_chat_template() -> None:
+    question = {"role": "user", "content": "What is T?"}
+    answer = {"role": "assistant", "content": "\\boxed{3}"}
+
+    def chat(*messages: dict[str, str], prompt: bool = False) -> str:
+        return TOKENIZER.apply_chat_template(list(messages), add_generation_prompt=prompt, tokenize=False)
+
+    assert chat(question, prompt=True) == "<user>What is T?<assistant>"
+    assert chat(question) == "<user>What is T?"
+    assert chat(question, answer) == f"<user>What is T?<assistant>\\boxed{{3}}{EOS}"
+    ids = TOKENIZER(chat(question, answer)).input_ids
+    assert ids[-1] == TOKENIZER.eos_token_id
+    assert TOKENIZER.decode(ids, skip_special_tokens=True) == "What is T?\\boxed{3}"
+    with pytest.raises(Exception, match="roles are user and assistant, got system"):
+        chat({"role": "system", "content": "Be brief."}, question, prompt=True)

@@ -1,0 +1,204 @@
+"""A whole command on a random model of a few thousand weights: run, again, killed and continued, tabulated.
+
+Real processes, the real trainer and the real evaluator; only the sizes are small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SMALL = [
+    "paper=egsw",
+    "arm=base,egsw",
+    "seeds=1",
+    "max_steps=6",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "kl_beta=0.04",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.save_every=1",
+    "hardware.device=cpu",
+]
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
+    out, err = process.communicate(timeout=500)
+    assert process.returncode == 0, err
+    return out, err
+
+
+def arm_folder(home: Path, arm: str) -> Path:
+    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
+    return folder
+
+
+def outcome(home: Path) -> tuple[bytes, Any]:
+    """Final weights, and the verdict rows."""
+    import pyarrow.parquet as pq
+
+    folder = arm_folder(home, "egsw")
+    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
+    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> tuple[Path, str]:
+    home = tmp_path_factory.mktemp("unbroken")
+    out, _ = finish(start(home, model_dir))
+    return home, out
+
+
+def test_the_record_holds_every_value_with_its_source(unbroken: tuple[Path, str]) -> None:
+    record = json.loads((arm_folder(unbroken[0], "egsw") / "record.json").read_text())
+    assert record["settings"]["egsw.alpha"]["origin"] == "paper"
+    assert record["settings"]["max_steps"]["origin"] == "user"
+    assert record["settings"]["learning_rate"]["origin"] == "scale"
+    assert all(s["note"] for s in record["settings"].values())
+    assert record["training"]["steps"] == 6 and record["seed"] == 0 and record["scale"] == "tiny"
+    assert record["environment"]["packages"]["trl"] and len(record["base_model"]["sha256"]) == 64
+
+
+def test_mlflow_holds_parent_children_params_metrics_and_artifacts(
+    unbroken: tuple[Path, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.runs.track import Tracker
+
+    monkeypatch.setenv("RLVR_HOME", str(unbroken[0]))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tracker = Tracker.open()
+    runs = tracker.arms("egsw")
+    assert sorted(r.data.tags["rlvr.arm"] for r in runs) == ["base", "egsw"]
+    assert len({r.data.tags["mlflow.parentRunId"] for r in runs}) == 1
+    trained = next(r for r in runs if r.data.tags["rlvr.arm"] == "egsw")
+    assert trained.data.params["egsw.temperature"] == "1.0"
+    assert trained.data.params["egsw.temperature.source"] == "paper: section 5"
+    assert trained.data.params["max_steps.source"].startswith("user: command line (was ")
+    history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
+    assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6] and all(m.value > 0 for m in history)
+    assert {"train/entropy_negative", "train/accuracy", "train/zero_variance_groups"} <= trained.data.metrics.keys()
+    assert "eval/tiny_short/pass_at_2" in trained.data.metrics
+    assert {a.path for a in tracker.client.list_artifacts(trained.info.run_id)} == {"record.json", "verdicts"}
+
+
+def test_the_table_keeps_published_and_measured_apart(
+    unbroken: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from harness.tables.tabulate import report
+    from harness.runs.track import Tracker
+
+    home, printed = unbroken
+    monkeypatch.setenv("RLVR_HOME", str(home))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    made = report("egsw", Tracker.open())
+    assert made.markdown().strip() == printed.strip()  # the run printed what MLflow alone gives
+    table1 = made.grids[0]
+    assert table1.header[1:3] == ("Math-500 published", "Math-500 measured")
+    egsw = next(row for row in table1.rows if row[0] == "GRPO + EGSW")
+    assert egsw[1:9:2] == ("74.1", "25.0", "11.65", "34.09")  # as printed in Table 1
+    assert set(egsw[2:9:2]) == {"–"}  # nothing was measured at paper scale
+    cells = made.as_dict()["cells"]
+    assert [c["why_missing"] for c in cells if c["published"] is not None] == [
+        "no finished run of this arm at paper scale"
+    ] * 24
+    tiny = [c for c in cells if c["measured"] is not None]
+    assert tiny and all(c["published"] is None and c["scale"] == "tiny" for c in tiny)
+    assert {p.name for p in made.write(tmp_path)} == {"tables.md", "tables.csv", "tables.tex"}
+
+
+def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], model_dir: Path) -> None:
+    home, printed = unbroken
+    files = [p for p in arm_folder(home, "egsw").rglob("*") if p.is_file() and p.name != ".lock"]
+    before = {p: p.stat().st_mtime_ns for p in files}
+    out, err = finish(start(home, model_dir))
+    assert err.count("finished already") == 2
+    assert {p: p.stat().st_mtime_ns for p in files} == before
+    assert out == printed
+
+
+def test_a_killed_run_goes_on_and_ends_the_same(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, model_dir)
+    deadline = time.monotonic() + 300
+    # the third checkpoint exists, whole or in pieces: the kill falls at any point of its writing or of the next step
+    while not list(tmp_path.glob("egsw/tiny/math-7b-egsw-*/train/checkpoint-3")):
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert not (arm_folder(tmp_path, "egsw") / "trained.json").exists()
+    finish(start(tmp_path, model_dir))
+    record = json.loads((arm_folder(tmp_path, "egsw") / "record.json").read_text())
+    assert record["training"]["resumed_from"] is not None and "checkpoint-" in record["training"]["resumed_from"]
+    weights, verdicts = outcome(tmp_path)
+    want_weights, want_verdicts = outcome(unbroken[0])
+    assert hashlib.sha256(weights).hexdigest() == hashlib.sha256(want_weights).hexdigest()
+    assert verdicts == want_verdicts
+
+
+def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
+    import shutil
+
+    from harness.runs.track import Tracker
+
+    home = tmp_path / "moved"
+    shutil.copytree(unbroken[0], home)
+    (home / "mlflow.db").unlink()
+    out, err = finish(start(home, model_dir))
+    assert "step 1/6" not in err  # nothing was trained again
+    assert out == unbroken[1]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RLVR_HOME", str(home))
+        tracker = Tracker.open()
+        trained = next(r for r in tracker.arms("egsw") if r.data.tags["rlvr.arm"] == "egsw")
+        history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
+    assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6]
+
+
+def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
+    from harness.runs.run import locked
+
+    folder = arm_folder(unbroken[0], "egsw")
+    with locked(folder):
+        code = f"from harness.runs.run import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert other.returncode != 0 and "is in use by another process" in other.stderr
+
+
+def test_a_checkpoint_in_pieces_is_passed_over(tmp_path: Path) -> None:
+    from harness.backends.trl.common import WHOLE, last_whole_checkpoint
+
+    assert last_whole_checkpoint(tmp_path / "none") is None
+    for step, whole in ((9, True), (10, True), (11, False)):
+        folder = tmp_path / f"checkpoint-{step}"
+        folder.mkdir()
+        if whole:
+            (folder / WHOLE).touch()
+    assert last_whole_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")

@@ -1,0 +1,68 @@
+"""Stacks that mean nothing are refused when they are declared, with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from baselines.grpo import grpo
+from evals.provenance import assumed
+from harness.spec import Method, Use, use
+from harness.spec.equation import outcome_rewards, requires, stage
+from reproductions.egsw.method import egsw
+from tests.experiments import GRPO, WHY, experiment
+
+SECOND_ADVANTAGE = use(grpo, std=assumed("none", WHY), epsilon=assumed(0.0, WHY))
+
+
+def test_a_second_advantage_estimator_has_no_place_in_a_stack() -> None:
+    # it would throw away what the first one made
+    with pytest.raises(ValueError, match="method: grpo belongs to advantage, got it among shaping"):
+        Method(advantage=anywhere(), aggregation=GRPO.aggregation, shaping=(SECOND_ADVANTAGE,))
+    with pytest.raises(ValueError, match=r"appears twice in the stack \['grpo', 'grpo'\]"):
+        replace(GRPO, shaping=(SECOND_ADVANTAGE,))
+
+
+def anywhere() -> Use:
+    """An equation that says nothing about its place may stand anywhere."""
+
+    def plain(batch: object) -> None: ...
+
+    return use(plain)
+
+
+def test_a_wrong_part_is_named() -> None:
+    values = {
+        **{"alpha": 0.3, "temperature": 1.0, "level": "step"},
+        **{"entropy": "raw", "over": "batch", "rescale": "none"},
+    }
+    weights = use(egsw, **{k: assumed(v, WHY) for k, v in values.items()})
+    with pytest.raises(ValueError, match="egsw belongs to weights, got it among gates"):
+        replace(GRPO, gates=(weights,))
+    with pytest.raises(ValueError, match="stage: expected one of"):
+        stage("mask")  # type: ignore[arg-type]
+
+
+def test_kept_tokens_are_counted_only_where_gates_drop_some() -> None:
+    with pytest.raises(ValueError, match="denominator: expected 'all' in a method without gates"):
+        replace(GRPO, denominator=assumed("kept", WHY))
+
+
+def test_an_equation_may_refuse_an_experiment() -> None:
+    @requires(outcome_rewards)
+    def counts(batch: object) -> None: ...
+
+    @stage("rewards")
+    def shorter(batch: object) -> None: ...
+
+    counting = Method(advantage=use(counts), aggregation=GRPO.aggregation)
+    experiment(counting)  # accuracy alone: fine
+    with pytest.raises(ValueError, match=r"counts cannot be used here: rewards: expected accuracy or signed_accuracy"):
+        replace(
+            experiment(counting),
+            rewards=assumed(("accuracy", "boxed_format"), WHY),
+            reward_weights=assumed((1.0, 1.0), WHY),
+        )
+    with pytest.raises(ValueError, match=r"expected nothing that changes them.*got \['shorter'\]"):
+        experiment(replace(counting, rewards=(use(shorter),)))

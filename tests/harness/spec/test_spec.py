@@ -1,0 +1,142 @@
+"""Declarations: every value has a source, wrong values are named, overriding keeps what it replaced."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from baselines.grpo import grpo
+from evals.provenance import Origin, assumed, paper
+from harness.spec import Experiment, Finetune, Method, catalogue, use
+from reproductions.entropy_advantage.method import entropy_advantage
+from tests.experiments import GRPO, WHY, experiment, finetune, ppo
+
+
+@pytest.mark.parametrize("key", catalogue.papers())
+def test_every_value_of_every_paper_has_a_source(key: str) -> None:
+    declared = catalogue.load(key)
+    for arm in declared.arms:
+        for name, sourced in (arm.train.settings() if arm.train else {}).items():
+            assert sourced.note.strip(), f"{key} {arm.model}/{arm.key}: {name} has no source"
+            assert sourced.origin in (Origin.PAPER, Origin.CODE, Origin.ASSUMED), name
+    assert all(sourced.note.strip() for sourced in declared.models.values())
+
+
+@pytest.mark.parametrize("key", catalogue.papers())
+def test_published_cells_name_declared_arms_and_real_benchmarks(key: str) -> None:
+    from evals.data import benchmarks
+
+    arms = {(a.model, a.key) for a in catalogue.load(key).arms}
+    cells = catalogue.published(key)
+    assert len({(c.table, c.model, c.arm, c.benchmark, c.metric) for c in cells}) == len(cells)
+    for cell in cells:
+        assert (cell.model, cell.arm) in arms and cell.row  # two tables may print one arm under two names
+        assert cell.benchmark in (*benchmarks.names(), catalogue.AVERAGE, catalogue.ALL)
+        assert 0 <= cell.value <= 100 or cell.unit != "%"
+
+
+def test_a_bare_value_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"grpo\.std: 'sample' has no source"):
+        use(grpo, std="sample", epsilon=assumed(0.0, WHY))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"learning_rate: 0\.1 has no source"):
+        replace(experiment(), learning_rate=0.1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="has no source"):
+        assumed(1, " ")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("learning_rate", "x", "learning_rate: expected a number, got 'x'"),
+        ("learning_rate", True, "learning_rate: expected a number, got True"),
+        ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
+        ("group_size", 1, "group_size: expected at least 2"),
+        ("group_size", 2.5, "group_size: expected a whole number, got 2.5"),
+        ("lr_schedule", "step", "lr_schedule: expected one of 'constant', 'linear', 'cosine', got 'step'"),
+        ("max_steps", "all", "max_steps: expected a whole number or null, got 'all'"),
+        ("rewards", "accuracy", "rewards: expected a list of a string, got 'accuracy'"),
+        ("reward_weights", [1.0, 1.0], "reward_weights: expected 1"),
+        ("updates_per_rollout", 3, "updates_per_rollout: expected a divisor of prompts_per_rollout=4"),
+        ("grpo.std", "smaple", "grpo.std: expected one of 'sample', 'population', 'none', got 'smaple'"),
+        ("aggregation", "mean", "aggregation: expected one of 'sequence_mean'"),
+    ],
+)
+def test_a_wrong_value_is_named(key: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        experiment().override({key: value}, Origin.USER, "command line")
+    assert message in str(error.value)
+
+
+def test_an_override_keeps_what_it_replaced() -> None:
+    declared = experiment(
+        replace(GRPO, shaping=(use(entropy_advantage, alpha=paper(0.4, "section 5"), kappa=assumed(2.0, WHY)),))
+    )
+    changed = declared.override({"entropy_advantage.alpha": 0.5, "rewards": ["accuracy"]}, Origin.USER, "command line")
+    alpha = changed.settings()["entropy_advantage.alpha"]
+    assert (alpha.value, alpha.origin, alpha.note) == (0.5, Origin.USER, "command line")
+    assert alpha.was is not None and (alpha.was.value, alpha.was.origin) == (0.4, Origin.PAPER)
+    assert changed.rewards.value == ("accuracy",)
+    untouched = {k: v for k, v in changed.settings().items() if k not in ("entropy_advantage.alpha", "rewards")}
+    assert untouched == {k: declared.settings()[k] for k in untouched}
+    with pytest.raises(KeyError, match="kapa"):
+        declared.override({"entropy_advantage.kapa": 2}, Origin.USER, "command line")
+
+
+def test_an_equation_appears_once_in_a_stack() -> None:
+    shaping = use(entropy_advantage, alpha=assumed(0.4, WHY), kappa=assumed(2.0, WHY))
+    with pytest.raises(ValueError, match="an equation appears twice"):
+        Method(advantage=GRPO.advantage, aggregation=GRPO.aggregation, shaping=(shaping, shaping))
+    with pytest.raises(ValueError, match="expected values for"):
+        use(entropy_advantage, alpha=assumed(0.4, WHY))
+
+
+def test_settings_cover_every_field() -> None:
+    from dataclasses import fields
+
+    settings = experiment().settings()
+    assert {f.name for f in fields(Experiment)} - set(Experiment.PARTS) <= set(settings)
+    assert {"aggregation", "grpo.std", "grpo.epsilon"} <= set(settings)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("batch_size", 0, "batch_size: expected at least 1, got 0"),
+        ("max_tokens", "all", "max_tokens: expected a whole number, got 'all'"),
+        ("too_long", "keep", "too_long: expected one of 'drop', 'cut', got 'keep'"),
+        ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
+    ],
+)
+def test_a_wrong_value_of_a_fine_tuning_is_named(key: str, value: Any, message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        finetune().override({key: value}, Origin.USER, "command line")
+    assert message in str(error.value)
+
+
+def test_fine_tuning_is_declared_as_reinforcement_learning_is() -> None:
+    from dataclasses import fields
+
+    declared = finetune()
+    assert {f.name for f in fields(Finetune)} == set(declared.settings())
+    changed = declared.override({"epochs": 3}, Origin.USER, "command line")
+    assert (changed.epochs.value, changed.epochs.was) == (3, declared.epochs)
+    with pytest.raises(KeyError, match="group_size"):
+        declared.override({"group_size": 4}, Origin.USER, "command line")
+    with pytest.raises(ValueError, match="epochs: 3 has no source"):
+        replace(declared, epochs=3)  # type: ignore[arg-type]
+
+
+def test_a_critic_comes_with_its_group_and_with_an_advantage_that_reads_it() -> None:
+    declared = ppo()
+    group = {"ppo.critic_learning_rate", "ppo.critic_warmup_steps", "ppo.value_clip", "gae.gamma", "gae.lam"}
+    assert group <= set(declared.settings())
+    changed = declared.override({"ppo.value_clip": 0.2}, Origin.USER, "command line")
+    assert changed.ppo is not None and changed.ppo.value_clip.value == 0.2 and changed.ppo.value_clip.was is not None
+    expected = "critic: expected true with an advantage that reads a critic's values and with the ppo group"
+    for broken in ({"critic": assumed(False, WHY)}, {"ppo": None}, {"method": GRPO}):
+        with pytest.raises(ValueError, match=expected):
+            replace(declared, **broken)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=expected):
+        experiment().override({"critic": True}, Origin.USER, "command line")

@@ -1,0 +1,132 @@
+"""The metrics of a step: by hand, against loops, and unmoved by order and padding."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isnan
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.provenance import assumed
+from harness.spec import Method, use
+from harness.step.batch import TokenBatch
+from harness.step.step_metrics import STEP_METRICS, right_responses, step_metrics, unshaped_advantages
+from reproductions.entropy_advantage.method import entropy_advantage
+from tests.batches import padded, permuted, token_batches
+from tests.experiments import GRPO
+
+NAN = float("nan")
+
+
+def batch_of(rewards: list[float], groups: list[int], lengths: list[int], **fields: torch.Tensor) -> TokenBatch:
+    mask = torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)
+    return TokenBatch(torch.tensor(rewards), torch.tensor(groups), mask, vocab_size=5, max_tokens=9, **fields)
+
+
+def test_by_hand() -> None:
+    # groups: 0 = {1, 0} varies, 1 = {1, NaN} has one scored reward, 2 = {NaN} has none and does not count
+    entropies = torch.tensor([[1.0, 3.0, NAN], [5.0, NAN, NAN], [2.0, 2.0, 4.0], [7.0, 9.0, NAN], [8.0, NAN, NAN]])
+    batch = batch_of([1, 0, 1, NAN, NAN], [0, 0, 1, 1, 2], [2, 1, 3, 2, 1], entropies=entropies)
+    found = step_metrics(batch, right=torch.tensor([1, 0, 1, NAN, NAN]))
+    assert found == {
+        "train/unscored_fraction": pytest.approx(2 / 5),
+        "train/zero_variance_groups": pytest.approx(1 / 2),
+        "train/accuracy": pytest.approx(2 / 3),
+        "train/response_length_positive": pytest.approx(2.5),
+        "train/response_length_negative": pytest.approx(1),
+        "train/entropy": pytest.approx((1 + 3 + 5 + 2 + 2 + 4 + 7 + 9 + 8) / 9),
+        "train/entropy_positive": pytest.approx((1 + 3 + 2 + 2 + 4) / 5),  # over tokens: over responses it is 7/3
+        "train/entropy_negative": pytest.approx(5),
+    }
+
+
+def test_what_has_nothing_behind_it_is_left_out() -> None:
+    assert step_metrics(batch_of([NAN, NAN], [0, 0], [2, 1]), right=torch.tensor([NAN, NAN])) == {
+        "train/unscored_fraction": 1.0
+    }
+    wrong = step_metrics(batch_of([0.0, 0.0], [0, 0], [2, 1]), right=torch.tensor([0.0, 0.0]))
+    assert wrong["train/accuracy"] == 0 and wrong["train/zero_variance_groups"] == 1
+    assert "train/response_length_positive" not in wrong and "train/entropy" not in wrong
+    # an empty response has a length and no entropy
+    empty = batch_of([1.0, 0.0], [0, 0], [0, 1], entropies=torch.ones(2, 1))
+    found = step_metrics(empty, right=torch.tensor([1.0, 0.0]))
+    assert found["train/response_length_positive"] == 0 and "train/entropy_positive" not in found
+    assert "train/accuracy" not in step_metrics(empty)  # who is right was not said
+
+
+def test_shaping_ratio_by_hand() -> None:
+    # |A| sums to 2 + 2 + 1; min(0.5 H, |A| / 2) = min(1, 1), min(2, 1), min(0.25, 0.5) adds 1 + 1 + 0.25 = 2.25
+    batch = batch_of(
+        [1.0, 0.0],
+        [0, 0],
+        [2, 1],
+        entropies=torch.tensor([[2.0, 4.0], [0.5, NAN]]),
+        advantages=torch.tensor([[2.0, 2.0], [-1.0, NAN]]),
+    )
+    shaped = entropy_advantage(batch, alpha=0.5, kappa=2.0)
+    assert step_metrics(batch, shaped_advantages=shaped)["train/shaping_ratio"] == pytest.approx(2.25 / 5)
+    still = replace(batch, advantages=torch.zeros(2, 2))
+    assert "train/shaping_ratio" not in step_metrics(still, shaped_advantages=shaped)
+
+
+def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
+    shaping = use(entropy_advantage, alpha=assumed(0.4, "a test"), kappa=assumed(2.0, "a test"))
+    method: Method = replace(GRPO, shaping=(shaping,))
+    batch = batch_of([1.0, 0.0], [0, 0], [2, 1], entropies=torch.ones(2, 2))
+    assert torch.equal(unshaped_advantages(method, batch), GRPO.apply(batch).advantages)
+    assert not torch.equal(unshaped_advantages(method, batch), method.apply(batch).advantages)
+
+
+def test_right_is_what_an_outcome_reward_says() -> None:
+    box = torch.tensor([1.0, 1.0, 0.0])
+    for name, wrong in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
+        right = right_responses({"boxed_format": box, name: torch.tensor([1.0, wrong, NAN])})
+        assert right is not None and right[:2].tolist() == [1, 0] and isnan(right[2])
+    assert right_responses({"boxed_format": box}) is None
+
+
+def test_bad_arguments_are_named() -> None:
+    batch = batch_of([1.0, 0.0], [0, 0], [2, 1])
+    with pytest.raises(ValueError, match="right: expected 0, 1 or NaN"):
+        step_metrics(batch, right=torch.tensor([1.0, -1.0]))
+    with pytest.raises(ValueError, match="right: expected 0, 1 or NaN"):
+        step_metrics(batch, right=torch.tensor([1.0]))
+    with pytest.raises(ValueError, match="shaped_advantages: expected shape"):
+        step_metrics(batch, shaped_advantages=torch.zeros(2, 3))
+
+
+def slow_step_metrics(batch: TokenBatch, right: list[float]) -> dict[str, float]:
+    """The definitions, response by response and token by token."""
+    rewards, groups = batch.rewards.tolist(), batch.groups.tolist()
+    held: dict[int, list[float]] = {}
+    for reward, group in zip(rewards, groups, strict=True):
+        if not isnan(reward):
+            held.setdefault(group, []).append(reward)
+    values: dict[str, list[float]] = {
+        "unscored_fraction": [float(isnan(r)) for r in rewards],
+        "zero_variance_groups": [float(min(g) == max(g)) for g in held.values()],
+        "accuracy": [r for r in right if not isnan(r)],
+    }
+    assert batch.entropies is not None
+    for i, row in enumerate(batch.mask.tolist()):
+        own = {1.0: "_positive", 0.0: "_negative"}.get(right[i])
+        if own:
+            values.setdefault("response_length" + own, []).append(sum(row))
+        for t, counts in enumerate(row):
+            for of in ("", own):
+                if counts and of is not None:
+                    values.setdefault("entropy" + of, []).append(float(batch.entropies[i, t]))
+    return {f"train/{name}": sum(v) / len(v) for name, v in values.items() if v}
+
+
+@given(token_batches(), st.data())
+def test_equals_loops_whatever_the_order_and_the_padding(batch: TokenBatch, data: st.DataObject) -> None:
+    right = (batch.rewards > 0).double().masked_fill(batch.rewards.isnan(), NAN)
+    want = pytest.approx(slow_step_metrics(batch, right.tolist()))
+    found = step_metrics(batch, right=right)
+    assert found == want and set(found) <= set(STEP_METRICS)
+    order = torch.tensor(data.draw(st.permutations(range(len(right)))))
+    assert step_metrics(padded(permuted(batch, order), 2), right=right[order]) == want
