@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Alike:
+class CommonProblems:
     """Verdict tables of several models, cut to the problems that all of them can speak of.
 
     Args:
@@ -39,7 +39,7 @@ class Alike:
         return " ".join(parts)
 
 
-def alike(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> Alike:
+def alike(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> CommonProblems:
     """Cut the tables of one benchmark to the problems with at least `least` scored samples in every model and seed.
 
     Args:
@@ -64,7 +64,7 @@ def alike(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> Alike
     cut = {name: table[table["problem_id"].isin(kept)] for name, table in scored.items()}
     unscored = sum(len(table) for table in seeded.values()) - sum(len(table) for table in scored.values())
     k = least or int(min(counts[sorted(kept)].min() for counts in fewest))
-    return Alike(cut, tuple(sorted(kept)), len(every) - len(kept), k, unscored)
+    return CommonProblems(cut, tuple(sorted(kept)), len(every) - len(kept), k, unscored)
 
 
 def steps_to(most: int) -> list[int]:

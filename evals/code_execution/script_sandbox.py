@@ -20,7 +20,7 @@ class SandboxError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Printed:
+class ExecutionResult:
     """`text` is what the program wrote to its standard output, at most `longest` characters (`cut`: it wrote more).
     `error` is the exception or the limit that ended it, None where it ended by itself."""
 
@@ -29,7 +29,7 @@ class Printed:
     error: str | None
 
 
-def execute(program: str, *, limits: Limits, longest: int) -> Printed:
+def execute(program: str, *, limits: Limits, longest: int) -> ExecutionResult:
     """Run a program. It has no input, no network, no files but its own, and Python's packages to import.
 
     Args:
@@ -79,7 +79,7 @@ def _read(out: int, printed: int, wall_s: float, longest: int) -> tuple[bytes, b
     return kept[out], kept[printed], True
 
 
-def _printed(said: bytes, text: str, in_time: bool, limits: Limits, longest: int) -> Printed:
+def _printed(said: bytes, text: str, in_time: bool, limits: Limits, longest: int) -> ExecutionResult:
     lines = said.split(b"\n")
     if lines[0] != b'{"ready": true}':  # written before the program starts
         raise SandboxError(f"the sandbox for a model's code could not be made: {lines[0].decode('utf-8', 'replace')!r}")
@@ -90,4 +90,4 @@ def _printed(said: bytes, text: str, in_time: bool, limits: Limits, longest: int
         error = "the program was ended: it ran out of time or memory, or ended itself"
     if not in_time:
         error = f"TimeoutError: not done after {limits.wall_s:g} s"
-    return Printed(text[:longest], len(text) > longest, error)
+    return ExecutionResult(text[:longest], len(text) > longest, error)

@@ -64,10 +64,10 @@ def tokens(m: Material) -> list[Drawing]:
 def words(m: Material) -> list[Drawing]:
     import numpy as np
 
-    from evals.analysis.words.embedders import Remembered, load_embedder
+    from evals.analysis.words.embedders import CachedEmbedder, load_embedder
     from evals.analysis.words.plots import draw_words
 
-    embedder = Remembered(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
+    embedder = CachedEmbedder(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
     drawings: list[Drawing] = []
     for b in m.benchmarks:
         changes = {

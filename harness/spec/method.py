@@ -72,7 +72,7 @@ def hyperparameters(function: Callable[..., Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Shaped:
+class MethodOutput:
     """What a method makes of a batch, all [B, T]: see `harness.step.loss.policy_loss`. None: the method has no such
     part."""
 
@@ -169,7 +169,7 @@ class Method:
             penalties=tuple(map(change, self.penalties)),
         )
 
-    def apply(self, batch: Any) -> Shaped:
+    def apply(self, batch: Any) -> MethodOutput:
         """Rewards -> advantages -> shaping -> weights, gates, penalties, on the sequences of one optimiser step."""
         for step in self.rewards:
             batch = batch.with_rewards(step(batch))
@@ -183,7 +183,7 @@ class Method:
         )
         factors = _product(batch, self.weights)
         penalties = [step(batch) for step in self.penalties]
-        return Shaped(
+        return MethodOutput(
             advantages=batch.advantages,
             weights=weights if factors is None else weights * factors,
             gates=kept,

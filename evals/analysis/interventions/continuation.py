@@ -69,7 +69,7 @@ def go_on(
     problems = tuple(Problem(branch.id, branch.prompt, branch.gold) for branch in branches)
     path = draw(
         Benchmark(name, problems, content_hash(problems), "continuations"),
-        Begun(engine, branches, model_path),
+        PrefixedEngine(engine, branches, model_path),
         prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were drawn with", chat=False),
         decoding=decoding,
         n=k,
@@ -81,7 +81,7 @@ def go_on(
     return pd.read_parquet(path)
 
 
-class Begun:
+class PrefixedEngine:
     """An engine whose responses to a branch begin with its tokens."""
 
     def __init__(self, inner: Engine, branches: Sequence[Branch], model_path: str) -> None:

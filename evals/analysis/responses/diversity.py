@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.analysis.common_problems import Alike, alike, check_ks, steps_to
+from evals.analysis.common_problems import CommonProblems, alike, check_ks, steps_to
 from evals.stats.intervals import over_problems_and_seeds
 
 if TYPE_CHECKING:
@@ -34,7 +34,9 @@ def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
     return sum((subsets - comb(n - m, k)) / subsets for m in given)
 
 
-def diversity_curves(tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None) -> tuple[pd.DataFrame, Alike]:
+def diversity_curves(
+    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
+) -> tuple[pd.DataFrame, CommonProblems]:
     """One row a model and k: `model`, `k`, `distinct`, `low`, `high` (answers a problem; 95 %), `covers`.
 
     Args and Raises: as `evals.analysis.responses.pass_curves.pass_curves`.

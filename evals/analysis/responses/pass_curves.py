@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from evals.analysis.common_problems import Alike, alike, check_ks, steps_to
+from evals.analysis.common_problems import CommonProblems, alike, check_ks, steps_to
 from evals.stats.score import score
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def pass_curves(tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None) -> tuple[pd.DataFrame, Alike]:
+def pass_curves(
+    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
+) -> tuple[pd.DataFrame, CommonProblems]:
     """One row a model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and what it is over.
 
     Every point of every curve is over the same problems, so that a crossing is not one of problems that dropped out.

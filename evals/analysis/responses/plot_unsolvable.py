@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.common_problems import Alike
+from evals.analysis.common_problems import CommonProblems
 from evals.analysis.responses.unsolvable import Region, regions, unsolvable_sets
 from evals.analysis.subjects import Subject
 from evals.plots.drawing import WIDTH, Drawing, look, tidy
@@ -42,7 +42,7 @@ def draw_unsolvable(
     return drawings
 
 
-def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: Alike, benchmark: str) -> Drawing:
+def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Drawing:
     """Venn diagram of the unsolvable problems of one to three models (arXiv 2508.07534, Fig. 1c)."""
     names = list(sets)
     centres = np.array(_CENTRES[len(names)])
@@ -73,7 +73,7 @@ def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: Alik
     return Drawing(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), draw, size)
 
 
-def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: Alike, benchmark: str) -> Drawing:
+def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Drawing:
     """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c)."""
     names = list(sets)
     ordered = sorted((r for r in found if r.models), key=lambda region: -len(region.problems))
@@ -125,7 +125,7 @@ def _words(name: str, benchmark: str) -> tuple[str, str]:
     return f"{name}_{benchmark}", f"Problems of {benchmark} that no sample solves"
 
 
-def _what(same: Alike) -> str:
+def _what(same: CommonProblems) -> str:
     return (
         f"{len(same.problems)} problems; unsolved: none of a model's first {same.k} scored samples is right (of "
         "several training seeds, the first). A set is what these samples gave, without an interval."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.common_problems import Alike
+from evals.analysis.common_problems import CommonProblems
 from evals.analysis.responses.diversity import diversity_curves
 from evals.analysis.responses.pass_curves import pass_curves
 from evals.analysis.responses.quality import NATIVE, REDUNDANT_ABOVE
@@ -209,7 +209,7 @@ def _over_k(
     title: str,
     source: str,
     numbers: pd.DataFrame,
-    same: Alike,
+    same: CommonProblems,
     tables: Mapping[str, pd.DataFrame],
     columns: tuple[str, str, str],
     what: str,

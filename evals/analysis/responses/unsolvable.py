@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from evals.analysis.common_problems import Alike, alike
+from evals.analysis.common_problems import CommonProblems, alike
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Region:
 
 def unsolvable_sets(
     tables: Mapping[str, pd.DataFrame], k: int | None = None
-) -> tuple[dict[str, frozenset[str]], Alike]:
+) -> tuple[dict[str, frozenset[str]], CommonProblems]:
     """Model -> the problems that none of its first k scored samples solves; and what it is over.
 
     A set belongs to one trained model: of several training seeds the first (lowest) counts.

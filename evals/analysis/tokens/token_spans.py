@@ -17,7 +17,7 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
 @dataclass(frozen=True)
-class Spelt:
+class TokenSpans:
     """A text, and for each token the characters [start, end) that it stands for, wholly or in part.
 
     Tokens that share a character (each has some of its bytes) both have it in their span; in the spelling "text" the
@@ -42,7 +42,7 @@ def detect_spelling(tokens: Iterable[str]) -> str:
     return max(SPELLINGS, key=lambda spelling: counts[spelling])
 
 
-def spell(tokens: Sequence[str], spelling: str) -> Spelt:
+def spell(tokens: Sequence[str], spelling: str) -> TokenSpans:
     """The text of a response, and each token's place in it.
 
     Raises:
@@ -63,7 +63,7 @@ def spell(tokens: Sequence[str], spelling: str) -> Spelt:
             before = holder[at - 1] if at else 0
             spans.append((before, before + min(at, 1)))
         at += len(piece)
-    return Spelt(text, tuple(spans))
+    return TokenSpans(text, tuple(spans))
 
 
 def _to_bytes(token: str, spelling: str) -> bytes:

@@ -82,7 +82,7 @@ class SentenceBert:
         return found
 
 
-class Remembered:
+class CachedEmbedder:
     """Another embedder, asked once for each sentence."""
 
     def __init__(self, embedder: SentenceEmbedder) -> None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.analysis.words.embedders import Remembered, SentenceEmbedder
+from evals.analysis.words.embedders import CachedEmbedder, SentenceEmbedder
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -93,7 +93,7 @@ def find_rare(
     """
     if "text" not in sentences or sentences.empty:
         raise ValueError("sentences: expected a column text and at least one row")
-    remembered = Remembered(embedder)  # models repeat themselves
+    remembered = CachedEmbedder(embedder)  # models repeat themselves
     own, base = remembered.embed(sentences["text"].tolist()), remembered.embed(list(base_texts))
     distance = nearest_distances(own, base, neighbours=neighbours)
     held = sentences.assign(distance=distance, rare=most_distant(distance, share=share))

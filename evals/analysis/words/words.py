@@ -14,7 +14,7 @@ import numpy as np
 
 from evals.analysis.contrast import Side, contrast, measure_side
 from evals.analysis.tokens.token_table import response_keys
-from evals.analysis.words.embedders import Remembered, SentenceEmbedder
+from evals.analysis.words.embedders import CachedEmbedder, SentenceEmbedder
 from evals.analysis.words.lexicon import load_lexicon
 from evals.analysis.words.pivotal import pivotal_tokens, reflective_sentences
 from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity, find_rare
@@ -74,7 +74,7 @@ def read_words(
     categories, pivots, reflections = (
         load_lexicon(name, stated_only=stated_only) for name in ("token_categories", "pivotal_tokens", "reflective")
     )
-    once = Remembered(embedder) if embedder else None  # the base model's sentences serve every other run
+    once = CachedEmbedder(embedder) if embedder else None  # the base model's sentences serve every other run
     found: list[Words] = []
     for number, name in enumerate(names):
         if name not in tokens:

@@ -27,7 +27,7 @@ from typing import Any
 from evals.code_execution import function_sandbox as sandbox
 from evals.code_execution import script_sandbox as scripts
 from evals.code_execution.function_sandbox import Limits
-from evals.code_execution.script_sandbox import Printed, SandboxError
+from evals.code_execution.script_sandbox import ExecutionResult, SandboxError
 from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Request, sample_seed
 from evals.sampling.engines.encode import response_text
 
@@ -71,7 +71,7 @@ def next_block(text: str, start: int) -> tuple[str, int] | None:
     return None if found is None else (found.group(1), found.end())
 
 
-def output_block(printed: Printed, longest: int) -> str:
+def output_block(printed: ExecutionResult, longest: int) -> str:
     """What the model reads after a block: output and error, in lines of their own."""
     lines = [printed.text.rstrip("\n")] if printed.text.strip() else []
     if printed.cut:
@@ -142,7 +142,7 @@ class ToolEngine:
         waiting = {request.key: _Turn(request) for request in requests}
         with ThreadPoolExecutor(self.tools.workers, thread_name_prefix="tools") as threads:
             while waiting:
-                running: list[tuple[_Turn, Future[Printed]]] = []
+                running: list[tuple[_Turn, Future[ExecutionResult]]] = []
                 for batch in self._inner.generate([turn.request for turn in waiting.values()], decoding):
                     done = []
                     for completion in batch:
@@ -163,10 +163,10 @@ class ToolEngine:
                 ended = {turn.request.key for turn in over}
                 waiting = {turn.request.key: turn for turn in turns if turn.request.key not in ended}
 
-    def _execute(self, code: str) -> Printed:
+    def _execute(self, code: str) -> ExecutionResult:
         return scripts.execute(code, limits=self.tools.limits, longest=self.tools.output_chars)
 
-    def _answered(self, turn: _Turn, future: Future[Printed]) -> _Turn:
+    def _answered(self, turn: _Turn, future: Future[ExecutionResult]) -> _Turn:
         """The next turn, once the block has run: the response with the output, as tokens, and a seed of its own."""
         try:
             printed = future.result()

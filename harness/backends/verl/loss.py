@@ -21,7 +21,7 @@ SHAPED = (
     "weights",
     "gates",
     "penalties",
-)  # of harness.spec.method.Shaped; those that are None are not sent
+)  # of harness.spec.method.MethodOutput; those that are None are not sent
 COEFFICIENT = "entropy_coefficient"  # of the step, because the search for an entropy target changes it
 
 

@@ -36,7 +36,7 @@ from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import RIGHT
 from harness.backends.verl.rollout import group_key
 from harness.spec import Experiment
-from harness.spec.method import Shaped
+from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.step_metrics import step_metrics, unshaped_advantages
@@ -232,7 +232,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
         tokens = self._token_batch(part, data, fresh=fresh)
         coefficient, found = self._search_entropy_coefficient(tokens)
-        shaped: Shaped = method.apply(tokens)
+        shaped: MethodOutput = method.apply(tokens)
         part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
         part.extra_info[COEFFICIENT] = coefficient
         measured = {

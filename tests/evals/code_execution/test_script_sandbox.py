@@ -10,36 +10,36 @@ import pytest
 from evals.code_execution import function_sandbox as sandbox
 from evals.code_execution import script_sandbox as scripts
 from evals.code_execution.function_sandbox import Limits
-from evals.code_execution.script_sandbox import Printed, SandboxError, execute
+from evals.code_execution.script_sandbox import ExecutionResult, SandboxError, execute
 
 pytestmark = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
 SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=512)
 ENDED = "the program was ended: it ran out of time or memory, or ended itself"
 
 
-def printed(program: str, longest: int = 100, limits: Limits = SHORT) -> Printed:
+def printed(program: str, longest: int = 100, limits: Limits = SHORT) -> ExecutionResult:
     return execute(program, limits=limits, longest=longest)
 
 
 def test_what_is_printed() -> None:
-    assert printed("print(2 ** 10)\nprint('ä€')") == Printed("1024\nä€\n", False, None)
-    assert printed("x = 1") == Printed("", False, None)
-    assert printed("import sys; print(1, end=''); sys.exit(3)") == Printed("1", False, None)
+    assert printed("print(2 ** 10)\nprint('ä€')") == ExecutionResult("1024\nä€\n", False, None)
+    assert printed("x = 1") == ExecutionResult("", False, None)
+    assert printed("import sys; print(1, end=''); sys.exit(3)") == ExecutionResult("1", False, None)
     assert printed("if __name__ == '__main__': print(1)").text == "1\n"
 
 
 def test_errors_come_with_what_was_printed_before() -> None:
-    assert printed("print(1)\n1 / 0") == Printed("1\n", False, "ZeroDivisionError: division by zero")
+    assert printed("print(1)\n1 / 0") == ExecutionResult("1\n", False, "ZeroDivisionError: division by zero")
     assert printed("def f(:").error == "SyntaxError: invalid syntax (program, line 1)"
-    assert printed("raise KeyError") == Printed("", False, "KeyError")
+    assert printed("raise KeyError") == ExecutionResult("", False, "KeyError")
     assert printed("input()").error == "EOFError: EOF when reading a line"
     assert printed("bytearray(10 ** 10)").error == "MemoryError"
 
 
 def test_output_is_cut() -> None:
-    assert printed("print('é' * 3000)", longest=10) == Printed("é" * 10, True, None)
+    assert printed("print('é' * 3000)", longest=10) == ExecutionResult("é" * 10, True, None)
     flood = printed("while True: print('x' * 1000)", longest=10)
-    assert flood == Printed("x" * 10, True, "TimeoutError: more than 1 s of processor time")
+    assert flood == ExecutionResult("x" * 10, True, "TimeoutError: more than 1 s of processor time")
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_a_program_that_swallows_its_end_is_ended() -> None:
 
 def test_an_idle_program_is_stopped() -> None:
     idle = printed("import time\nprint(1)\ntime.sleep(10 ** 6)", limits=Limits(cpu_s=1, wall_s=1.5))
-    assert idle == Printed("1\n", False, "TimeoutError: not done after 1.5 s")
+    assert idle == ExecutionResult("1\n", False, "TimeoutError: not done after 1.5 s")
 
 
 def test_nothing_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.script_sandbox import Printed, SandboxError
+from evals.code_execution.script_sandbox import ExecutionResult, SandboxError
 from evals.data.benchmarks import Benchmark, Problem
 from evals.data.prompts import Prompt
 from evals.sampling.engines import Completion, Decoding, EngineError, Request
@@ -96,13 +96,13 @@ def test_only_what_is_new_is_looked_at() -> None:
 @pytest.mark.parametrize(
     ("printed", "shown"),
     [
-        (Printed("1\n2\n", False, None), "\n```output\n1\n2\n```\n"),
-        (Printed("", False, None), "\n```output\n```\n"),
-        (Printed("1\n", False, "KeyError: 'x'"), "\n```output\n1\nKeyError: 'x'\n```\n"),
-        (Printed("1234", True, None), "\n```output\n1234\n(cut after 4 characters)\n```\n"),
+        (ExecutionResult("1\n2\n", False, None), "\n```output\n1\n2\n```\n"),
+        (ExecutionResult("", False, None), "\n```output\n```\n"),
+        (ExecutionResult("1\n", False, "KeyError: 'x'"), "\n```output\n1\nKeyError: 'x'\n```\n"),
+        (ExecutionResult("1234", True, None), "\n```output\n1234\n(cut after 4 characters)\n```\n"),
     ],
 )
-def test_outputs(printed: Printed, shown: str) -> None:
+def test_outputs(printed: ExecutionResult, shown: str) -> None:
     assert output_block(printed, 4 if printed.cut else 100) == shown
 
 
@@ -223,7 +223,7 @@ def test_no_sandbox_no_tools(model_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @needs_sandbox
 def test_a_sandbox_that_is_lost_on_the_way(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object, **__: object) -> Printed:
+    def broken(*_: object, **__: object) -> ExecutionResult:
         raise SandboxError("no more")
 
     monkeypatch.setattr(tools_module.scripts, "execute", broken)

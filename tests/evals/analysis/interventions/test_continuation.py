@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.analysis.interventions.continuation import Begun, Branch, end_tokens, go_on
+from evals.analysis.interventions.continuation import Branch, PrefixedEngine, end_tokens, go_on
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.transformers import TransformersEngine
 from tests.evals.analysis.interventions import Rule
@@ -50,7 +50,7 @@ def test_what_is_over_is_not_gone_on_with(random_model: Path) -> None:
     end = end_tokens(str(random_model), inner.tokenizer)[0]
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
     branches = [Branch(name, "p", ids, "7") for name, ids in forced.items()]
-    begun = Begun(inner, branches, str(random_model))
+    begun = PrefixedEngine(inner, branches, str(random_model))
     asked = [Request((branch.id, 0), "p", 1) for branch in branches]
     got = {c.key[0]: c for batch in begun.generate(asked, DECODING) for c in batch}
     letter = inner.tokenizer.decode([40])

@@ -13,7 +13,7 @@ import pytest
 from evals.analysis.interventions.tool_use import ToolUse, measure_tools, outputs, tool_use
 from evals.analysis.subjects import Subject
 from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.script_sandbox import Printed
+from evals.code_execution.script_sandbox import ExecutionResult
 from evals.data import prompts
 from evals.data.benchmarks import Problem
 from evals.sampling.engines import Completion, Decoding, Request
@@ -97,13 +97,13 @@ def test_prompts_that_ask_for_code() -> None:
         prompts.with_tools("plainn")
 
 
-def ran(program: str, printed: Printed) -> str:
+def ran(program: str, printed: ExecutionResult) -> str:
     return f"```python\n{program}\n```{output_block(printed, 100)}"
 
 
-ONE = ran("print(1)", Printed("1\n", False, None))
-BAD = ran("1 / 0", Printed("2\n", False, "ZeroDivisionError: division by zero"))
-SILENT = ran("x = 1", Printed("", False, None))
+ONE = ran("print(1)", ExecutionResult("1\n", False, None))
+BAD = ran("1 / 0", ExecutionResult("2\n", False, "ZeroDivisionError: division by zero"))
+SILENT = ran("x = 1", ExecutionResult("", False, None))
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evals.analysis.words.embedders import CharacterNgrams, Remembered
+from evals.analysis.words.embedders import CachedEmbedder, CharacterNgrams
 from evals.analysis.words.words import entropy_contrasts, frequencies, read_words
 from tests.evals.analysis.tokens import token_table
 
@@ -86,7 +86,7 @@ def test_a_remembered_embedder_is_asked_once() -> None:
             asked.extend(sentences)
             return super().embed(sentences)
 
-    once = Remembered(Counting())
+    once = CachedEmbedder(Counting())
     first = once.embed(["a", "b", "a"])
     assert (once.embed(["b", "a", "c"])[:2] == first[[1, 0]]).all() and asked == ["a", "b", "c"]
     assert once.name == CharacterNgrams().name and once.embed([]).shape == (0, 2048)
