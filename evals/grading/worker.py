@@ -18,9 +18,9 @@ def main(address_space: int) -> None:
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not be read as a reply
     logging.disable(logging.CRITICAL)
-    from evals.grading import math_verify_errors as honest
+    from evals.grading import math_verify_errors
 
-    honest.install()
+    math_verify_errors.install()
     import math_verify  # noqa: F401  # the import is slow, and is not to count against the first answer
 
     _limit_memory(address_space)

@@ -11,8 +11,8 @@ from __future__ import annotations
 from math import log
 from typing import TYPE_CHECKING
 
-from harness.step.batch import reads
 from harness.spec.equation import stage
+from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -129,8 +129,8 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.step.batch import TokenBatch
 from harness.command.resolve import resolve
+from harness.step.batch import TokenBatch
 from reproductions.$name.method import $name
 from tests.batches import padded, permuted, token_batches
 

@@ -220,7 +220,7 @@ def children() -> list[str]:
 def test_where_it_cannot_be_made_nothing_is_run(tmp_path: Path) -> None:
     """As where a container's rules forbid namespaces: here, a limit of none."""
     code = (
-        "import sys\nfrom evals import sandbox\nfrom evals.code_execution.inside import *\n"
+        "import sys\nfrom evals.code_execution import function_sandbox as sandbox\nfrom evals.code_execution.inside import *\n"
         "sandbox.INSIDE = sandbox.Path(sys.argv[1])\n"
         "try:\n    sandbox.require()\nexcept ValueError as error:\n    print(error)\n"
     )

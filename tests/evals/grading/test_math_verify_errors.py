@@ -49,7 +49,7 @@ def test_a_handler_of_one_kind_is_left_alone() -> None:
 
 def test_math_verify_is_loaded_so_and_only_there() -> None:
     code = (
-        "from evals.grading import honest; honest.install(); import math_verify, sys\n"
+        "from evals.grading import math_verify_errors; math_verify_errors.install(); import math_verify, sys\n"
         f"assert all(type(sys.modules[m].__loader__).__name__ == '_Loader' for m in {MODULES!r})\n"
         "assert type(sys.modules['math_verify'].__loader__).__name__ == 'SourceFileLoader'\n"
         "import math_verify.grader as g\n"
@@ -58,7 +58,7 @@ def test_math_verify_is_loaded_so_and_only_there() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "through\n"
-    late = "import math_verify; from evals.grading import honest; honest.install()"
+    late = "import math_verify; from evals.grading import math_verify_errors; math_verify_errors.install()"
     done = subprocess.run([sys.executable, "-c", late], cwd=ROOT, capture_output=True, text=True)
     assert "was imported before" in done.stderr
 
