@@ -64,7 +64,7 @@ def do_run(arguments: Any) -> int:
     from harness.runs.track import Tracker, home
     from harness.tables.tabulate import report
 
-    hardware = hardware.settled()
+    hardware = hardware.with_device()
     try:
         ready(jobs[0].backend, hardware)
         data_dir = check_data(jobs, data_dir)

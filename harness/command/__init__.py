@@ -1,1 +1,1 @@
-"""From a command line to checked jobs, and what they would do."""
+"""Parse a command line into checked jobs, and plan what they would do."""

@@ -1,7 +1,7 @@
 """Command lines: Hydra's `key=value` grammar, checked against what a command and a paper declare.
 
-Everything here runs before anything costly and without torch: a wrong key or value is answered at once, with the key,
-the value given, what was expected and the nearest valid name.
+Everything here runs first and without torch: a wrong key or value is reported at once, with the key, the value given,
+what was expected and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -108,15 +108,15 @@ def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | No
     if key not in values:
         return None
     given = values.pop(key)
-    found: list[Any] = given if isinstance(given, list) else [given]
+    numbers: list[Any] = given if isinstance(given, list) else [given]
     fits = (int, float) if kind is float else (int,)
-    if not found or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in found):
+    if not numbers or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in numbers):
         raise UsageError(f"{key}: expected one or more positive numbers ({kind.__name__}), got {given!r}")
-    return [kind(v) for v in found]
+    return [kind(v) for v in numbers]
 
 
 def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
-    """The names asked for, each checked to be valid; all valid ones (or `default`) when none was asked for."""
+    """The requested names, each checked to be valid; all valid ones (or `default`) when none was requested."""
     valid = list(valid)
     if names is None:
         return default if default is not None else valid
@@ -127,7 +127,7 @@ def choose(key: str, names: list[str] | None, valid: Iterable[str], default: lis
 
 
 def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
-    """Raise UsageError when keys are left over that nothing asked for."""
+    """Raise UsageError for keys that the command does not have."""
     valid = list(valid)
     for key, value in values.items():
         raise UsageError(f"{key}={value}: no such key; {nearest(key, valid)}")

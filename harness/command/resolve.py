@@ -1,4 +1,4 @@
-"""A command -> the jobs it stands for: every arm, model and seed with all of its values, checked. Pure and fast."""
+"""Resolve a command into jobs: every arm, model and seed with all of its values, checked. Pure and fast."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BACKENDS = ("trl", "verl")
 
 @dataclass(frozen=True)
 class Job:
-    """One arm with one seed: what is trained (or not) and how it is then measured."""
+    """One arm with one seed: what is trained (or not), and how the model is then evaluated."""
 
     paper: str
     model: str
@@ -29,9 +29,9 @@ class Job:
     backend: str
     seed: int
     base_model: Sourced[str]
-    experiment: Training | None  # None: the base model is measured as it is
+    experiment: Training | None  # None: the base model is evaluated untrained
     protocol: Protocol
-    command_line: Mapping[str, Any]  # every value that the command replaced, in whichever arm
+    command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
 
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value with its source: the experiment's, and the protocol's as `protocol.<name>`."""
@@ -45,7 +45,7 @@ class Job:
 
     @property
     def digest(self) -> str:
-        """Eight hex digits of everything that decides the result but the seed and the code."""
+        """Eight hex digits that identify everything that decides the result, except the seed and the code."""
         identity = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
             "values": {key: sourced.value for key, sourced in self.settings().items()},
@@ -72,7 +72,7 @@ def resolve(
 
     Args:
         overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
-            the arms asked for, and is applied to all arms that have it.
+            the requested arms, and is applied to all arms that have it.
     Raises:
         UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
     """
@@ -100,7 +100,7 @@ def resolve(
     return [
         Job(paper, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides)
         for arm, base, experiment, protocol in built
-        # an untrained model has no training seed: one measurement
+        # an untrained model has no training seed: evaluate it once
         for seed in (seeds if experiment else seeds[:1])
     ]
 
@@ -132,7 +132,7 @@ def _arm(
             base = base.replace(values["base_model"], origin, note)
         if experiment is not None:
             known = experiment.settings()
-            # a value that is the same already keeps its own source
+            # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
             experiment = experiment.override(changed, origin, note)
     if experiment is not None:
@@ -146,4 +146,4 @@ def _all_used(overrides: Mapping[str, Any], experiments: list[Training | None]) 
         known |= set(experiment.settings()) if experiment else set()
     for key, value in overrides.items():
         if key not in known:
-            raise UsageError(f"{key}={value}: no arm that was asked for has such a value; {nearest(key, known)}")
+            raise UsageError(f"{key}={value}: no requested arm has such a value; {nearest(key, known)}")

@@ -1,4 +1,4 @@
-"""What a backend would get: its own configuration of each arm, whole, checked by itself. A dry run; starts nothing."""
+"""Each arm's complete backend configuration, validated by the backend's own schema. A dry run: starts nothing."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ OUT_DIR = Path("OUT_DIR")  # stands for the folder of the run
 
 
 def trainer_configs(jobs: Iterable[Job], hardware: Hardware) -> dict[str, dict[str, Any]]:
-    """model/arm -> the trainer's configuration; of veRL with every default in it.
+    """model/arm -> the trainer's configuration; veRL's includes every default.
 
-    Arms without reinforcement learning have none. `dataset_rows` stands for the rows, which are not read.
+    Arms without reinforcement learning have none. The data are not read: `dataset_rows` is used for the number of rows.
 
     Raises:
         CannotExpress: the backend has no way to train an arm. ValueError: veRL refuses it, or is not installed.
     """
-    found: dict[str, dict[str, Any]] = {}
+    configs: dict[str, dict[str, Any]] = {}
     for job in jobs:
         name = f"{job.model}/{job.arm}"
-        if isinstance(job.experiment, Experiment) and name not in found:
-            found[name] = (_verl if job.backend == "verl" else _trl)(job, job.experiment, hardware)
-    return found
+        if isinstance(job.experiment, Experiment) and name not in configs:
+            configs[name] = (_verl if job.backend == "verl" else _trl)(job, job.experiment, hardware)
+    return configs
 
 
 def _trl(job: Job, experiment: Experiment, hardware: Hardware) -> dict[str, Any]:
@@ -57,6 +57,6 @@ def _verl(job: Job, experiment: Experiment, hardware: Hardware) -> dict[str, Any
     )
     config = compose(values)
     validate(config)
-    whole = OmegaConf.to_container(config, resolve=True)
-    assert isinstance(whole, dict)
-    return {str(key): value for key, value in whole.items()}
+    container = OmegaConf.to_container(config, resolve=True)
+    assert isinstance(container, dict)
+    return {str(key): value for key, value in container.items()}

@@ -11,7 +11,7 @@ SUFFIXES = (".jsonl", ".json", ".parquet")
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """The rows in order, nested columns as dicts and lists; a Parquet file is read piece by piece.
+    """The rows in order, nested columns as dicts and lists; a Parquet file is read in batches.
 
     Raises:
         ValueError: no such file, another suffix, or a row that is not a JSON object (the row is named, from 0).
@@ -19,12 +19,12 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     if path.suffix not in SUFFIXES:
         raise ValueError(f"dataset: expected a file ending in {', '.join(SUFFIXES)}, got {path}")
     if not path.is_file():
-        raise ValueError(f"dataset: expected a file at {path}, found none")
+        raise ValueError(f"dataset: expected a file at {path}, there is none")
     if path.suffix == ".parquet":
         import pyarrow.parquet as pq
 
-        for piece in pq.ParquetFile(path).iter_batches():
-            yield from piece.to_pylist()
+        for batch in pq.ParquetFile(path).iter_batches():
+            yield from batch.to_pylist()
     else:
         for number, row in enumerate(_lines(path) if path.suffix == ".jsonl" else _list(path)):
             if not isinstance(row, dict):

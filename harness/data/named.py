@@ -1,7 +1,7 @@
-"""Training sets known by name: where they are, which columns hold what, which rows, and how many there must be.
+"""Training sets known by name: their location, columns, row selection, and required numbers of rows.
 
-No copy of these sets is on the machine this was written on. What is known of them was read in public code and pages:
-each entry names its source, and what no source gives is None, which checks nothing.
+This was written on a machine without a copy of these sets. What is known of them was read in public code and pages:
+each entry names its source; a value that no source gives is None, and is not checked.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class NamedSet:
     Args:
         hub: the data set's id on the hub.
         columns: our column -> theirs; "a.b" is column b within column a, and a list stands for its only element.
-        split: as `datasets` reads it; "train+test" is both, in this order.
-        file: of the hub's files, the one to read; None leaves the choice to the set's own configuration.
-        revision: commit of the hub's repository, which fixes the content; None is the newest.
+        split: in the syntax of `datasets`; "train+test" is both, in this order.
+        file: which of the hub's files to read; None uses the set's own configuration.
+        revision: commit of the hub's repository, which pins the content; None is the newest.
         problem: the text of their problem column -> the bare problem.
-        select: all rows, with our columns -> those that are kept.
-        read: how many rows there must be before `select`; None: not checked.
-        rows: how many must be kept; None: not known.
-        sha256: of the kept problems and answers, as a record's `train_data_sha256` has it; None: not known.
+        select: all rows, with our columns -> the kept rows.
+        read: required number of rows before `select`; None: not checked.
+        rows: required number of kept rows; None: not known.
+        sha256: of the kept problems and answers, as in a record's `train_data_sha256`; None: not known.
     """
 
     hub: str
@@ -52,11 +52,11 @@ class NamedSet:
     sha256: str | None = None
 
     def take(self, source: Iterable[Row]) -> Rows:
-        """Their rows -> ours, those that are kept.
+        """The set's rows -> our kept rows.
 
         Raises:
-            ValueError: a row lacks a column, or holds something else than text there (both are named); or there are
-                not as many rows as there must be.
+            ValueError: a row lacks a column or holds no text there (row and column are named); or the number of rows is
+                not the required one.
         """
         seen = 0
 
@@ -80,8 +80,8 @@ class NamedSet:
 
     def _ours(self, number: int, row: Row) -> Row:
         try:
-            found = {name: text_at(row, column) for name, column in self.columns.items()}
-            return {**found, "problem": self.problem(found["problem"])}
+            ours = {name: text_at(row, column) for name, column in self.columns.items()}
+            return {**ours, "problem": self.problem(ours["problem"])}
         except ValueError as error:
             raise ValueError(f"dataset {self.hub!r}, row {number}: {error}") from error
 
@@ -98,7 +98,7 @@ def text_at(row: Row, column: str) -> str:
     """The text in a column; "a.b" is column b within column a, and a list stands for its only element.
 
     Raises:
-        ValueError: no such column, a list of more or fewer elements than one, or something else than text.
+        ValueError: no such column, a list without exactly one element, or a value that is no text.
     """
     value: Any = row
     for name in column.split("."):
@@ -116,7 +116,7 @@ def text_at(row: Row, column: str) -> str:
 
 
 def bare_problem(text: str) -> str:
-    """The problem inside DAPO's prompt, so that the declared prompt is the only one; ValueError if it is not inside."""
+    """Remove DAPO's prompt around a problem: only the declared prompt is used. ValueError without that prompt."""
     head, tail = prompts.get("dapo").user.split("{problem}")
     text = text.strip()
     if not (text.startswith(head) and text.endswith(tail) and len(text) > len(head) + len(tail)):
@@ -133,7 +133,7 @@ def distinct(rows: Iterable[Row]) -> Rows:
 
 
 def answered(rows: Iterable[Row]) -> Rows:
-    """Rows whose answer is not blank: a response to another could not be graded."""
+    """Rows with a non-blank answer; without one a response cannot be graded."""
     return [row for row in rows if row["answer"].strip()]
 
 
@@ -144,7 +144,7 @@ def at_levels(rows: Iterable[Row], levels: tuple[int, ...]) -> Rows:
 
 
 def shortest_solutions(rows: Rows, n: int) -> Rows:
-    """The `n` rows with the shortest solutions (in characters; of equal ones the earlier), in their own order."""
+    """The `n` rows with the shortest solutions (in characters; ties go to the earlier row), in their original order."""
     ranked = sorted(range(len(rows)), key=lambda i: len(rows[i]["solution"]))[:n]
     return [rows[i] for i in sorted(ranked)]
 

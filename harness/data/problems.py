@@ -1,4 +1,4 @@
-"""Training problems and solutions: from the hub, a local file, or the tiny family; checked before anything costly."""
+"""Load training problems and solutions from the hub, a local file or the tiny family, and check every row."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
         seed: of the tiny family only.
     Raises:
         ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
-            are not those of the set that is named.
+            are not those of the named set.
     """
     if dataset == "tiny":
         from harness.data.tiny.problems import train_problems
@@ -45,7 +45,7 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `solution`, for supervised fine-tuning.
 
     Args:
-        dataset, seed: as for `load_problems`; the tiny family gives the same problems, with right solutions.
+        dataset, seed: as for `load_problems`; the tiny family gives the same problems, with correct solutions.
     Raises:
         ValueError: as for `load_problems`.
     """
@@ -57,7 +57,7 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
 
 
 def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
-    """The columns asked for of every row; ValueError names the first row that lacks one."""
+    """The requested columns of every row; ValueError names the first row that lacks one."""
     if not rows:
         raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
     for number, row in enumerate(rows):
@@ -70,7 +70,7 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
 
 
 def _named(dataset: str) -> tuple[str | None, Path | None]:
-    """NAME or NAME:FILE, where NAME is a set that we know -> (its name, the file); anything else -> (None, None)."""
+    """NAME or NAME:FILE, where NAME is in `SETS` -> (NAME, the file or None); anything else -> (None, None)."""
     name, colon, path = dataset.partition(":")
     if name in SETS:
         return name, Path(path) if colon else None
@@ -94,14 +94,14 @@ def _read(dataset: str) -> list[dict[str, Any]]:
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
-    """Some sets call the problem a question; MATH keeps its answers inside its solutions."""
+    """Fill `problem` from `question`, and `answer` from the last box of `solution` (MATH has no answer column)."""
     if row.get("problem") is None and "question" in row:
         row = {**row, "problem": row["question"]}
     if row.get("answer") is None and isinstance(row.get("solution"), str):
         from evals.grading.extraction import boxes
 
-        found = boxes(row["solution"])
-        return {**row, "answer": found[-1] if found else None}
+        boxed = boxes(row["solution"])
+        return {**row, "answer": boxed[-1] if boxed else None}
     return row
 
 

@@ -41,7 +41,7 @@ def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: s
         ValueError: wrong training data or settings, before the model that needs them is trained.
         RuntimeError: another process is at work on the same job.
     """
-    hardware = hardware.settled()
+    hardware = hardware.with_device()
     show = sys.stderr.isatty()
     bases = {job.base_model.value: locate(job.base_model.value, progress=show) for job in jobs}
     tracker = Tracker.open()

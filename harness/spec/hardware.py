@@ -20,16 +20,16 @@ class Hardware:
         gradient_checkpointing: recompute activations in the backward pass to save memory.
         nodes: machines with `processes` each (veRL). ray_address: of a running Ray cluster, HOST:PORT or "auto"; null
             starts Ray on this machine (veRL).
-        rollouts: who samples: "transformers", "vllm_colocate" (in the training processes) or "vllm_server".
+        rollouts: the sampling engine: "transformers", "vllm_colocate" (in the training processes) or "vllm_server".
         vllm_gpu_memory: share of a GPU's memory for a colocated vLLM. vllm_server_url: of a running `trl vllm-serve`.
         vllm_tensor_parallel: GPUs per colocated vLLM engine.
         deepspeed: path of a DeepSpeed JSON configuration.
-        packing: sequences without padding, by flash attention; tokens_per_gpu: forward passes cut by length to at most
-            that many tokens, instead of `micro_batch`; sequence_parallel: GPUs that share a sequence (Ulysses);
-            offload: weights and optimiser wait in the machine's memory; fused_kernels: veRL's head and entropy in one
-            kernel (all veRL, on GPUs).
-        resampling_rounds: batches of prompts that dynamic sampling may draw for one step before it gives up (veRL).
-        stall_minutes: without a step for so long a training is taken for hung, and ended (veRL).
+        packing: sequences without padding, by flash attention; tokens_per_gpu: forward passes of at most that many
+            tokens, instead of `micro_batch`; sequence_parallel: GPUs that share a sequence (Ulysses); offload: keep
+            weights and optimiser state in CPU memory between uses; fused_kernels: veRL's output head and entropy in
+            one kernel (all veRL, on GPUs).
+        resampling_rounds: batches of prompts that dynamic sampling may sample for one step before it fails (veRL).
+        stall_minutes: minutes without a step before the run is killed as hung (veRL).
         save_every: rollouts between two checkpoints.
         grader_workers: processes that check answers; grader_limit_s: seconds one answer may take.
     """
@@ -69,8 +69,8 @@ class Hardware:
                 "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
             )
 
-    def settled(self) -> Hardware:
-        """The same with "auto" decided: the GPU where torch sees one."""
+    def with_device(self) -> Hardware:
+        """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu"."""
         if self.device != "auto":
             return self
         import torch

@@ -1,4 +1,4 @@
-"""Scales: the paper's own size, or one that runs here. A scale replaces values, and every one it replaces shows up."""
+"""Scales: the paper's own size, or one that runs on a CPU. Plan and record show every value that a scale replaces."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scale:
-    """Values that replace the paper's, by key of `Experiment.settings()`; keys an arm does not have are passed over.
+    """Values that replace the paper's, by key of `Experiment.settings()`; an arm ignores keys that it does not have.
 
     Args:
-        label: what every number measured at this scale is called.
+        label: printed with every number measured at this scale.
         protocol: a name in evals.data.protocols that replaces the paper's; None keeps it.
-        one_model: the scale has one base model, so that only the paper's first is run by default.
+        one_model: the scale has one base model, so only the paper's first model is run by default.
     """
 
     name: str

@@ -181,5 +181,5 @@ def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPa
 
     for available, device in ((True, "gpu"), (False, "cpu")):
         monkeypatch.setattr(torch.cuda, "is_available", lambda found=available: found)
-        assert Hardware().settled().device == device
-        assert Hardware(device="cpu").settled().device == "cpu"
+        assert Hardware().with_device().device == device
+        assert Hardware(device="cpu").with_device().device == "cpu"

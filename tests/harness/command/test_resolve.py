@@ -1,4 +1,4 @@
-"""A command line becomes jobs: what is asked for, checked; what a scale replaces, on record."""
+"""Resolve command lines into jobs: requested names and values are checked; replaced values stay on record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from harness.command.resolve import resolve
 from harness.spec import catalogue
 
 
-def test_the_grammar_is_hydras() -> None:
+def test_parse_follows_hydras_grammar() -> None:
     parsed = parse_overrides(
         ["paper=egsw", "seeds=[0,2]", "arm=base,grpo", "lr=3e-6", "x=null", 'name="a b"', "b=true"]
     )
@@ -31,28 +31,28 @@ def test_the_grammar_is_hydras() -> None:
 
 
 @pytest.mark.parametrize("argument", ["paper", "=x", "+a=1", "~a", "a=[1", "a=range(1,3)"])
-def test_what_does_not_parse_is_refused(argument: str) -> None:
+def test_parse_refuses_malformed_arguments(argument: str) -> None:
     with pytest.raises(UsageError):
         parse_overrides([argument])
 
 
-def test_a_key_given_twice_is_refused() -> None:
+def test_parse_refuses_a_repeated_key() -> None:
     with pytest.raises(UsageError, match="a: given twice"):
         parse_overrides(["a=1", "a=2"])
 
 
 @given(st.integers(1, 20))
-def test_a_seed_count_counts_from_zero(count: int) -> None:
+def test_a_seed_count_gives_seeds_from_zero(count: int) -> None:
     assert read_seeds(count, 3) == list(range(count))
 
 
 @pytest.mark.parametrize("value", [0, -1, True, [], [1, 1], [-1], "x", 1.5])
-def test_bad_seeds_are_refused(value: Any) -> None:
+def test_read_seeds_refuses_bad_values(value: Any) -> None:
     with pytest.raises(UsageError, match="seeds: expected"):
         read_seeds(value, 3)
 
 
-def test_jobs_of_the_tiny_scale() -> None:
+def test_tiny_scale_jobs() -> None:
     jobs = resolve("egsw", seeds=[0, 1])
     # the base model has no training seed; the paper's first model only
     assert [j.name for j in jobs] == [
@@ -65,12 +65,12 @@ def test_jobs_of_the_tiny_scale() -> None:
     assert all(j.base_model.value == "tiny" and j.protocol.name == "tiny" for j in jobs)
     rate = jobs[1].settings()["learning_rate"]
     assert rate.origin is Origin.SCALE and rate.was is not None and rate.was.value == 3e-6
-    # what the scale leaves alone, or replaces by the same value, keeps its source
+    # a value that the scale does not change keeps its source
     assert jobs[3].settings()["egsw.alpha"].origin is Origin.PAPER
     assert jobs[1].settings()["lora_rank"].origin is Origin.ASSUMED
 
 
-def test_jobs_of_the_paper_scale() -> None:
+def test_paper_scale_jobs() -> None:
     jobs = resolve("egsw", scale="paper")
     assert len(jobs) == 2 * (1 + 3 + 3)
     settings = jobs[-1].settings()
@@ -78,7 +78,7 @@ def test_jobs_of_the_paper_scale() -> None:
     assert {str(s.origin) for s in settings.values()} <= {"paper", "code", "assumed"}
 
 
-def test_same_values_same_digest() -> None:
+def test_equal_values_give_equal_digests() -> None:
     first, again = resolve("egsw", seeds=[0]), resolve("egsw", seeds=[0, 1])
     assert first[1].digest == again[1].digest == again[2].digest
     assert len({j.digest for j in first}) == 3
@@ -95,17 +95,17 @@ def test_same_values_same_digest() -> None:
         ({"paper": "egsw", "scale": "tinny"}, "did you mean 'tiny'"),
         ({"paper": "egsw", "overrides": {"egsw.alhpa": 1}}, "did you mean 'egsw.alpha'"),
         ({"paper": "egsw", "overrides": {"egsw.alpha": "big"}}, "egsw.alpha: expected a number, got 'big'"),
-        ({"paper": "egsw", "arms": ["grpo"], "overrides": {"egsw.alpha": 1}}, "no arm that was asked for"),
+        ({"paper": "egsw", "arms": ["grpo"], "overrides": {"egsw.alpha": 1}}, "no requested arm"),
         ({"paper": "egsw", "overrides": {"protocol.m": 1}}, "protocol tiny: no field 'm'"),
     ],
 )
-def test_wrong_commands_are_named(arguments: dict[str, Any], message: str) -> None:
+def test_errors_name_the_wrong_value(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UsageError) as error:
         resolve(**arguments)
     assert message in str(error.value)
 
 
-def test_costs_by_hand() -> None:
+def test_costs_match_a_hand_computation() -> None:
     job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
     # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
     assert training_steps(job) == 66
@@ -122,11 +122,11 @@ def test_costs_by_hand() -> None:
 @pytest.mark.parametrize(
     ("name", "size"), [("Qwen/Qwen2.5-Math-7B", 7e9), ("Qwen/Qwen2.5-1.5B-Instruct", 1.5e9), ("tiny", None)]
 )
-def test_parameters_from_the_name(name: str, size: float | None) -> None:
+def test_parameters_are_read_from_the_name(name: str, size: float | None) -> None:
     assert parameters(name) == size
 
 
-def test_the_plan_counts_every_value() -> None:
+def test_plan_counts_the_origin_of_every_value() -> None:
     document = plan(resolve("egsw", scale="paper"))
     for arm in document["arms"]:
         assert sum(arm["origins"].values()) == len(arm["settings"])
@@ -135,7 +135,7 @@ def test_the_plan_counts_every_value() -> None:
     assert origins(job.settings())["user"] == 1
 
 
-def test_costs_of_a_supervised_fine_tuning_by_hand() -> None:
+def test_sft_costs_match_a_hand_computation() -> None:
     job = resolve("erpo", scale="paper", models=["qwen2.5-3b"], arms=["sft"])[0]
     # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
     assert training_steps(job) == 1584
@@ -147,7 +147,7 @@ def test_costs_of_a_supervised_fine_tuning_by_hand() -> None:
     assert costs["gpu_hours"] == pytest.approx(work / 989e12 / 3600, abs=0.006)
 
 
-def test_a_base_model_of_unknown_size_is_left_out_of_the_total_and_counted() -> None:
+def test_models_of_unknown_size_are_excluded_from_the_total_and_counted() -> None:
     total = plan(resolve("erpo", scale="paper", arms=["base"]))["total"]
     known = plan(resolve("erpo", scale="paper", arms=["base"], models=["qwen2.5-7b", "qwen3-235b-instruct"]))["total"]
     assert total["runs_without_gpu_hours"] == 1 and known["runs_without_gpu_hours"] == 0
@@ -164,19 +164,19 @@ def test_a_scale_may_replace_a_value_of_one_arm_alone() -> None:
     assert resets["grpo"]["updates_per_rollout"].value == 2  # the declaration's own value for the scale, in all arms
 
 
-def test_the_baselines_are_declared_like_a_paper_and_publish_nothing() -> None:
+def test_baselines_are_declared_like_a_paper_without_published_cells() -> None:
     assert catalogue.papers()[-1] == "baselines" and catalogue.published("baselines") == []
     five = ("egsw", "entropy_advantage", "erpo", "forking_tokens", "trial_and_error")
     assert all(catalogue.published(key) for key in five)  # a paper that `rlvr new` wrote has no cell yet
 
 
-def test_an_arm_records_only_what_was_replaced_in_it() -> None:
+def test_an_arm_records_only_its_own_overrides() -> None:
     base, grpo, egsw = resolve("egsw", seeds=[0], overrides={"egsw.alpha": 0.5, "max_steps": 9})
     assert base.overrides == {} and grpo.overrides == {"max_steps": 9}
     assert egsw.overrides == {"egsw.alpha": 0.5, "max_steps": 9}
 
 
-def test_a_sweep_runs_only_by_name() -> None:
+def test_sweeps_run_only_by_name() -> None:
     keys = {j.arm for j in resolve("egsw", scale="paper")}
     assert keys == {"base", "grpo", "egsw"}
     (job,) = resolve("egsw", arms=["egsw_raw_0.15"], seeds=[0])

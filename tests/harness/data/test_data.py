@@ -15,13 +15,13 @@ def write(path: Path, rows: list[dict[str, object]]) -> str:
     return str(path)
 
 
-def test_a_question_is_a_problem(tmp_path: Path) -> None:
+def test_question_column_is_read_as_problem(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"question": "1 + 1?", "answer": "2"}\n')
     assert load_problems(str(path)) == [{"problem": "1 + 1?", "answer": "2"}]
 
 
-def test_a_file_with_answers_or_with_solutions(tmp_path: Path) -> None:
+def test_answers_come_from_the_column_or_the_last_box(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [
         {"problem": "1+1?", "answer": "2", "level": "1"},
         {"problem": "2+2?", "solution": r"first \boxed{3}, no: \boxed{4}."},
@@ -30,7 +30,7 @@ def test_a_file_with_answers_or_with_solutions(tmp_path: Path) -> None:
     assert got == [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}]
 
 
-def test_parquet_is_the_same(tmp_path: Path) -> None:
+def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -48,18 +48,18 @@ def test_parquet_is_the_same(tmp_path: Path) -> None:
         ([], "expected rows"),
     ],
 )
-def test_a_bad_row_is_named(rows: list[dict[str, object]], message: str, tmp_path: Path) -> None:
+def test_errors_name_the_bad_row(rows: list[dict[str, object]], message: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=message):
         load_problems(write(tmp_path / "x.jsonl", rows))
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.json", "nowhere.parquet"])
-def test_a_missing_file_is_named(name: str) -> None:
-    with pytest.raises(ValueError, match=f"expected a file at .*{name}, found none"):
+def test_errors_name_a_missing_file(name: str) -> None:
+    with pytest.raises(ValueError, match=f"expected a file at .*{name}, there is none"):
         load_problems(name)
 
 
-def test_a_json_list_is_the_same(tmp_path: Path) -> None:
+def test_json_list_gives_the_same_rows(tmp_path: Path) -> None:
     rows = [{"problem": "1+1?", "answer": "2"}]
     (tmp_path / "x.json").write_text(json.dumps(rows))
     assert load_problems(str(tmp_path / "x.json")) == rows
@@ -74,7 +74,7 @@ def test_a_json_list_is_the_same(tmp_path: Path) -> None:
         ("x.jsonl", '{"problem": "1", "answer": "1"}\n\n{"problem": \n', "row 1: expected JSON, got"),
     ],
 )
-def test_a_broken_file_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
+def test_errors_name_a_malformed_file(name: str, text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(text)
     with pytest.raises(ValueError, match=f"{name}.*{message}"):
         load_problems(str(tmp_path / name))
@@ -85,7 +85,7 @@ def test_the_tiny_family_is_seeded() -> None:
     assert content_hash(load_problems("tiny", seed=1)) != content_hash(load_problems("tiny", seed=2))
 
 
-def test_solutions_are_read_and_checked_like_problems(tmp_path: Path) -> None:
+def test_solutions_are_checked_like_problems(tmp_path: Path) -> None:
     rows: list[dict[str, object]] = [{"problem": "1+1?", "solution": r"\boxed{2}", "level": "Level 1"}]
     got = load_solutions(write(tmp_path / "x.jsonl", rows))
     assert got == [{"problem": "1+1?", "solution": r"\boxed{2}"}]

@@ -1,4 +1,4 @@
-"""Named training sets, on made-up rows with the columns of the real ones."""
+"""Named training sets, on synthetic rows with the columns of the real sets."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def write(path: Path, rows: list[dict[str, Any]]) -> Path:
 
 @pytest.fixture
 def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The named sets without their row counts, so that a few rows stand for them."""
+    """The named sets without their row counts, so that tests can use a few rows."""
     for name, named in SETS.items():
         monkeypatch.setitem(SETS, name, replace(named, read=None, rows=None))
 
@@ -82,13 +82,13 @@ def any_size(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
 @pytest.mark.parametrize("name", SETS)
-def test_every_named_set_from_a_local_file(name: str, suffix: str, tmp_path: Path) -> None:
+def test_named_sets_load_from_a_local_file(name: str, suffix: str, tmp_path: Path) -> None:
     assert load_problems(f"{name}:{write(tmp_path / f'rows{suffix}', ROWS[name])}") == WANTED
 
 
 @pytest.mark.usefixtures("any_size")
 @pytest.mark.parametrize("name", SETS)
-def test_every_named_set_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_named_sets_load_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     import datasets as hub
 
     asked: list[tuple[str, dict[str, Any]]] = []
@@ -104,7 +104,7 @@ def test_every_named_set_from_the_hub(name: str, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("any_size")
-def test_maths_solutions_are_kept_for_fine_tuning(tmp_path: Path) -> None:
+def test_math_keeps_solutions_for_fine_tuning(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", ROWS["math_erpo"])
     assert load_solutions(f"math_erpo:{path}")[1] == {"problem": "2+2?", "solution": r"So \boxed{4}."}
     path = write(tmp_path / "other.jsonl", ROWS[DAPO])
@@ -113,19 +113,19 @@ def test_maths_solutions_are_kept_for_fine_tuning(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in SETS if name != STILL_3])
-def test_a_file_with_too_few_rows_is_another_set(name: str, tmp_path: Path) -> None:
+def test_named_sets_refuse_a_file_with_too_few_rows(name: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", ROWS[name])
     with pytest.raises(ValueError, match="is it another version"):
         load_problems(f"{name}:{path}")
 
 
-def test_repeated_problems_are_kept_once_with_their_first_answer(tmp_path: Path, any_size: None) -> None:
+def test_repeated_problems_keep_their_first_answer(tmp_path: Path, any_size: None) -> None:
     rows = [*ROWS[DAPO], dapo_row("1+1?", "3", "c"), *ROWS[DAPO] * 3]
     assert load_problems(f"{DAPO}:{write(tmp_path / 'rows.parquet', rows)}") == WANTED
     assert distinct(iter([{"problem": "a", "n": 1}, {"problem": "a", "n": 2}])) == [{"problem": "a", "n": 1}]
 
 
-def test_problems_without_an_answer_are_left_out_but_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_problems_without_an_answer_are_dropped_after_counting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "rows.json", [*ROWS["simplerl_8k"], simplerl_row("3+3?", " ")])
     monkeypatch.setitem(SETS, "simplerl_8k", replace(SETS["simplerl_8k"], read=3))
     assert load_problems(f"simplerl_8k:{path}") == WANTED
@@ -134,7 +134,7 @@ def test_problems_without_an_answer_are_left_out_but_counted(tmp_path: Path, mon
         load_problems(f"simplerl_8k:{path}")
 
 
-def test_the_prompt_around_a_problem_is_taken_off() -> None:
+def test_bare_problem_removes_dapos_prompt() -> None:
     content = dapo_row("Find $x$.\n\nIt is even.", "2")["prompt"][0]["content"]
     assert bare_problem(content) == "Find $x$.\n\nIt is even."
     assert bare_problem(content + "\n") == "Find $x$.\n\nIt is even."
@@ -155,19 +155,19 @@ def test_the_prompt_around_a_problem_is_taken_off() -> None:
         ({"reward_model": None}, r"found no 'ground_truth' \(there is None\)"),
     ],
 )
-def test_a_bad_row_is_named_with_its_column(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
+def test_errors_name_row_and_column(changed: dict[str, Any], message: str, tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [ROWS[DAPO][0], {**ROWS[DAPO][1], **changed}])
     with pytest.raises(ValueError, match=f"dataset '{DAPO}', row 1: .*{message}"):
         load_problems(f"{DAPO}:{path}")
 
 
-def test_a_missing_column_says_which_there_are(tmp_path: Path) -> None:
+def test_errors_list_the_columns_there_are(tmp_path: Path) -> None:
     path = write(tmp_path / "rows.jsonl", [{"problem": "1+1?", "answer": "2"}])
     with pytest.raises(ValueError, match=r"row 0: .*'question', found no 'question' \(there is problem, answer\)"):
         load_problems(f"{STILL_3}:{path}")
 
 
-def test_a_name_that_is_not_known_is_refused(tmp_path: Path) -> None:
+def test_unknown_set_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"expected NAME:FILE with a NAME of .*simplerl_8k.*, got 'dapo:rows\.jsonl'"):
         load_problems("dapo:rows.jsonl")
     odd = write(tmp_path / "a:b.jsonl", WANTED)
@@ -185,14 +185,14 @@ def test_a_known_hash_is_checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load_problems(f"{STILL_3}:{other}")
 
 
-def test_nested_columns() -> None:
+def test_text_at_reads_nested_columns() -> None:
     row = {"a": [{"b": {"c": "text"}}]}
     assert text_at(row, "a.b.c") == "text"
     with pytest.raises(ValueError, match=r"expected text in 'a\.b', got \{'c': 'text'\}"):
         text_at(row, "a.b")
 
 
-def test_part_of_a_set_by_level_and_length() -> None:
+def test_select_by_level_and_length() -> None:
     lengths, levels = [5, 2, 9, 2, 1, 7], ["3", "5", "4", "5", "2", "?"]
     rows = [
         {"id": i, "solution": "x" * n, "level": f"Level {level}"}
@@ -200,13 +200,13 @@ def test_part_of_a_set_by_level_and_length() -> None:
     ]
     hard = at_levels(rows, (3, 4, 5))
     assert [row["id"] for row in hard] == [0, 1, 2, 3]
-    # the two shortest are 1 and 3; with one, of equal ones the earlier; the order stays
+    # the two shortest are rows 1 and 3; of ties the earlier row is kept; the order is unchanged
     assert [row["id"] for row in shortest_solutions(hard, 2)] == [1, 3]
     assert [row["id"] for row in shortest_solutions(hard, 1)] == [1]
     assert [row["id"] for row in shortest_solutions(hard, 3)] == [0, 1, 3]
 
 
-def test_a_set_with_too_few_rows_is_refused() -> None:
+def test_take_refuses_too_few_rows() -> None:
     part = NamedSet("some/set", {"problem": "problem"}, select=lambda rows: list(rows)[:2], rows=2)
     rows = [{"problem": str(i), "other": i} for i in range(3)]
     assert part.take(rows) == [{"problem": "0"}, {"problem": "1"}]
