@@ -75,11 +75,12 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def lint(session: nox.Session) -> None:
-    """Formatting, lint and types."""
+    """Formatting, lint, types, and which room may import which (pyproject.toml, import-linter)."""
     environment(session)
     session.run(str(PYTHON), "-m", "ruff", "check", ".", external=True)
     session.run(str(PYTHON), "-m", "ruff", "format", "--check", ".", external=True)
     session.run(str(PYTHON), "-m", "mypy", external=True)
+    session.run(str(ENVIRONMENT / "bin" / "lint-imports"), external=True)
 
 
 @nox.session(venv_backend="none")

@@ -6,6 +6,7 @@ somebody had to assume, and a record can show what was overridden.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Generic, TypeVar
@@ -60,3 +61,12 @@ def code(value: T, where: str) -> Sourced[T]:
 def assumed(value: T, why: str) -> Sourced[T]:
     """Stated nowhere we could find; `why` says why this value was taken."""
     return Sourced(value, Origin.ASSUMED, why)
+
+
+def differing_fields(old: Any, new: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """(field, old value, new value) wherever two JSON values differ."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted({*old, *new}):
+            yield from differing_fields(old.get(key), new.get(key), f"{at}.{key}" if at else key)
+    elif old != new:
+        yield at, old, new

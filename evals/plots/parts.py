@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.subjects import Subject
 from evals.plots.drawing import look
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from evals.analysis.subjects import Subject
 
 LEGEND_LINE = 0.19  # inches that a line of a legend takes
 

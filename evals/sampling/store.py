@@ -17,6 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from evals.provenance import differing_fields
 from evals.sampling.engines.base import Completion, Key
 
 if TYPE_CHECKING:
@@ -120,15 +121,6 @@ def differences(old: Any, new: Any, at: str = "") -> Iterator[str]:
     """Where two JSON values differ: "field was X, now Y", down to the single field."""
     for field, before, now in differing_fields(old, new, at):
         yield f"{field} was {json.dumps(before)}, now {json.dumps(now)}"
-
-
-def differing_fields(old: Any, new: Any, at: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """(field, old value, new value) wherever two JSON values differ."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in sorted({*old, *new}):
-            yield from differing_fields(old.get(key), new.get(key), f"{at}.{key}" if at else key)
-    elif old != new:
-        yield at, old, new
 
 
 def _sample_schema() -> pa.Schema:

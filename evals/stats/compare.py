@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from evals.grading.verdicts import Verdict
-from evals.sampling.store import differing_fields
+from evals.provenance import differing_fields
 from evals.stats.differences import holm
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import TAUS, Comparison, compare, factor, unit

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.sampling.store import differing_fields
+from evals.provenance import differing_fields
 
 if TYPE_CHECKING:
     import pandas as pd

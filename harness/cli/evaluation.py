@@ -137,7 +137,7 @@ EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_
 
 
 def do_grade(arguments: Any) -> int:
-    from evals.grading.files import grade_file
+    from evals.answer_files import grade_file
 
     try:
         result = grade_file(

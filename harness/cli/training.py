@@ -34,7 +34,7 @@ def do_plan(arguments: Any) -> int:
 def do_config(arguments: Any) -> int:
     import yaml
 
-    from harness.command.trainer_config import trainer_configs
+    from harness.backends.trainer_config import trainer_configs
 
     values = parse_overrides(arguments.options)
     hardware = _hardware(values)
@@ -59,8 +59,8 @@ def do_run(arguments: Any) -> int:
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     from harness.backends import ready
+    from harness.jobs.run import check_data, run, say
     from harness.runs.disk import full_disk_named
-    from harness.runs.run import check_data, run, say
     from harness.runs.track import Tracker, home
     from harness.tables.tabulate import report
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
-from harness.backends.rejection.declaration import Rejection
 from harness.command.resolve import Job
 from harness.spec import Finetune, catalogue
+from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 
 # For the estimate of GPU-hours only. A dense transformer of N parameters costs about 2 N floating-point operations a

@@ -40,9 +40,9 @@ class Published:
 
 def papers() -> list[str]:
     """Keys of all declared papers, sorted, and of the baselines."""
-    import reproductions
-
-    found = (m.name for m in pkgutil.iter_modules(reproductions.__path__) if m.ispkg)
+    # papers are found, not imported: the rooms below never import a paper
+    folder = importlib.import_module("reproductions").__path__
+    found = (m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
     return [*sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]
 
 

@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
-from harness.backends.rejection.declaration import Rejection
 from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec.rejection import Rejection
 from reproductions.trial_and_error import rft
 from reproductions.trial_and_error.doubts import doubts
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage

@@ -1,6 +1,6 @@
 """Filters and selections of rejection-sampling fine-tuning (arXiv 2508.07534, section 4.4.1). Pure functions.
 
-Filters take a sample and return it, changed or not, or None to drop it; see `harness.backends.rejection.declaration`.
+Filters take a sample and return it, changed or not, or None to drop it; see `harness.spec.rejection`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Literal
 
 from evals.analysis.responses.repetition import Kind, redundancy
 from evals.grading.extraction import boxes
-from harness.backends.rejection.declaration import Pool, Sample
+from harness.spec.rejection import Pool, Sample
 
 Ranking = Literal["random", "entropy", "branching"]
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading.extraction import boxes
-from harness.backends.rejection.declaration import Pool, Sample
+from harness.spec.rejection import Pool, Sample
 from reproductions.trial_and_error import rft
 
 

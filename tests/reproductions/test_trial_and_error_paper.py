@@ -9,12 +9,12 @@ import pytest
 
 from evals.provenance import Origin
 from harness.backends import CannotExpress
-from harness.backends.rejection.declaration import Rejection
 from harness.backends.trl.launch import check
 from harness.command.resolve import Job, resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.spec.hardware import Hardware
+from harness.spec.rejection import Rejection
 from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
 
 KEY = "trial_and_error"

@@ -24,10 +24,10 @@ from evals.grading.verdicts import Verdict
 from evals.sampling import engines
 from evals.sampling.engines import Decoding, Engine
 from evals.sampling.evaluate import draw
-from harness.backends.rejection.declaration import Rejection, Sample
 from harness.data.problems import content_hash, load_problems
 from harness.runs.record import read_json, write_json
 from harness.spec.hardware import Hardware
+from harness.spec.rejection import Rejection, Sample
 
 
 class Tune(Protocol):

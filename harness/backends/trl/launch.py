@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from harness.backends.common import metrics_reporter
-from harness.backends.rejection.declaration import Rejection
 from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
@@ -20,6 +19,7 @@ from harness.runs.record import read_json, write_json
 from harness.runs.track import Tracker
 from harness.spec import Finetune, Training
 from harness.spec.hardware import Hardware
+from harness.spec.rejection import Rejection
 
 
 def launch(

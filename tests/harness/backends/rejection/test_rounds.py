@@ -12,11 +12,11 @@ import pytest
 
 from evals.provenance import Origin, assumed
 from evals.sampling.engines import Completion, Decoding, Request
-from harness.backends.rejection.declaration import Rejection
 from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
 from harness.spec import Finetune, use
 from harness.spec.hardware import Hardware
+from harness.spec.rejection import Rejection
 from reproductions.trial_and_error import rft
 from tests import experiments
 

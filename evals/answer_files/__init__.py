@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.answer_files.report import Report, agreements
+from evals.answer_files.rows import Row, as_text, checked, read
+from evals.answer_files.table import check_target, parquet_columns, write
 from evals.grading import LIMIT_S, Grade, Grader, Progress
-from evals.grading.files.report import Report, agreements
-from evals.grading.files.rows import Row, as_text, checked, read
-from evals.grading.files.table import check_target, parquet_columns, write
 
 if TYPE_CHECKING:
     from evals.stats.score import Score

@@ -112,8 +112,8 @@ def test_mlflow_holds_parent_children_params_metrics_and_artifacts(
 def test_the_table_keeps_published_and_measured_apart(
     unbroken: tuple[Path, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    from harness.tables.tabulate import report
     from harness.runs.track import Tracker
+    from harness.tables.tabulate import report
 
     home, printed = unbroken
     monkeypatch.setenv("RLVR_HOME", str(home))
@@ -183,11 +183,13 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
 
 
 def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
-    from harness.runs.run import locked
+    from harness.jobs.run import locked
 
     folder = arm_folder(unbroken[0], "egsw")
     with locked(folder):
-        code = f"from harness.runs.run import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
+        code = (
+            f"from harness.jobs.run import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
+        )
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert other.returncode != 0 and "is in use by another process" in other.stderr
 

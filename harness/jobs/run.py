@@ -24,12 +24,12 @@ from pathlib import Path
 from typing import Any
 
 from evals.fingerprint import model_fingerprint
-from harness.data.base_models import locate
-from harness.spec.hardware import Hardware
-from harness.runs.record import environment, gpus, read_json, write_json
 from harness.command.resolve import Job
-from harness.spec.scales import SCALES
+from harness.data.base_models import locate
+from harness.runs.record import environment, gpus, read_json, write_json
 from harness.runs.track import Tracker, home
+from harness.spec.hardware import Hardware
+from harness.spec.scales import SCALES
 
 
 def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:

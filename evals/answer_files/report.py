@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from evals.answer_files.rows import Row
 from evals.grading import Grade
-from evals.grading.files.rows import Row
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
 

@@ -7,7 +7,7 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from evals.grading.files import grade_file
+from evals.answer_files import grade_file
 
 RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},

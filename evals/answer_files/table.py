@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from evals.answer_files.rows import Row, as_text
 from evals.grading import Grade
-from evals.grading.files.rows import Row, as_text
 
 # the columns that we add; an input column of that name is kept as NAME_in_file
 _OURS = ("verdict", "extracted", "reason")

@@ -1,0 +1,1 @@
+"""Run jobs: train, evaluate, log, record; resumable."""
