@@ -43,8 +43,3 @@ def model_fingerprint(model_path: str | Path) -> str:
         with path.open("rb") as file:
             whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
     return whole.hexdigest()
-
-
-def text_fingerprint(text: str) -> str:
-    """SHA-256 of a text."""
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from evals.data import benchmarks, prompts
 from evals.data.benchmarks import Problem
-from evals.fingerprint import model_fingerprint, text_fingerprint
+from evals.files import text_sha256
+from evals.fingerprint import model_fingerprint
 from evals.grading.verdicts import Verdict
 from evals.stats.measured_run import Conditions, read_run
 
@@ -139,7 +140,7 @@ def _asked(
     prompt = prompts.get(found["prompt"]["name"])
     first = dataset.problems[0]
     first_text = _as_served(prompt, first) if _served(found) else prompts.render(prompt, first, tokenizer)
-    if (now := text_fingerprint(first_text)) != (then := found["prompt"]["first_sha256"]):
+    if (now := text_sha256(first_text)) != (then := found["prompt"]["first_sha256"]):
         raise ValueError(
             f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
             "wording or the chat template has changed since the samples were drawn"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.sampling.store import write_whole
+from evals.files import write_atomically, write_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -83,14 +83,11 @@ def save(drawing: Drawing, folder: Path) -> dict[str, Path]:
         figure = Figure(figsize=drawing.size, layout="constrained")
         FigureCanvasAgg(figure)
         drawing.draw(figure)
-        write_whole(paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None}))
-        write_whole(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
-    write_whole(paths["csv"], lambda part: drawing.numbers.to_csv(part, index=False))
+        write_atomically(
+            paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None})
+        )
+        write_atomically(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
+    write_atomically(paths["csv"], lambda part: drawing.numbers.to_csv(part, index=False))
     words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}
-    text = json.dumps(words, indent=2, ensure_ascii=False) + "\n"
-
-    def write_words(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
-
-    write_whole(paths["json"], write_words)
+    write_text(paths["json"], json.dumps(words, indent=2, ensure_ascii=False) + "\n")
     return paths

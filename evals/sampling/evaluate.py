@@ -4,11 +4,9 @@
     tables["tiny_short"]    # out/tiny_short/verdicts.parquet
 
 For each benchmark `<out_dir>/<benchmark>/` holds the samples as they come (`evals.sampling.store`) and, once all are
-graded,
-`verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation. Started
-again after a
-kill, an evaluation draws only what is missing, in the batches it would have formed anyway, and ends with the same
-table.
+graded, `verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation.
+Started again after a kill, an evaluation samples only what is missing, in the batches of an uninterrupted run, and ends
+with the same table.
 """
 
 from __future__ import annotations
@@ -28,7 +26,8 @@ from evals.code_execution.program_grader import ProgramGrader
 from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
 from evals.data.protocols import Protocol
-from evals.fingerprint import check_model, model_fingerprint, text_fingerprint
+from evals.files import text_sha256, write_parquet
+from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
 from evals.grading.verdicts import schema
 from evals.sampling import engines
@@ -37,12 +36,12 @@ from evals.sampling.engines.base import Key, Messages, sample_seed
 from evals.sampling.engines.encode import encode
 from evals.sampling.engines.local import ModelFiles
 from evals.sampling.progress import Progress
-from evals.sampling.store import SampleStore, write_whole
+from evals.sampling.store import SampleStore
 
 
 @dataclass(frozen=True)
 class Plan:
-    """What one benchmark asks for, all of it known before the first token is drawn.
+    """What one benchmark asks for, all of it known before the first token is sampled.
 
     `texts` are the rendered prompts, one for each problem of `benchmark`, and `chats` the conversations they came from
     (None for a plain prompt). `benchmark` is `dataset` or, where the protocol says so, its first rows.
@@ -58,8 +57,8 @@ class Plan:
     seed: int
 
     def requests(self, start: int, stop: int) -> list[Request]:
-        """Samples start to stop - 1 of every problem: the shortest prompts first, so that a batch needs little padding,
-        and the samples of a problem together."""
+        """Samples start to stop - 1 of every problem, the shortest prompts first (less padding in a batch) and the
+        samples of a problem together."""
         problems = sorted(
             zip(self.texts, self.benchmark.problems, self.chats, strict=True), key=lambda p: (len(p[0]), p[1].id)
         )
@@ -91,8 +90,8 @@ def evaluate(
         workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
         progress: a bar on stderr; None shows it when stderr is a terminal.
     Raises:
-        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples drawn otherwise. All of
-            it before the model is loaded.
+        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. All
+            of it before the model is loaded.
     """
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
@@ -116,7 +115,7 @@ def evaluate(
         return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show) for plan in plans}
 
 
-def draw(
+def sample_problems(
     dataset: Benchmark,
     engine: Engine,
     *,
@@ -129,10 +128,12 @@ def draw(
     workers: int = 2,
     limit_s: float = LIMIT_S,
 ) -> Path:
-    """Sample and grade problems of one's own (training problems, say), resumable as `evaluate` is; the verdict table.
+    """Sample and grade your own problems (training problems, say), resumable as `evaluate` is.
 
+    Returns:
+        the verdict table.
     Raises:
-        ValueError: `folder` holds samples drawn otherwise.
+        ValueError: `folder` holds samples of other settings.
     """
     plan = _plan_of(dataset, dataset, prompt, decoding, n, seed, engine)
     store = SampleStore(Path(folder))
@@ -178,26 +179,26 @@ def _plan_of(
 
 
 def _model(model_path: str | Path, engine: Engine) -> dict[str, Any]:
-    """Which model it is: by content, or by its name where a server has it."""
+    """The identity of the model: its content, or its name on a server."""
     return {"served_as": str(model_path)} if engine.tokenizer is None else {"sha256": model_fingerprint(model_path)}
 
 
 def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, Any]:
-    """What decides a sample. How many samples and problems there are is left out: those may grow. Of the prompts, the
-    first as the model sees it stands for all: it shows a changed wording as well as a changed chat template."""
+    """Everything that decides a sample. The numbers of samples and problems are not in it, because they may grow. The
+    first rendered prompt stands for all: it shows a changed wording and a changed chat template."""
     return {
         "benchmark": plan.benchmark.name,
         "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
         "decoding": asdict(plan.decoding),
         "engine": engine.describe(),
         "model": model,
-        "prompt": {"name": plan.prompt.name, "first_sha256": text_fingerprint(plan.texts[0])},
+        "prompt": {"name": plan.prompt.name, "first_sha256": text_sha256(plan.texts[0])},
         "seed": plan.seed,
     }
 
 
 def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
-    """What is worth knowing besides."""
+    """Metadata stored beside the samples; not part of their identity."""
     packages = ("math-verify", "datasets", "pyarrow")
     return {
         "model_path": str(model_path),
@@ -207,7 +208,7 @@ def _record(model_path: str | Path, protocol: Protocol) -> dict[str, Any]:
 
 
 class _Graders:
-    """The grader of answers and that of programs, with as many workers each; a context manager that ends both."""
+    """The grader of answers and the grader of programs, each with `workers` processes; a context manager."""
 
     def __init__(self, workers: int, limit_s: float) -> None:
         self._of_answers, self._of_programs = Grader(workers=workers, limit_s=limit_s), ProgramGrader(workers)
@@ -225,33 +226,35 @@ class _Graders:
 
 
 def _run(plan: Plan, store: SampleStore, engine: Engine, graders: _Graders, show: bool) -> Path:
-    """Draw what is missing, grade everything, write the verdict table."""
+    """Sample what is missing, grade everything, write the verdict table."""
     path = store.folder / "verdicts.parquet"
-    judge = graders.of(plan.prompt.policy)
+    grader = graders.of(plan.prompt.policy)
     with store.locked():
         ranges = store.grow(plan.n)
         wanted = {request.key for request in plan.requests(0, plan.n)}
         samples = {key: sample for key, sample in store.samples().items() if key in wanted}
         progress = Progress(plan.benchmark.name, len(plan.benchmark.problems), plan.n, len(samples), show)
-        with _Marker(plan, judge, progress) as marker:
-            marker.add(list(samples.values()), kept=True)
+        with _GradingQueue(plan, grader, progress) as grading:
+            grading.add(list(samples.values()), kept=True)
             for chunk in _missing(plan, ranges, engine.chunk_rows, samples):
                 for completions in engine.generate(chunk, plan.decoding):
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
-                    marker.add(completions)
-            grades = marker.finish()
-        lost = wanted - samples.keys()
-        if lost:
-            raise RuntimeError(f"the engine answered {len(samples)} of {len(wanted)} requests; missing is {min(lost)}")
-        _write_verdicts(path, plan, samples, grades, judge)
+                    grading.add(completions)
+            grades = grading.finish()
+        missing = wanted - samples.keys()
+        if missing:
+            raise RuntimeError(
+                f"the engine answered {len(samples)} of {len(wanted)} requests; the first missing one is {min(missing)}"
+            )
+        _write_verdicts(path, plan, samples, grades, grader)
     return path
 
 
 def _missing(
     plan: Plan, ranges: Sequence[tuple[int, int]], rows: int, done: Mapping[Key, Completion]
 ) -> Iterator[list[Request]]:
-    """The requests that are not done, cut where an unbroken run cuts them."""
+    """The requests that are not done, cut into the chunks of an uninterrupted run."""
     for start, stop in ranges:
         requests = plan.requests(start, stop)
         for first in range(0, len(requests), rows):
@@ -260,10 +263,10 @@ def _missing(
                 yield chunk
 
 
-class _Marker:
-    """Grades completions while others are drawn: a thread hands them to the grader's processes in order.
+class _GradingQueue:
+    """Grades completions while others are sampled: a thread hands them to the grader's processes in order.
 
-    Programs are handed over by several, so that batches of one, as a server sends them, run side by side as well.
+    Several threads hand over programs, so that batches of one (as a server sends them) run in parallel too.
     """
 
     def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:
@@ -272,11 +275,11 @@ class _Marker:
         self._grader = grader
         self._grades: dict[Key, Grade] = {}
         self._pending: list[tuple[list[Key], Future[list[Grade]]]] = []
-        hands = grader.workers if isinstance(grader, ProgramGrader) else 1
-        self._threads = ThreadPoolExecutor(hands, thread_name_prefix="grading")
+        threads = grader.workers if isinstance(grader, ProgramGrader) else 1
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="grading")
         self._progress = progress
 
-    def __enter__(self) -> _Marker:
+    def __enter__(self) -> _GradingQueue:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -284,15 +287,15 @@ class _Marker:
         self._progress.close()
 
     def add(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
-        """Take a batch (`kept`: of an earlier run); grade it when the thread gets to it."""
+        """Queue a batch for grading; `kept`: an earlier run sampled it."""
         triples = [(self._gold[c.key[0]], c.text, c.finish_reason) for c in completions]
         future = self._threads.submit(self._grader.grade_responses, triples, self._policy)
         self._pending.append(([c.key for c in completions], future))
-        self._progress.drawn(completions, kept=kept)
+        self._progress.sampled(completions, kept=kept)
         self._collect(wait=False)
 
     def finish(self) -> dict[Key, Grade]:
-        """Every grade, once the last is there."""
+        """Every grade; waits for the last one."""
         self._collect(wait=True)
         return self._grades
 
@@ -313,14 +316,13 @@ def _write_verdicts(
 ) -> None:
     """One row for each problem and sample, in the benchmark's order."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     rows = []
     for problem in plan.benchmark.problems:
         keys = [(problem.id, sample) for sample in range(plan.n)]
-        marks = [grades[key] for key in keys]
-        classes = grader.answer_classes([mark.answer for mark in marks], marks)
-        for key, mark, answer_class in zip(keys, marks, classes, strict=True):
+        of_problem = [grades[key] for key in keys]
+        classes = grader.answer_classes([grade.answer for grade in of_problem], of_problem)
+        for key, grade, answer_class in zip(keys, of_problem, classes, strict=True):
             sample = samples[key]
             rows.append(
                 {
@@ -332,12 +334,12 @@ def _write_verdicts(
                     "response": sample.text,
                     "tokens": sample.tokens,
                     "finish_reason": sample.finish_reason,
-                    "boxed": mark.boxed,
-                    "answer": mark.answer,
+                    "boxed": grade.boxed,
+                    "answer": grade.answer,
                     "answer_class": answer_class,
-                    "verdict": str(mark.verdict),
-                    "reason": mark.reason,
+                    "verdict": str(grade.verdict),
+                    "reason": grade.reason,
                 }
             )
     table = pa.Table.from_pylist(rows, schema=schema())
-    write_whole(path, lambda part: pq.write_table(table, part))
+    write_parquet(table, path)

@@ -1,6 +1,6 @@
-"""What an evaluation shows while it runs: problems, samples, tokens a second, pass@1 with its interval, time left.
+"""The progress line of an evaluation: problems, samples, tokens per second, pass@1 with its interval, time left.
 
-Nothing is shown, nor computed, unless it is asked for.
+Without `show` nothing is printed or computed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ class Progress:
     """A line on stderr for one benchmark of `problems` problems with `n` samples each.
 
     Args:
-        kept: samples that an earlier run left; they count as done, and for nothing in the rates.
-        show: whether there is a line at all.
+        kept: samples of an earlier run; they count as done and not in the rates.
+        show: whether to print a line.
         clock: seconds, for the rates.
     """
 
@@ -32,50 +32,50 @@ class Progress:
 
         self._problems, self._n, self._show, self._clock = problems, n, show, clock
         self._begin = clock()
-        self._drawn: Counter[str] = Counter()
+        self._sampled: Counter[str] = Counter()
         self._tokens = 0
-        self._right: dict[str, list[bool]] = {}
+        self._correct: dict[str, list[bool]] = {}
         self._bar = tqdm(
             total=problems * n, initial=kept, desc=name, unit="sample", disable=not show, file=sys.stderr, smoothing=0
         )
 
-    def drawn(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
-        """Samples have come, from the engine or from an earlier run."""
-        self._drawn.update(completion.key[0] for completion in completions)
+    def sampled(self, completions: Sequence[Completion], *, kept: bool = False) -> None:
+        """Count samples from the engine, or (`kept`) from an earlier run."""
+        self._sampled.update(completion.key[0] for completion in completions)
         if not kept:
             self._tokens += sum(completion.tokens for completion in completions)
             self._bar.update(len(completions))
 
     def graded(self, verdicts: Iterable[tuple[Key, Verdict]]) -> None:
-        """Samples have their verdicts."""
+        """Count verdicts."""
         if not self._show:
             return
         for (problem, _), verdict in verdicts:
             if verdict != Verdict.UNSCORED:
-                self._right.setdefault(problem, []).append(verdict == Verdict.CORRECT)
+                self._correct.setdefault(problem, []).append(verdict == Verdict.CORRECT)
         self._bar.set_postfix_str(self.text())
 
     def text(self) -> str:
-        """What stands behind the bar."""
-        whole = sum(count == self._n for count in self._drawn.values())
+        """The text behind the bar."""
+        whole = sum(count == self._n for count in self._sampled.values())
         seconds = self._clock() - self._begin
         parts = [f"problems {whole}/{self._problems}"]
         if self._tokens and seconds > 0:
             parts.append(f"{self._tokens / seconds:,.0f} tokens/s")
-        if self._right:
-            parts.append(pass_at_1(self._right))
+        if self._correct:
+            parts.append(pass_at_1(self._correct))
         return ", ".join(parts)
 
     def close(self) -> None:
-        """Leave the line as it is."""
+        """End the line."""
         self._bar.close()
 
 
-def pass_at_1(right: Mapping[str, Sequence[bool]]) -> str:
+def pass_at_1(correct: Mapping[str, Sequence[bool]]) -> str:
     """pass@1 of the problems that have a scored sample so far, with its 95 % interval over problems."""
     from evals.stats.intervals import over_problems
 
-    rates = [fmean(samples) for samples in right.values()]
+    rates = [fmean(samples) for samples in correct.values()]
     interval = over_problems(rates)
     ends = "" if interval is None else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
     return f"pass@1={fmean(rates):.1%}{ends}"

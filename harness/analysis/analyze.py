@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from evals.files import read_json, write_json
 from evals.plots.drawing import save
 from harness.analysis.families import FAMILIES, draw_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
 from harness.command.config import UsageError, choose
 from harness.data.tiny import TIERS
-from harness.runs.record import environment, read_json, write_json
+from harness.runs.record import environment
 from harness.runs.track import Tracker
 from harness.spec.scales import SCALES
 

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
 from evals.data.prompts import Prompt
+from evals.files import read_json
 from evals.sampling.engines.base import Decoding
 from harness.command.config import UsageError
-from harness.runs.record import read_json
 from harness.runs.track import Tracker, home, tracking_uri
 from harness.tables.measured import as_typed
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Response, Subject, responses
+from evals.files import write_atomically
 from evals.fingerprint import model_fingerprint
-from evals.sampling.store import write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
 
 
 def _write(table: pd.DataFrame, path: Path) -> None:
-    write_whole(path, lambda part: table.to_parquet(part, index=False))
+    write_atomically(path, lambda part: table.to_parquet(part, index=False))
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:

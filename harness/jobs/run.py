@@ -12,21 +12,19 @@ Each job has one folder, named by the digest of all that decides its result:
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from evals.files import locked, read_json, write_json
 from evals.fingerprint import model_fingerprint
 from harness.command.resolve import Job
 from harness.data.base_models import locate
-from harness.runs.record import environment, gpus, read_json, write_json
+from harness.runs.record import environment, gpus
 from harness.runs.track import Tracker, home
 from harness.spec.hardware import Hardware
 from harness.spec.scales import SCALES
@@ -111,18 +109,6 @@ def job_folder(job: Job, base_fingerprint: str) -> Path:
 def say(text: str) -> None:
     """Progress goes to stderr; stdout is for results."""
     print(text, file=sys.stderr, flush=True)
-
-
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder; the lock goes with the process, however it ends."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise RuntimeError(f"{folder} is in use by another process; wait for it, or stop it") from error
-        yield
 
 
 def _replay(tracker: Tracker, run_id: str, kept: Path) -> None:

@@ -1,9 +1,7 @@
-"""The record of a run: what code, on what machine, with which versions. Plain JSON, written atomically."""
+"""What a record says of where a run was made: code, machine, versions."""
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import platform
 import shlex
@@ -12,6 +10,8 @@ import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
+
+from evals.files import file_sha256
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
@@ -37,7 +37,7 @@ def environment() -> dict[str, Any]:
     return {
         "commit": _git("rev-parse", "HEAD"),
         "uncommitted_changes": bool(_git("status", "--porcelain", "--untracked-files=no") or ""),
-        "lock_sha256": hashlib.sha256(lock.read_bytes()).hexdigest() if lock.is_file() else None,
+        "lock_sha256": file_sha256(lock) if lock.is_file() else None,
         "python": platform.python_version(),
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
         "platform": platform.platform(),
@@ -51,19 +51,6 @@ def gpus() -> list[str]:
     import torch
 
     return [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
-
-
-def write_json(path: Path, value: Any) -> None:
-    """Write via a temporary file and a rename, so that a reader never sees half of it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(value, indent=2, default=list) + "\n")
-    os.replace(temporary, path)
-
-
-def read_json(path: Path) -> Any:
-    """The value in a JSON file, or None when there is no such file."""
-    return json.loads(path.read_text()) if path.is_file() else None
 
 
 def _git(*arguments: str) -> str | None:

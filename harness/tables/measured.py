@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from harness.runs.record import read_json
+from evals.files import read_json
 from harness.runs.track import Tracker
 from harness.spec import catalogue
 

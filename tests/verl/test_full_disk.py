@@ -13,8 +13,8 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
+from evals.files import read_json  # noqa: E402
 from harness.backends.verl.checkpoints import whole_checkpoints  # noqa: E402
-from harness.runs.record import read_json  # noqa: E402
 from tests.verl.runs import finish, start, steps, train_folder  # noqa: E402
 
 pytestmark = [

@@ -18,8 +18,8 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
+from evals.files import read_json  # noqa: E402
 from harness.backends.verl.processes import members  # noqa: E402
-from harness.runs.record import read_json  # noqa: E402
 from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
 
 pytestmark = pytest.mark.timeout(3600)

@@ -19,7 +19,7 @@ from evals.data.benchmarks import Benchmark, Problem, content_hash
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Completion, Decoding, Engine, Request
 from evals.sampling.engines.encode import response_text, stop_tokens
-from evals.sampling.evaluate import draw
+from evals.sampling.evaluate import sample_problems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,7 +67,7 @@ def go_on(
     if len({branch.id for branch in branches}) != len(branches):
         raise ValueError(f"{name}: expected branches with ids of their own")
     problems = tuple(Problem(branch.id, branch.prompt, branch.gold) for branch in branches)
-    path = draw(
+    path = sample_problems(
         Benchmark(name, problems, content_hash(problems), "continuations"),
         PrefixedEngine(engine, branches, model_path),
         prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were drawn with", chat=False),

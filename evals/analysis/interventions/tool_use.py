@@ -15,7 +15,7 @@ from evals.data.benchmarks import Benchmark, content_hash
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Decoding, Engine
 from evals.sampling.engines.tools import ToolEngine, Tools, next_block
-from evals.sampling.evaluate import draw
+from evals.sampling.evaluate import sample_problems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +72,7 @@ def measure_tools(
 
         engine = TransformersEngine(subject.model_path)
     problems = subject.problems[benchmark]
-    path = draw(
+    path = sample_problems(
         Benchmark(benchmark, problems, content_hash(problems), "the problems that the subject was asked"),
         ToolEngine(engine, tools),
         prompt=prompt,

@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections.abc import Callable, Sequence
@@ -20,12 +19,12 @@ from typing import Any, Protocol
 
 from evals.data import prompts
 from evals.data.benchmarks import Benchmark, Problem
+from evals.files import read_json, read_jsonl, write_json, write_jsonl
 from evals.grading.verdicts import Verdict
 from evals.sampling import engines
 from evals.sampling.engines import Decoding, Engine
-from evals.sampling.evaluate import draw
+from evals.sampling.evaluate import sample_problems
 from harness.data.problems import content_hash, load_problems
-from harness.runs.record import read_json, write_json
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
 
@@ -118,7 +117,7 @@ def select_samples(
     decoding = Decoding(
         declared.rollout_temperature.value, declared.rollout_top_p.value, declared.max_completion_tokens.value
     )
-    verdicts = draw(
+    verdicts = sample_problems(
         asked,
         engine,
         prompt=prompt,
@@ -199,10 +198,9 @@ def _write_jsonl(path: Path, samples: Sequence[Sample]) -> None:
         }
         for s in samples
     ]
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+    write_jsonl(path, rows)
 
 
 def read_pairs(path: Path) -> list[dict[str, str]]:
     """The rows that a round fine-tunes on: `problem` and `solution`."""
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return [{"problem": row["problem"], "solution": row["solution"]} for row in rows]
+    return [{"problem": row["problem"], "solution": row["solution"]} for row in read_jsonl(path)]

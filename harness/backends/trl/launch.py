@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from evals.files import read_json, write_json
 from harness.backends.common import metrics_reporter
 from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
@@ -15,7 +16,6 @@ from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.command.resolve import Job, resolve
-from harness.runs.record import read_json, write_json
 from harness.runs.track import Tracker
 from harness.spec import Finetune, Training
 from harness.spec.hardware import Hardware

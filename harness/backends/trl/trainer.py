@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from trl import GRPOTrainer
 
-from harness.runs.record import write_json
+from evals.files import write_json
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt

@@ -10,8 +10,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from evals.files import write_json
 from harness.backends.verl.reference import REFERENCE
-from harness.runs.record import write_json
 
 WHOLE = "whole"
 STATE = "rlvr_state.json"  # what of ours a resumed training goes on with

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from evals.files import read_json
 from harness.backends.verl.processes import VARIABLE
 from harness.command.resolve import resolve
-from harness.runs.record import read_json
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 

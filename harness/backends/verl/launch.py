@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from evals.files import write_json
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
@@ -23,7 +24,6 @@ from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
 from harness.backends.verl.translate import optimiser_steps
 from harness.command.resolve import Job
-from harness.runs.record import write_json
 from harness.runs.track import Tracker
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware

@@ -12,15 +12,9 @@ from torch.utils.data import Dataset
 
 def write_rows(rows: Sequence[dict[str, str]], path: Path) -> None:
     """`rows` hold prompt (as the model sees it) and answer."""
-    from evals.sampling.store import write_whole
+    from evals.files import write_jsonl
 
-    text = "".join(json.dumps({"prompt": row["prompt"], "answer": row["answer"]}) + "\n" for row in rows)
-
-    def write(part: Path) -> None:
-        part.write_text(text, encoding="utf-8")
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, write)
+    write_jsonl(path, [{"prompt": row["prompt"], "answer": row["answer"]} for row in rows])
 
 
 class PromptRows(Dataset):  # type: ignore[type-arg]

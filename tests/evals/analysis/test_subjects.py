@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.subjects import Response, Subject, read_subject, responses
-from evals.fingerprint import text_fingerprint
+from evals.files import text_sha256
 from evals.grading.verdicts import Verdict
 from evals.sampling.evaluate import evaluate
 from tests.evals.conftest import make_model
@@ -63,7 +63,7 @@ def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -
     sent = json.dumps([{"role": "user", "content": PROBLEMS[0].problem}])
 
     def serve(identity: dict[str, Any]) -> None:
-        identity.update(model={"served_as": "m"}, prompt={"name": "plain", "first_sha256": text_fingerprint(sent)})
+        identity.update(model={"served_as": "m"}, prompt={"name": "plain", "first_sha256": text_sha256(sent)})
 
     edit(measured, serve)
     assert responses(read_subject("mine", **measured), "toy")[0].prompt == "<|user|>What is 0?<|end|><|assistant|>"

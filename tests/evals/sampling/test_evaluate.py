@@ -311,7 +311,7 @@ def test_another_model_is_refused(place: dict[str, Any], tmp_path: Path) -> None
     copy = make_model(tmp_path / "same")  # the same weights in another folder are the same model
     evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": copy})
     other = make_model(tmp_path / "other", seed=1)
-    with pytest.raises(ValueError, match=r"toy holds samples drawn otherwise: model.sha256 was "):
+    with pytest.raises(ValueError, match=r"toy holds samples of other settings: model.sha256 was "):
         evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": other})
 
 

@@ -15,9 +15,9 @@ def some(problem: str, *samples: int) -> list[Completion]:
 def test_the_line(capfd: pytest.CaptureFixture[str]) -> None:
     now = [100.0]
     line = Progress("toy", 3, 2, 1, True, clock=lambda: now[0])
-    line.drawn(some("a", 0), kept=True)
+    line.sampled(some("a", 0), kept=True)
     now[0] = 104.0
-    line.drawn(some("a", 1) + some("b", 0))
+    line.sampled(some("a", 1) + some("b", 0))
     line.graded([(("a", 0), Verdict.CORRECT), (("a", 1), Verdict.WRONG), (("b", 0), Verdict.UNSCORED)])
     # a is whole, b is not; 20 new tokens in 4 s; one scored problem, half right: no interval of one problem
     assert line.text() == "problems 1/3, 5 tokens/s, pass@1=50.0%"
@@ -39,7 +39,7 @@ def test_each_problem_counts_once() -> None:
 def test_nothing_is_shown_or_computed(capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("evals.sampling.progress.pass_at_1", lambda _: pytest.fail("computed"))
     quiet = Progress("toy", 3, 2, 0, False)
-    quiet.drawn(some("a", 0))
+    quiet.sampled(some("a", 0))
     quiet.graded([(("a", 0), Verdict.CORRECT)])
     quiet.close()
     assert capfd.readouterr() == ("", "")

@@ -18,7 +18,7 @@ from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import ToolEngine, Tools, next_block, output_block
 from evals.sampling.engines.transformers import TransformersEngine
-from evals.sampling.evaluate import draw
+from evals.sampling.evaluate import sample_problems
 from harness.cli.engine_options import take_engine
 from harness.command.config import UsageError, parse_overrides
 from tests.experiments import save_random_model
@@ -189,7 +189,7 @@ def test_a_folder_refuses_other_tools(model_path: Path, tmp_path: Path) -> None:
     def evaluated(engine: Any) -> Any:
         import pandas as pd
 
-        path = draw(
+        path = sample_problems(
             Benchmark("one", (Problem("a", "p", "7"),), "", "test"),
             engine,
             prompt=Prompt("p", "{problem}", "last_box", "test", chat=False),

@@ -12,6 +12,7 @@ import pytest
 
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens import token_pass
+from evals.files import write_json
 from evals.grading.verdicts import schema
 from evals.plots.drawing import Drawing
 from harness.analysis import token_cache
@@ -22,7 +23,6 @@ from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.cli.main import main
 from harness.command.config import UsageError
-from harness.runs.record import write_json
 from harness.runs.track import Tracker
 from tests.experiments import save_random_model
 

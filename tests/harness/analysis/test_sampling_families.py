@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from evals.code_execution import function_sandbox as sandbox
+from evals.files import write_json
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines import transformers as transformers_engine
 from evals.sampling.engines.encode import load_tokenizer, response_text
@@ -20,7 +21,6 @@ from harness.cli.checkpoints import evaluations, labels
 from harness.cli.evaluation import take_evaluation
 from harness.cli.main import main
 from harness.command.config import UsageError
-from harness.runs.record import write_json
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
+from evals.files import read_json
 from harness.backends.verl import launch
-from harness.runs.record import read_json
 from harness.spec.hardware import Hardware
 
 CPU = Hardware(device="cpu")

@@ -41,7 +41,7 @@ def test_they_begin_as_told_and_a_run_is_resumed(engine: TransformersEngine, tmp
         assert len(branch.forced) < tokens <= 12
     assert again(2) == first
     assert [row for row in again(3) if row[1] < 2] == first  # more continuations keep those that were there
-    with pytest.raises(ValueError, match=r"holds samples drawn otherwise: .*engine\.forced was"):
+    with pytest.raises(ValueError, match=r"holds samples of other settings: .*engine\.forced was"):
         again(2, [*branches[:2], Branch("b5", "1+1=", branches[2].forced[::-1], "7")])
 
 

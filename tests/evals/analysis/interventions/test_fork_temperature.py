@@ -22,7 +22,7 @@ from evals.data.prompts import Prompt
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine
-from evals.sampling.evaluate import draw
+from evals.sampling.evaluate import sample_problems
 from tests.evals.analysis.interventions import BENCHMARK, subject
 
 PROBLEMS = ("12", "3", "45")
@@ -96,7 +96,7 @@ def test_a_sweep_is_an_evaluation_at_each_pair(random_model: Path, tmp_path: Pat
     )  # fmt: skip
     prompts = model.prompts[BENCHMARK]
     problems = tuple(Problem(p, prompts[p], "7") for p in PROBLEMS)
-    plain = draw(
+    plain = sample_problems(
         Benchmark(BENCHMARK, problems, "", "test"),
         TransformersEngine(str(random_model), device="cpu"),
         prompt=Prompt("p", "{problem}", "last_box", "test", chat=False),

@@ -1,0 +1,226 @@
+"""Files that survive a kill: atomic writes, JSON Lines, locks, hashes. Every file of the project is written here.
+
+A reader sees the old file or the whole new one, never a part. A file that cannot be read is `DamagedFileError`, which
+says what to delete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+
+class DamagedFileError(ValueError):
+    """A file of ours that cannot be what was written; the message names it and says what to do."""
+
+    def __init__(self, path: Path, why: str, remedy: str = "delete it, and the same command makes it again") -> None:
+        super().__init__(f"{path} is damaged ({why}): {remedy}")
+        self.path, self.why = path, why
+
+
+class BusyError(ValueError):
+    """Another process holds a lock."""
+
+
+def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
+    """Run `write` on a temporary file beside `path`, flush it to the disk and rename it to `path`."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        write(part)
+        with part.open("rb") as written:
+            os.fsync(written.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    _flush_folder(path.parent)
+
+
+def rename_folder(part: Path, path: Path) -> None:
+    """Make the finished folder `part` appear as `path`, in one step, once its files are on the disk."""
+    for file in part.rglob("*"):
+        if file.is_file():
+            with file.open("rb") as written:
+                os.fsync(written.fileno())
+    part.rename(path)
+    _flush_folder(path.parent)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write UTF-8 text atomically; the folder is made if needed."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, lambda part: _write(part, text))
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON atomically; what is not JSON must be iterable (tuples and sets become lists)."""
+    write_text(path, json.dumps(value, indent=2, default=list) + "\n")
+
+
+def read_json(path: Path) -> Any:
+    """The value in a JSON file, or None when there is no such file.
+
+    Raises:
+        DamagedFileError: it is there and is not JSON.
+    """
+    if not path.is_file():
+        return None
+    try:
+        return json.loads(path.read_bytes())
+    except ValueError as error:  # bad UTF-8 is one too
+        raise DamagedFileError(path, f"not JSON: {error}") from error
+
+
+def read_object(path: Path, *fields: str) -> dict[str, Any] | None:
+    """A JSON object that must have these fields, or None when there is no such file.
+
+    Raises:
+        DamagedFileError: it is there and is not JSON, not an object, or lacks a field.
+    """
+    value = read_json(path)
+    if value is None and not path.is_file():
+        return None
+    if not isinstance(value, dict):
+        raise DamagedFileError(path, f"expected a JSON object, got {type(value).__name__}")
+    for field in fields:
+        if field not in value:
+            raise DamagedFileError(path, f"no field {field!r}")
+    return value
+
+
+def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
+    """Write JSON Lines atomically."""
+    write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+
+
+def append_jsonl(path: Path, row: Any) -> None:
+    """Add a line and flush it to the disk. A kill may leave a torn last line: `read_jsonl` leaves it out."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("ab") as file:
+        file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def mend_jsonl(path: Path) -> None:
+    """Cut a torn last line off, so that lines can be appended again."""
+    if path.is_file():
+        data = path.read_bytes()
+        if data and not data.endswith(b"\n"):
+            whole = data[: data.rfind(b"\n") + 1]
+            write_atomically(path, lambda part: _write_bytes(part, whole))
+
+
+def read_jsonl(path: Path) -> list[Any]:
+    """The values of the whole lines; an unfinished last line, which a kill left, is no line.
+
+    Raises:
+        DamagedFileError: a finished line is not JSON; the line is named.
+    """
+    if not path.is_file():
+        return []
+    values = []
+    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            values.append(json.loads(line))
+        except ValueError as error:
+            raise DamagedFileError(path, f"line {number} is not JSON: {error}") from error
+    return values
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's content, in hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def text_sha256(text: str) -> str:
+    """SHA-256 of a text's UTF-8, in hex."""
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, str]:
+    """SHA-256 of each file under a folder, by its path relative to the folder."""
+    left_out = set(without)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in left_out)
+    return {str(path.relative_to(folder)): file_sha256(path) for path in files}
+
+
+def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
+    """What of a folder is not as `folder_sha256s` gave it: missing and changed files, in words; more files are fine."""
+    found = []
+    for name, sha256 in expected.items():
+        path = folder / name
+        if not path.is_file():
+            found.append(f"{name} is missing")
+        elif file_sha256(path) != sha256:
+            found.append(f"{name} has changed")
+    return found
+
+
+@contextmanager
+def locked(folder: Path, busy: str | None = None) -> Iterator[None]:
+    """Hold a folder; the lock goes with the process, however it ends.
+
+    Raises:
+        BusyError: another process holds it; `busy` is the message.
+    """
+    from filelock import FileLock, Timeout
+
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout as error:
+        raise BusyError(busy or f"{folder} is in use by another process; wait for it, or stop it") from error
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def write_parquet(table: Any, path: Path) -> None:
+    """Write a pyarrow table atomically, with a checksum of each page."""
+    import pyarrow.parquet as pq
+
+    write_atomically(path, lambda part: pq.write_table(table, part, write_page_checksum=True))
+
+
+def read_parquet(path: Path, columns: list[str] | None = None) -> Any:
+    """A pyarrow table, its checksums verified.
+
+    Raises:
+        DamagedFileError: the file is not Parquet, is cut off, or a checksum does not fit.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        return pq.read_table(path, columns=columns, page_checksum_verification=True)
+    except (pa.ArrowException, OSError) as error:
+        if isinstance(error, FileNotFoundError):
+            raise
+        raise DamagedFileError(path, f"not readable as Parquet: {str(error).splitlines()[0]}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+
+def _write_bytes(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make a rename last through a power cut."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
