@@ -17,16 +17,16 @@ if TYPE_CHECKING:
 @stage("gates")
 @reads("logp")
 def clip_cov(batch: TokenBatch, *, share: float, low: float, high: float) -> Tensor:
-    """0 on tokens drawn at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
+    """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
 
-    The draw is the only random one of all methods. It depends on `batch.step` and on the tokens' order alone, so that
-    a run started again draws the same; another order of the sequences draws others, with the same chances.
+    This is the only random choice in a method. It depends on `batch.step` and on the order of the tokens alone, so that
+    a resumed run chooses the same tokens; another order of the sequences gives others, with the same probabilities.
 
-    The authors' code draws only among tokens that the ratio clipping left alone; the paper does not say so, and
-    neither do we (the authors' scripts set the ratio clipping to 1, where it hardly ever acts).
+    The authors' code chooses only among tokens that the ratio clipping does not affect; the paper does not say so, and
+    we do not (the authors' scripts set the ratio clipping to 1, where it hardly ever acts).
 
     Args:
-        share: of all N tokens, in (0, 1]; the paper's r. At least one token is drawn where there is a candidate.
+        share: of all N tokens, in (0, 1]; the paper's r. At least one token is chosen if there is a candidate.
         low, high: the band of covariances (omega_low, omega_high), low < high.
     Returns:
         [B, T] of the log-probabilities' dtype; 0 on masked positions.
@@ -41,7 +41,7 @@ def clip_cov(batch: TokenBatch, *, share: float, low: float, high: float) -> Ten
         raise ValueError(f"low: expected < high={high}, got {low}")
     covariances, counts = token_covariance(batch)
     candidates = ((covariances > low) & (covariances < high)).nonzero()[:, 0]
-    generator = torch.Generator().manual_seed(batch.step)  # on the CPU, so that every device draws alike
+    generator = torch.Generator().manual_seed(batch.step)  # on the CPU: the same choice on every device
     order = torch.randperm(len(candidates), generator=generator).to(candidates.device)
     dropped = candidates[order[: share_of(share, len(covariances))]]
     kept = covariances.new_ones(len(covariances))

@@ -40,7 +40,7 @@ def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], eps
     else:
         degrees = count - 1 if std == "sample" else count
         scale = (segment_sum(centred**2, ids) / degrees.clamp(min=1)).sqrt() + epsilon
-    # Equal rewards are told by their extremes: rounding in the mean would leave a tiny std to divide by.
+    # Compare the extremes to find equal rewards: rounding in the mean would leave a tiny std to divide by.
     top = segment_max(rewards.masked_fill(~scored, float("-inf")), ids)
     bottom = -segment_max((-rewards).masked_fill(~scored, float("-inf")), ids)
     learns = scored & (top > bottom)

@@ -1,4 +1,4 @@
-"""Reinforcing right and wrong responses apart (The Surprising Effectiveness of Negative Reinforcement, 2506.01347)."""
+"""Separate weights for correct and incorrect responses (Negative Reinforcement, arXiv 2506.01347)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 @requires(outcome_rewards)
 @stage("advantage")
 def weighted_reinforce(batch: TokenBatch, *, positive: float, negative: float) -> Tensor:
-    """A_i = positive where response i is right, -negative where it is wrong  (arXiv 2506.01347).
+    """A_i = positive where response i is correct, -negative where it is incorrect  (arXiv 2506.01347).
 
-    No baseline and no scale: a group whose responses are all wrong still learns. Named settings of the paper:
+    No baseline and no scale: a group whose responses are all incorrect still learns. Named settings of the paper:
     positive sample reinforcement (1, 0), negative sample reinforcement (0, 1), Weighted-REINFORCE (lambda, 1).
 
     Args:
-        positive, negative: >= 0, not both 0. Right is a reward above 0 (1 of 0 and 1, or +1 of -1 and +1).
+        positive, negative: >= 0, not both 0. Correct is a reward above 0 (1 of 0 and 1, or +1 of -1 and +1).
     Returns:
         [B, T], the same on every token of a response; 0 on masked positions and where the reward is NaN.
     Raises:

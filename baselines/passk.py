@@ -26,14 +26,14 @@ def _fits(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
 @requires(_fits)
 @stage("advantage")
 def passk(batch: TokenBatch, *, k: int, epsilon: float) -> Tensor:
-    """With n responses of which m wrong, R = 1 - C(m, k) / C(n, k), s = sqrt(R (1 - R))  (arXiv 2508.10751):
+    """With n responses of which m incorrect, R = 1 - C(m, k) / C(n, k), s = sqrt(R (1 - R))  (arXiv 2508.10751):
 
-    right: (1 - R) / (s + epsilon); wrong: (1 - R - C(m - 1, k - 1) / C(n - 1, k - 1)) / (s + epsilon).
+    correct: (1 - R) / (s + epsilon); incorrect: (1 - R - C(m - 1, k - 1) / C(n - 1, k - 1)) / (s + epsilon).
 
     This is the paper's analytical derivation (section 2.4): the mean, over the k-subsets that hold a response, of the
-    subset's advantage, where a subset's reward is 1 if any member is right, and R and s are mean and standard
+    subset's advantage, where a subset's reward is 1 if any member is correct, and R and s are mean and standard
     deviation of that over all k-subsets. At k = 1 it is GRPO with the population standard deviation. A group that is
-    all right, all wrong, or has fewer than k wrong gets 0.
+    all correct, all incorrect, or has fewer than k incorrect gets 0.
 
     Responses that could not be scored (NaN reward) take no part and get 0; where fewer than k are left, all get 0.
 
@@ -49,23 +49,23 @@ def passk(batch: TokenBatch, *, k: int, epsilon: float) -> Tensor:
     if epsilon < 0:
         raise ValueError(f"epsilon: expected >= 0, got {epsilon}")
     rewards = batch.rewards.detach()
-    scored, right = ~rewards.isnan(), rewards > 0
+    scored, correct = ~rewards.isnan(), rewards > 0
     counts = segment_sum(scored.long(), batch.groups).tolist()
-    wrong = segment_sum((scored & ~right).long(), batch.groups).tolist()
+    incorrect = segment_sum((scored & ~correct).long(), batch.groups).tolist()
     advantages = rewards.new_tensor(
         [
-            _advantage(n, m, k, epsilon, right=is_right) if is_scored else 0.0
-            for n, m, is_right, is_scored in zip(counts, wrong, right.tolist(), scored.tolist(), strict=True)
+            _advantage(n, m, k, epsilon, correct=is_correct) if is_scored else 0.0
+            for n, m, is_correct, is_scored in zip(counts, incorrect, correct.tolist(), scored.tolist(), strict=True)
         ]
     )
     return advantages.unsqueeze(1) * batch.mask
 
 
-def _advantage(n: int, m: int, k: int, epsilon: float, *, right: bool) -> float:
-    if m < k or m == n:  # every k-subset holds a right response, or none does
+def _advantage(n: int, m: int, k: int, epsilon: float, *, correct: bool) -> float:
+    if m < k or m == n:  # every k-subset holds a correct response, or none does
         return 0.0
     missed = math.comb(m, k) / math.comb(n, k)  # 1 - R
     scale = math.sqrt(missed * (1 - missed)) + epsilon
-    if right:
+    if correct:
         return missed / scale
     return (missed - math.comb(m - 1, k - 1) / math.comb(n - 1, k - 1)) / scale

@@ -1,68 +1,68 @@
-"""Trainers that can run a declared experiment. A backend is a pure translation plus a thin launcher."""
+"""The trainers that can run a declared experiment, by name. A backend is a pure translation plus a thin launcher."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+import importlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from evals.provenance import Origin, Sourced
+from harness.backends.errors import CannotExpress
+from harness.command.resolve import BACKENDS
 
 if TYPE_CHECKING:
     from harness.command.resolve import Job
+    from harness.runs.track import Tracker
     from harness.spec import Training
     from harness.spec.hardware import Hardware
 
-
-class CannotExpress(ValueError):
-    """A declared value that a backend has no way to train with; names the value and its source."""
-
-    def __init__(self, backend: str, key: str, sourced: Sourced[Any], why: str) -> None:
-        super().__init__(f"{backend} cannot express {key}={sourced.value!r} ({sourced.origin}: {sourced.note}): {why}")
-        self.asked_for = sourced.origin is Origin.USER  # by the command line, not by the declaration
+__all__ = ["Backend", "CannotExpress", "backend", "refusals"]
 
 
-def launcher(backend: str) -> Callable[..., dict[str, Any]]:
-    """The function that trains a job with that backend: see `harness.backends.trl.launch.launch`."""
-    if backend == "verl":
-        from harness.backends.verl.launch import launch as launch_verl
+class Backend(Protocol):
+    """What the module of a backend offers (`harness.backends.trl.launch`, `harness.backends.verl.launch`)."""
 
-        return launch_verl
-    from harness.backends.trl.launch import launch as launch_trl
+    def check(self, training: Training, hardware: Hardware) -> None:
+        """Raise ValueError (`CannotExpress` is one) for what it cannot train with. Fast; starts nothing."""
 
-    return launch_trl
+    def ready(self, hardware: Hardware) -> None:
+        """Raise ValueError if this machine cannot run it: not installed, no answer, too little memory."""
+
+    def launch(
+        self, job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
+    ) -> dict[str, Any]:
+        """Train `job` into `out_dir/final`, from its last complete checkpoint if there is one.
+
+        Returns:
+            What the record keeps: steps, rows, hash of the data, seconds.
+        Raises:
+            Diverged: a quantity of a step was not finite. ValueError: the training data are wrong.
+            RuntimeError: the training processes ended with an error.
+        """
 
 
-def check(backend: str, training: Training, hardware: Hardware) -> None:
-    """Raise ValueError (`CannotExpress` is one) for what a backend cannot train with. Fast; starts nothing."""
-    if backend == "verl":
-        from harness.backends.verl.translate import check as check_verl
+def backend(name: str) -> Backend:
+    """The backend of that name, imported when it is first used.
 
-        check_verl(training, hardware)
-    else:
-        from harness.backends.trl.launch import check as check_trl
-
-        check_trl(training, hardware)
-
-
-def ready(backend: str, hardware: Hardware) -> None:
-    """Raise ValueError where this machine cannot run a backend: not installed, no answer, too little memory."""
-    if backend == "verl":
-        from harness.backends.verl.launch import ready as verl_ready
-
-        verl_ready(hardware)
+    Raises:
+        ValueError: there is no such backend.
+    """
+    if name not in BACKENDS:
+        raise ValueError(f"backend: expected one of {BACKENDS}, got {name!r}")
+    return cast(Backend, importlib.import_module(f"harness.backends.{name}.launch"))
 
 
 def refusals(jobs: Iterable[Job], hardware: Hardware) -> dict[tuple[str, str], CannotExpress]:
-    """(model, arm) -> why the backend cannot train that arm; arms that it can train are not in it.
+    """(model, arm) -> why the backend cannot train that arm; arms that it can train are absent.
 
     Raises:
-        ValueError: a value that fits nowhere (the machine does not divide the batch, say).
+        ValueError: a value that no arm can have (the machine does not divide the batch, say).
     """
     refused: dict[tuple[str, str], CannotExpress] = {}
     for job in jobs:
         if job.experiment is not None and (job.model, job.arm) not in refused:
             try:
-                check(job.backend, job.experiment, hardware)
+                backend(job.backend).check(job.experiment, hardware)
             except CannotExpress as error:
                 refused[job.model, job.arm] = error
     return refused

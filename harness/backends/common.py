@@ -1,4 +1,4 @@
-"""What every backend does alike: the prompts it trains on, and where the metrics of a step go."""
+"""What every backend shares: the prompts that it trains on, and where the metrics of a step go."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from harness.backends import CannotExpress
+from harness.backends.errors import CannotExpress
 from harness.runs.track import Tracker
 from harness.spec import Experiment
 
 
 def whole_update(backend: str, experiment: Experiment) -> None:
-    """Raise CannotExpress for a statistic over a rollout that is cut into several updates: a method sees one."""
+    """Raise CannotExpress for a statistic over a rollout of several updates: a method sees one update."""
     for key, sourced in experiment.settings().items():
         if key.endswith(".scope") and sourced.value == "rollout" and experiment.updates_per_rollout.value > 1:
             why = f"its rollout is cut into updates_per_rollout={experiment.updates_per_rollout.value}, and a method "
@@ -23,13 +23,14 @@ def whole_update(backend: str, experiment: Experiment) -> None:
 
 
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
-    """(rows with prompt, as the model sees it, and answer; how many were left out for their length; hash of the data).
+    """(rows with prompt, as the model sees it, and answer; how many were too long; hash of the data).
 
     Raises:
         ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
     """
     from evals.data import prompts
     from evals.data.benchmarks import Problem
+    from evals.sampling.engines.encode import prompt_tokens
     from harness.data.problems import content_hash, load_problems
 
     problems = load_problems(experiment.dataset.value, seed=seed)
@@ -39,7 +40,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
         for i, p in enumerate(problems)
     ]
     limit = experiment.max_prompt_tokens.value
-    kept = [row for row in rows if len(tokenizer(row["prompt"])["input_ids"]) <= limit]
+    kept = [row for row in rows if len(prompt_tokens(tokenizer, row["prompt"])) <= limit]
     if len(kept) < experiment.prompts_per_rollout.value:
         raise ValueError(
             f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {limit} tokens; expected at least "
@@ -55,7 +56,7 @@ def metrics_reporter(
 
     `steps_before` (of earlier trainings of the same job) is added to the steps that are logged.
     """
-    first: list[tuple[int, float]] = []  # the first step that is reported, and when: starting up is no step
+    first: list[tuple[int, float]] = []  # the first reported step and its time: start-up time is not step time
     bar: list[Any] = []
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
@@ -79,8 +80,8 @@ def metrics_reporter(
             if step == total:
                 bar[0].close()
         elif step == total or step % max(1, total // 10) == 0:
-            begun, when = first[0]
-            rate = "" if step == begun else f"  {(time.monotonic() - when) / (step - begun):.2f} s/step"
+            first_step, when = first[0]
+            rate = "" if step == first_step else f"  {(time.monotonic() - when) / (step - first_step):.2f} s/step"
             print(f"    step {step}/{total}  {text}{rate}", file=sys.stderr, flush=True)
 
     return report

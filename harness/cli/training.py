@@ -58,7 +58,7 @@ def do_run(arguments: Any) -> int:
     jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
-    from harness.backends import ready
+    from harness.backends import backend
     from harness.jobs.run import check_data, run, say
     from harness.runs.disk import full_disk_named
     from harness.runs.track import Tracker, home
@@ -66,7 +66,7 @@ def do_run(arguments: Any) -> int:
 
     hardware = hardware.with_device()
     try:
-        ready(jobs[0].backend, hardware)
+        backend(jobs[0].backend).ready(hardware)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error

@@ -14,7 +14,7 @@ from harness.command.config import UsageError, choose, nearest
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.scales import SCALES, Scale
 
-BACKENDS = ("trl", "verl")
+BACKENDS = ("trl", "verl")  # as `backend=` names them; their modules are in `harness.backends`
 
 
 @dataclass(frozen=True)

@@ -127,9 +127,9 @@ def _train(
         return base, None
     done: dict[str, Any] | None = read_json(folder / "trained.json")
     if done is None:
-        from harness.backends import launcher
+        from harness.backends import backend
 
-        done = launcher(job.backend)(job, base, folder / "train", tracker, run_id, hardware)
+        done = backend(job.backend).launch(job, base, folder / "train", tracker, run_id, hardware)
         write_json(folder / "trained.json", done)
     return str(folder / "train" / "final"), done
 

@@ -52,11 +52,12 @@ def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
 
 
 def outcome_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
-    """For equations that count right and wrong responses: a reward must say that and nothing else."""
+    """For equations that count correct and incorrect responses: a reward must say that and nothing else."""
     names = experiment.rewards.value
     if names not in (("accuracy",), ("signed_accuracy",)):
-        return f"rewards: expected accuracy or signed_accuracy alone, because right and wrong are counted, got {names}"
+        why = "because correct and incorrect are counted"
+        return f"rewards: expected accuracy or signed_accuracy alone, {why}, got {names}"
     if experiment.method.rewards:
         changed = [u.name for u in experiment.method.rewards]
-        return f"rewards: expected nothing that changes them, because right and wrong are counted, got {changed}"
+        return f"rewards: expected nothing that changes them, because correct and incorrect are counted, got {changed}"
     return None

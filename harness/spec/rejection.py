@@ -35,11 +35,11 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pool:
-    """What a selection may choose from: the filtered samples of a round, right and wrong apart; those that could not be
-    scored are in neither. `size`: how many it is to select; `rng`: for what it draws at random."""
+    """The filtered samples of a round that a selection chooses from, correct and incorrect ones; unscored samples are
+    in neither. `size`: how many to select; `rng`: for random choices."""
 
-    right: tuple[Sample, ...]
-    wrong: tuple[Sample, ...]
+    correct: tuple[Sample, ...]
+    incorrect: tuple[Sample, ...]
     size: int
     rng: random.Random
 
@@ -55,7 +55,7 @@ class Rejection(Finetune):
     filters: tuple[Use, ...]
     select: Use
     rounds: Sourced[int]
-    problems_per_round: Sourced[int]  # drawn from the data set anew for each round, without repetition within it
+    problems_per_round: Sourced[int]  # sampled anew for each round, without replacement
     samples_per_problem: Sourced[int]
     rollout_temperature: Sourced[float]
     rollout_top_p: Sourced[float]
@@ -101,13 +101,14 @@ class Rejection(Finetune):
         Raises:
             ValueError: there is nothing to select from.
         """
-        right = tuple(s for s in samples if s.correct is True)
-        wrong = tuple(s for s in samples if s.correct is False)
-        chosen: list[Sample] = self.select(Pool(right, wrong, self.selected.value, rng))
+        correct = tuple(s for s in samples if s.correct is True)
+        incorrect = tuple(s for s in samples if s.correct is False)
+        chosen: list[Sample] = self.select(Pool(correct, incorrect, self.selected.value, rng))
         if not chosen:
             raise ValueError(
-                f"{self.select.name}: expected samples to fine-tune on, got none from {len(right)} right and "
-                f"{len(wrong)} wrong ones that passed the filters; raise problems_per_round or samples_per_problem"
+                f"{self.select.name}: expected samples to fine-tune on, got none from {len(correct)} correct and "
+                f"{len(incorrect)} incorrect ones that passed the filters; raise problems_per_round or "
+                "samples_per_problem"
             )
         return chosen
 

@@ -1,1 +1,1 @@
-"""One optimiser step, whatever trains: the token batch, the loss, rewards and logged metrics."""
+"""One optimiser step, the same for every backend: the token batch, the loss, rewards and logged metrics."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 def adapt(coefficient: float, entropy: float, *, target: float, step: float, maximum: float) -> tuple[float, float]:
-    """(the coefficient to use now, the one that the search goes on with).
+    """(the coefficient to use now, the one that the search continues with).
 
     At entropy e, c is used where e <= target and 0 above it; then c rises by `step` below the target and falls by
     it above, inside [0, maximum]. e is measured on the sequences of the step, before the update.

@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 
 
 def accuracy(verdict: Verdict, boxed: bool) -> float | None:
-    """1 when right, 0 when wrong, missing or cut off."""
+    """1 when correct, 0 when incorrect, missing or cut off."""
     return None if verdict is Verdict.UNSCORED else float(verdict is Verdict.CORRECT)
 
 
 def signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
-    """+1 when right, -1 otherwise (arXiv 2506.14758, section 4)."""
+    """+1 when correct, -1 otherwise (arXiv 2506.14758, section 4)."""
     return None if verdict is Verdict.UNSCORED else 2.0 * (verdict is Verdict.CORRECT) - 1.0
 
 
@@ -40,7 +40,7 @@ REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
 def score_responses(
     names: Sequence[str], responses: Sequence[str], golds: Sequence[str], grader: Grader, *, policy: str
 ) -> dict[str, list[float | None]]:
-    """Reward name -> one reward a response. Each response is graded once, whatever the number of rewards."""
+    """Reward name -> one reward a response. Each response is graded once for all rewards."""
     from evals.grading.extraction import boxes
 
     grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)

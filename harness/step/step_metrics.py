@@ -1,8 +1,8 @@
-"""What every backend logs of an optimiser step, from its TokenBatch: one definition, one name, whatever trains.
+"""The metrics of an optimiser step, from its TokenBatch: one definition and one name for every backend.
 
-A *positive* sample is a response that is right, a *negative* one a response that is wrong (arXiv 2508.07534, section
-3.2.2); one that the verifier could not score is neither. A metric with nothing behind it (the entropy of right ones
-in a step that has none) is left out: it is never 0 and never NaN.
+A *positive* sample is a correct response, a *negative* one an incorrect response (arXiv 2508.07534, section 3.2.2);
+one that the verifier could not score is neither. A metric without data (the entropy of correct responses in a step that
+has none) is absent: never 0, never NaN.
 """
 
 from __future__ import annotations
@@ -29,35 +29,35 @@ STEP_METRICS = (
     "train/entropy_negative",
     "train/shaping_ratio",
 )
-_OUTCOMES = ("accuracy", "signed_accuracy")  # rewards of harness.step.rewards that are above 0 if and only if right
+_OUTCOMES = ("accuracy", "signed_accuracy")  # rewards of harness.step.rewards that are above 0 if and only if correct
 
 
 def step_metrics(
-    batch: TokenBatch, *, right: Tensor | None = None, shaped_advantages: Tensor | None = None
+    batch: TokenBatch, *, correct: Tensor | None = None, shaped_advantages: Tensor | None = None
 ) -> dict[str, float]:
     """MLflow name -> value, of STEP_METRICS those that the arguments can give.
 
-    accuracy: share of right responses among the scored ones.
+    accuracy: share of correct responses among the scored ones.
     unscored_fraction: share of responses without a reward.
     zero_variance_groups: share of prompt groups whose scored rewards are all equal, so that a group-relative advantage
         is 0 (groups without any scored response do not count).
-    response_length_positive, _negative: mean tokens of right and of wrong responses.
-    entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of right
-        and of wrong ones.
+    response_length_positive, _negative: mean tokens of correct and of incorrect responses.
+    entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of
+        correct and of incorrect ones.
     shaping_ratio: sum of |shaped - unshaped advantage| over sum of |unshaped advantage|, over tokens: how much a method
         adds to the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
 
     Args:
         batch: of the whole step; `rewards` as the verifier gave them, before a method changes them.
-        right: [B], 1 right, 0 wrong, NaN not scored (see `right_responses`); None: unknown.
+        correct: [B], 1 correct, 0 incorrect, NaN not scored (see `correct_responses`); None: unknown.
         shaped_advantages: [B, T], and `batch.advantages` those before shaping; None: the method has no shaping.
     Raises:
-        ValueError: a shape differs, or `right` holds another value.
+        ValueError: a shape differs, or `correct` holds another value.
     """
-    if right is not None and not (
-        right.shape == batch.rewards.shape and bool(((right == 0) | (right == 1) | right.isnan()).all())
+    if correct is not None and not (
+        correct.shape == batch.rewards.shape and bool(((correct == 0) | (correct == 1) | correct.isnan()).all())
     ):
-        raise ValueError(f"right: expected 0, 1 or NaN, shape {tuple(batch.rewards.shape)}, got {right.tolist()}")
+        raise ValueError(f"correct: expected 0, 1 or NaN, shape {tuple(batch.rewards.shape)}, got {correct.tolist()}")
     if shaped_advantages is not None and shaped_advantages.shape != batch.mask.shape:
         raise ValueError(
             f"shaped_advantages: expected shape {tuple(batch.mask.shape)}, got {tuple(shaped_advantages.shape)}"
@@ -65,9 +65,9 @@ def step_metrics(
     scored, lengths = ~batch.rewards.isnan(), batch.mask.sum(1)
     found: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": _constant(batch)}
     samples = {"": batch.mask.any(1)}
-    if right is not None:
-        found["accuracy"] = _mean(right[~right.isnan()])
-        samples |= {"_positive": right == 1, "_negative": right == 0}
+    if correct is not None:
+        found["accuracy"] = _mean(correct[~correct.isnan()])
+        samples |= {"_positive": correct == 1, "_negative": correct == 0}
     for of, rows in samples.items():
         if of:
             found[f"response_length{of}"] = _mean(lengths[rows])
@@ -78,8 +78,8 @@ def step_metrics(
     return {f"train/{name}": value for name, value in found.items() if value is not None}
 
 
-def right_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
-    """Which responses are right: [B], 1, 0, or NaN where the verifier could not score; None if no reward says it.
+def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
+    """Which responses are correct: [B], 1, 0, or NaN where the verifier could not score; None if no reward says it.
 
     Args:
         scores: name of a reward (`harness.step.rewards`) -> [B], NaN where it could not be given.

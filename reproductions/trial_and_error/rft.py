@@ -40,20 +40,20 @@ def not_redundant(sample: Sample, *, limit: float, measure: Kind) -> Sample | No
 
 
 def select(pool: Pool, *, by: Ranking, noise: float) -> list[Sample]:
-    """The samples to fine-tune on: a share `noise` of wrong ones, the others right, both chosen by the same ranking.
+    """The samples to fine-tune on: a share `noise` of incorrect ones, the others correct, chosen by the same ranking.
 
     Args:
         by: "random"; "entropy", the highest mean token entropy; "branching", the highest mean branching factor.
-        noise: in [0, 1); where right ones are fewer than wanted, wrong ones shrink with them, so that the share stays.
+        noise: in [0, 1); with fewer correct samples than wanted, fewer incorrect ones are taken: the share stays.
     Raises:
         ValueError: noise outside [0, 1), or a sample was not measured.
     """
     if not 0 <= noise < 1:
         raise ValueError(f"noise: expected a number in [0, 1), got {noise}")
     wanted = pool.size - round(pool.size * noise)
-    right = top(pool.right, wanted, by, pool.rng)
-    wrong = top(pool.wrong, round(len(right) * noise / (1 - noise)), by, pool.rng)
-    return right + wrong
+    correct = top(pool.correct, wanted, by, pool.rng)
+    incorrect = top(pool.incorrect, round(len(correct) * noise / (1 - noise)), by, pool.rng)
+    return correct + incorrect
 
 
 def top(samples: Sequence[Sample], count: int, by: Ranking, rng: random.Random) -> list[Sample]:

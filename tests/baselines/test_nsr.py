@@ -27,14 +27,14 @@ def slow_weighted_reinforce(batch: TokenBatch, positive: float, negative: float)
 @pytest.mark.parametrize(
     ("positive", "negative", "want"),
     [
-        (1.0, 0.0, [1, 0, 0, 0]),  # PSR: only the right one learns
-        (0.0, 1.0, [0, -1, -1, 0]),  # NSR: only the wrong ones
+        (1.0, 0.0, [1, 0, 0, 0]),  # PSR: only the correct one learns
+        (0.0, 1.0, [0, -1, -1, 0]),  # NSR: only the incorrect ones
         (0.1, 1.0, [0.1, -1, -1, 0]),  # Weighted-REINFORCE, lambda 0.1
     ],
 )
-@pytest.mark.parametrize("wrong", [0.0, -1.0])  # rewards of 0 and 1, or of -1 and +1, mean the same
-def test_by_hand(positive: float, negative: float, want: list[float], wrong: float) -> None:
-    batch = batch_of([1.0, wrong, wrong, math.nan], [0, 0, 0, 0])
+@pytest.mark.parametrize("incorrect", [0.0, -1.0])  # rewards of 0 and 1, or of -1 and +1, mean the same
+def test_by_hand(positive: float, negative: float, want: list[float], incorrect: float) -> None:
+    batch = batch_of([1.0, incorrect, incorrect, math.nan], [0, 0, 0, 0])
     got = weighted_reinforce(batch, positive=positive, negative=negative).flatten()
     assert torch.allclose(got, torch.tensor(want, dtype=torch.float64))
 

@@ -41,19 +41,19 @@ def slow_passk(batch: TokenBatch, k: int, epsilon: float) -> list[float]:
 
 
 def test_by_hand() -> None:
-    # n = 4, one right, k = 2: three of six pairs miss: R = 1/2, s = 1/2.
-    # right: (1/2) / (1/2) = 1.  wrong: (1/2 - C(2,1)/C(3,1)) / (1/2) = (1/2 - 2/3) * 2 = -1/3
+    # n = 4, one correct, k = 2: three of six pairs miss: R = 1/2, s = 1/2.
+    # correct: (1/2) / (1/2) = 1.  incorrect: (1/2 - C(2,1)/C(3,1)) / (1/2) = (1/2 - 2/3) * 2 = -1/3
     got = passk(batch_of([1, 0, 0, 0], [0] * 4), k=2, epsilon=0.0).flatten()
     assert torch.allclose(got, torch.tensor([1.0, -1 / 3, -1 / 3, -1 / 3], dtype=torch.float64))
-    # two right of four: only one of six pairs misses: R = 5/6, s = sqrt(5)/6.
-    # right: (1/6) / s = 1/sqrt(5).  wrong: (1/6 - 1/3) / s = -1/sqrt(5)
+    # two correct of four: only one of six pairs misses: R = 5/6, s = sqrt(5)/6.
+    # correct: (1/6) / s = 1/sqrt(5).  incorrect: (1/6 - 1/3) / s = -1/sqrt(5)
     got = passk(batch_of([1, 1, 0, 0], [0] * 4), k=2, epsilon=0.0).flatten()
     root = 1 / math.sqrt(5)
     assert torch.allclose(got, torch.tensor([root, root, -root, -root], dtype=torch.float64))
 
 
 def test_groups_that_teach_nothing() -> None:
-    # all right; all wrong; fewer than k wrong (every pair holds a right one); one response; fewer than k scored
+    # all correct; all incorrect; fewer than k incorrect (each pair holds a correct one); one response; under k scored
     for rewards in ([1, 1, 1], [0, 0, 0], [1, 1, 0], [1], [1, math.nan, math.nan]):
         assert passk(batch_of(rewards, [0] * len(rewards)), k=2, epsilon=1e-6).eq(0).all()
 
@@ -76,8 +76,8 @@ def test_k_one_is_grpo_with_the_population_deviation(batch: TokenBatch) -> None:
 
 @given(st.integers(2, 12), st.data())
 def test_the_advantages_of_a_group_sum_to_zero(n: int, data: st.DataObject) -> None:
-    k, right = data.draw(st.integers(1, n)), data.draw(st.integers(0, n))
-    got = passk(batch_of([1.0] * right + [0.0] * (n - right), [0] * n), k=k, epsilon=0.0)
+    k, correct = data.draw(st.integers(1, n)), data.draw(st.integers(0, n))
+    got = passk(batch_of([1.0] * correct + [0.0] * (n - correct), [0] * n), k=k, epsilon=0.0)
     assert abs(float(got.sum())) < 1e-9
 
 
@@ -89,7 +89,7 @@ def test_stacks_that_mean_nothing_are_refused() -> None:
     with pytest.raises(ValueError, match="passk cannot be used here: k: expected from 1 to group_size=4, got 5"):
         experiment(stack(5))  # type: ignore[arg-type]
     shorter = use(overlong, max_length=assumed(8, WHY), buffer=assumed(4, WHY), penalty=assumed(1.0, WHY))
-    with pytest.raises(ValueError, match=r"right and wrong are counted, got \['overlong'\]"):
+    with pytest.raises(ValueError, match=r"correct and incorrect are counted, got \['overlong'\]"):
         experiment(replace(stack(2), rewards=(shorter,)))  # type: ignore[type-var]
 
 

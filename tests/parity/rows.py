@@ -29,6 +29,6 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
             "rm_scores": reward,
             "old_log_probs": fixed["old_per_token_logps"][i, :length],
             "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
-            "extra_fields": {"reward_extra_info": {"right": fixed["right"][i].item()}},
+            "extra_fields": {"reward_extra_info": {"correct": fixed["correct"][i].item()}},
         }
     return rows

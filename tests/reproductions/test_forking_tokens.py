@@ -13,7 +13,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
-from harness.backends import CannotExpress
+from harness.backends.errors import CannotExpress
 from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment, Method, catalogue, use
 from harness.spec.hardware import Hardware

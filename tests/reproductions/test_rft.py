@@ -74,11 +74,11 @@ def test_the_limit_of_redundancy_itself_passes() -> None:
     assert rft.not_redundant(at, limit=0.24, measure="not_distinct") is None
 
 
-def pool(right: int, wrong: int, size: int, seed: int = 0) -> Pool:
-    """Right samples r0, r1, ... and wrong w0, ...: with the number, entropy rises and branching falls."""
+def pool(correct: int, incorrect: int, size: int, seed: int = 0) -> Pool:
+    """Correct samples r0, r1, ... and incorrect w0, ...: with the number, entropy rises and branching falls."""
     made = [
         tuple(sample(f"{kind}{i}", correct=kind == "r", h=float(i), b=float(-i)) for i in range(count))
-        for kind, count in (("r", right), ("w", wrong))
+        for kind, count in (("r", correct), ("w", incorrect))
     ]
     return Pool(made[0], made[1], size, random.Random(seed))
 
@@ -90,9 +90,9 @@ def names(chosen: list[Sample]) -> list[str]:
 def test_selections_by_hand() -> None:
     assert names(rft.select(pool(5, 5, 3), by="entropy", noise=0.0)) == ["r4", "r3", "r2"]
     assert names(rft.select(pool(5, 5, 3), by="branching", noise=0.0)) == ["r0", "r1", "r2"]
-    # 40 % of 5 is 2 wrong ones
+    # 40 % of 5 is 2 incorrect ones
     assert names(rft.select(pool(9, 9, 5), by="entropy", noise=0.4)) == ["r8", "r7", "r6", "w8", "w7"]
-    # 5 % of 1100 is 55; with 300 right ones, 5 % of the whole is 300 * 0.05 / 0.95 = 15.8 -> 16
+    # 5 % of 1100 is 55; with 300 correct ones, 5 % of the whole is 300 * 0.05 / 0.95 = 15.8 -> 16
     chosen = rft.select(pool(2000, 2000, 1100), by="random", noise=0.05)
     assert len(chosen) == 1100 and sum(s.correct is False for s in chosen) == 55
     chosen = rft.select(pool(300, 2000, 1100), by="random", noise=0.05)
@@ -108,17 +108,17 @@ def test_selections_by_hand() -> None:
     st.integers(0, 5),
 )
 def test_a_selection_takes_each_at_most_once_and_the_best_first(
-    right: int, wrong: int, size: int, by: rft.Ranking, noise: float, seed: int
+    correct: int, incorrect: int, size: int, by: rft.Ranking, noise: float, seed: int
 ) -> None:
-    given_ = pool(right, wrong, size, seed)
+    given_ = pool(correct, incorrect, size, seed)
     chosen = rft.select(given_, by=by, noise=noise)
     assert len(set(names(chosen))) == len(chosen) <= size + 1  # the two parts are rounded apart
-    assert names(rft.select(pool(right, wrong, size, seed), by=by, noise=noise)) == names(chosen)
+    assert names(rft.select(pool(correct, incorrect, size, seed), by=by, noise=noise)) == names(chosen)
     if noise == 0:
-        assert len(chosen) == min(size, right) and all(s.correct for s in chosen)
+        assert len(chosen) == min(size, correct) and all(s.correct for s in chosen)
     if by != "random":
         score = (lambda s: s.mean_entropy) if by == "entropy" else (lambda s: s.mean_branching)
-        for part in (given_.right, given_.wrong):
+        for part in (given_.correct, given_.incorrect):
             inside = [score(s) for s in part if s in chosen]
             outside = [score(s) for s in part if s not in chosen]
             assert not inside or not outside or min(inside) >= max(outside)  # type: ignore[type-var]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
-from harness.backends import CannotExpress
+from harness.backends.errors import CannotExpress
 from harness.backends.trl.launch import check
 from harness.command.resolve import Job, resolve
 from harness.spec import catalogue

@@ -92,7 +92,7 @@ def test_a_response_that_was_not_scored_makes_no_difference(queue: Queue) -> Non
 
 
 def test_the_search_is_bounded(queue: Queue) -> None:
-    with pytest.raises(RuntimeError, match=r"0 of 3 prompt groups drawn in 3 batches.*hardware\.resampling_rounds=3"):
+    with pytest.raises(RuntimeError, match=r"0 of 3 groups sampled in 3 batches.*hardware\.resampling_rounds=3"):
         buffer(queue, [[[1, 1]], [[1, 1]], [[0, 0]]]).sample(1, "train", 1)
 
 

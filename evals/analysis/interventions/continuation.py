@@ -18,7 +18,7 @@ from evals.analysis.subjects import Subject
 from evals.data.benchmarks import Benchmark, Problem, content_hash
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Completion, Decoding, Engine, Request
-from evals.sampling.engines.encode import response_text, stop_tokens
+from evals.sampling.engines.encode import model_stop_tokens, response_text
 from evals.sampling.evaluate import sample_problems
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class PrefixedEngine:
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         """A branch that is over already, by an end token or by its length, is its own only continuation."""
-        ends = end_tokens(self._model_path, self.tokenizer)
+        ends = model_stop_tokens(self._model_path, self.tokenizer)
         begun = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
         over = [r for r in begun if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
         if over:
@@ -118,17 +118,6 @@ class PrefixedEngine:
             ]
         done = {r.key for r in over}
         yield from self._inner.generate([r for r in begun if r.key not in done], decoding)
-
-
-def end_tokens(model_path: str, tokenizer: Any) -> list[int]:
-    """The tokens at which the engines end a response of this model."""
-    from transformers import AutoConfig, GenerationConfig
-
-    try:
-        stated = GenerationConfig.from_pretrained(model_path).eos_token_id
-    except OSError:  # no such file: transformers then derives it from the model's configuration
-        stated = AutoConfig.from_pretrained(model_path).get_text_config().eos_token_id
-    return stop_tokens(stated, tokenizer)
 
 
 def ready(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis.tokens.output_head import SplitModel, split
 from evals.analysis.tokens.uncertainty import branching_factor, entropy
 from evals.analysis.tokens.update_size import update_size
+from evals.sampling.engines.encode import prompt_tokens
 
 if TYPE_CHECKING:
     import numpy as np
@@ -44,8 +45,7 @@ def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
     """
     if not tokenizer.is_fast:
         raise ValueError(f"{type(tokenizer).__name__}: expected a fast tokenizer, which knows the text of each token")
-    has_bos = tokenizer.bos_token is not None and prompt.startswith(tokenizer.bos_token)
-    start = tokenizer.encode(prompt, add_special_tokens=not has_bos)
+    start = prompt_tokens(tokenizer, prompt)
     if not start:
         raise ValueError(f"prompt {prompt!r}: expected at least one token, the first of a response has to follow one")
     answer = tokenizer(response, add_special_tokens=False, return_offsets_mapping=True)

@@ -18,6 +18,14 @@ def load_tokenizer(model_path: str) -> Any:
     return tokenizer
 
 
+def prompt_tokens(tokenizer: Any, text: str) -> list[int]:
+    """Token ids of a rendered prompt. A beginning-of-text token is added if the model wants one and the text has none
+    (a chat template may have written it)."""
+    has_bos = bool(tokenizer.bos_token) and text.startswith(tokenizer.bos_token)
+    ids: list[int] = tokenizer.encode(text, add_special_tokens=not has_bos)
+    return ids
+
+
 def encode(
     tokenizer: Any, requests: Sequence[Request], decoding: Decoding, context: int | None
 ) -> list[tuple[int, ...]]:
@@ -33,8 +41,7 @@ def encode(
     for request in requests:
         text = request.prompt_text
         if text not in encoded:
-            has_bos = tokenizer.bos_token is not None and text.startswith(tokenizer.bos_token)
-            encoded[text] = tuple(tokenizer.encode(text, add_special_tokens=not has_bos))
+            encoded[text] = tuple(prompt_tokens(tokenizer, text))
             problems[text] = request.key[0]
         if len(request.forced) >= decoding.max_tokens:
             raise ValueError(
@@ -56,6 +63,17 @@ def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any) -> list[
     """The end tokens of the model's generation config and of its tokenizer."""
     stated = generation_eos if isinstance(generation_eos, list) else [generation_eos]
     return sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None})
+
+
+def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
+    """The tokens at which every engine ends a response of this model (a folder or a hub id)."""
+    from transformers import AutoConfig, GenerationConfig
+
+    try:
+        stated = GenerationConfig.from_pretrained(model_path).eos_token_id
+    except OSError:  # no such file: transformers then derives it from the model's configuration
+        stated = AutoConfig.from_pretrained(model_path).get_text_config().eos_token_id
+    return stop_tokens(stated, tokenizer)
 
 
 def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:

@@ -66,8 +66,8 @@ def run_rounds(
         folder = out_dir / f"round-{number}"
         record = read_json(folder / "round.json")
         if record is None:
-            drawn = random.Random(f"problems {seed} {number}").sample(range(len(problems)), wanted)
-            asked = [Problem(str(i), problems[i]["problem"], problems[i]["answer"]) for i in drawn]
+            chosen = random.Random(f"problems {seed} {number}").sample(range(len(problems)), wanted)
+            asked = [Problem(str(i), problems[i]["problem"], problems[i]["answer"]) for i in chosen]
             counts = select_samples(declared, asked, model, folder, seed, hardware, make_engine)
             trained = tune(
                 model if declared.start_from.value == "last" else base_model,
@@ -109,7 +109,7 @@ def select_samples(
 
     device = "cpu" if hardware.device == "cpu" else None
     engine = make_engine(model) if make_engine else engines.create("transformers", model, device=device)
-    # Whatever follows the first box may be cut off, so it is the first box that must be right.
+    # Whatever follows the first box may be cut off, so it is the first box that must be correct.
     prompt = replace(prompts.get(declared.prompt.value), policy="first_box")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
     rows = [{"problem": p.problem, "answer": p.answer} for p in problems]
@@ -157,7 +157,7 @@ def _drop(folder: Path) -> None:
 
 
 def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:
-    """The rows of a verdict table as samples; those that could not be scored are neither right nor wrong."""
+    """The rows of a verdict table as samples; those that could not be scored are neither correct nor incorrect."""
     import pyarrow.parquet as pq
 
     text_of = {problem.id: problem.problem for problem in problems}
@@ -178,8 +178,8 @@ def summary(samples: Sequence[Sample]) -> dict[str, Any]:
     measured = [s for s in samples if s.mean_entropy is not None and s.mean_branching is not None]
     return {
         "samples": len(samples),
-        "right": sum(s.correct is True for s in samples),
-        "wrong": sum(s.correct is False for s in samples),
+        "correct": sum(s.correct is True for s in samples),
+        "incorrect": sum(s.correct is False for s in samples),
         "unscored": sum(s.correct is None for s in samples),
         "mean_entropy": fmean(s.mean_entropy or 0.0 for s in measured) if measured else None,
         "mean_branching": fmean(s.mean_branching or 0.0 for s in measured) if measured else None,

@@ -10,7 +10,7 @@ from harness.spec import Training
 from harness.spec.hardware import Hardware
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
-WHOLE = "whole"  # an empty file that is written into a checkpoint when everything else is there
+WHOLE = "whole"  # an empty file, written into a checkpoint last
 
 
 def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def to_lora_config(training: Training) -> dict[str, Any] | None:
 
 
 def last_whole_checkpoint(out_dir: Path) -> str | None:
-    """The newest checkpoint that was written to its end; a kill may have left a newer one in pieces."""
+    """The newest complete checkpoint; a kill may have left a newer one incomplete."""
     whole = [path.parent for path in out_dir.glob(f"checkpoint-*/{WHOLE}")]
     return str(max(whole, key=lambda path: int(path.name.partition("-")[2]))) if whole else None
 

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.spec import Finetune
@@ -31,9 +32,7 @@ def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> di
     Returns:
         `input_ids`, `labels` (lists of one length), and `tokens`, the length before cutting.
     """
-    bos = tokenizer.bos_token
-    has_bos = bool(bos) and prompt.startswith(bos)  # a chat template may have written it already
-    start = tokenizer.encode(prompt, add_special_tokens=not has_bos)
+    start = prompt_tokens(tokenizer, prompt)
     end = [*tokenizer.encode(solution, add_special_tokens=False), tokenizer.eos_token_id]
     ids, labels = [*start, *end], [IGNORED] * len(start) + end
     return {"input_ids": ids[:max_tokens], "labels": labels[:max_tokens], "tokens": len(ids)}

@@ -90,7 +90,7 @@ def _start(
 
 def starter(hardware: Hardware) -> list[str]:
     """The command that starts a module in `hardware.processes` processes."""
-    if hardware.device == "cpu":  # accelerate would start one process, whatever number it is given
+    if hardware.device == "cpu":  # accelerate would always start one process
         return [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
             f"--nproc_per_node={hardware.processes}",
@@ -126,6 +126,10 @@ def check(training: Training, hardware: Hardware) -> None:
         to_sft_config(training, hardware, seed=0, out_dir=Path())
     else:
         to_grpo_config(training, hardware, seed=0, out_dir=Path())
+
+
+def ready(hardware: Hardware) -> None:
+    """Nothing to check: TRL is one of the package's own requirements."""
 
 
 def main(order_file: str) -> None:

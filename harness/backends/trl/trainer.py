@@ -17,11 +17,12 @@ from torch import Tensor
 from trl import GRPOTrainer
 
 from evals.files import write_json
+from evals.sampling.engines.encode import prompt_tokens
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.loss import clipped_tokens, k3, policy_loss
-from harness.step.step_metrics import right_responses, step_metrics, unshaped_advantages
+from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
 
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 
@@ -50,6 +51,10 @@ class MethodTrainer(GRPOTrainer):
         self._rewards_per_function = rewards
         return rewards
 
+    def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
+        """Token ids as every sampler has them; TRL would add a second beginning-of-text token."""
+        return [prompt_tokens(self.processing_class, prompt) for prompt in prompts], None, {}
+
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         output: dict[str, Any] = super()._generate_and_score_completions(inputs)
         scored = self._rewards_per_function
@@ -59,9 +64,9 @@ class MethodTrainer(GRPOTrainer):
         first = self.accelerator.process_index * len(inputs)
         output["rewards"] = rewards[first : first + len(inputs)]
         output["groups"] = groups[first : first + len(inputs)]
-        right = right_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
-        if right is not None:
-            output["right"] = right[first : first + len(inputs)]
+        correct = correct_responses(dict(zip(self.experiment.rewards.value, scored.unbind(1), strict=True)))
+        if correct is not None:
+            output["correct"] = correct[first : first + len(inputs)]
         return output
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
@@ -88,8 +93,8 @@ class MethodTrainer(GRPOTrainer):
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
         }
-        if "right" in micro_batches[0]:
-            fields["right"] = torch.cat([m["right"] for m in micro_batches])
+        if "correct" in micro_batches[0]:
+            fields["correct"] = torch.cat([m["correct"] for m in micro_batches])
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
@@ -103,7 +108,7 @@ class MethodTrainer(GRPOTrainer):
                 fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
         rows, width = fields["mask"].shape
         fields = {name: self._gather(tensor) for name, tensor in fields.items()}
-        right = fields.pop("right", None)
+        correct = fields.pop("correct", None)
         batch = TokenBatch(
             vocab_size=self.model.config.vocab_size,
             max_tokens=self.max_completion_length,
@@ -112,7 +117,7 @@ class MethodTrainer(GRPOTrainer):
         )
         self._search_entropy_coefficient(batch)
         shaped = method.apply(batch)
-        self._seen = {"batch": batch, "right": right, "micro_batches": len(micro_batches)}
+        self._seen = {"batch": batch, "correct": correct, "micro_batches": len(micro_batches)}
         if method.shaping:
             self._seen["batch"] = batch.with_advantages(unshaped_advantages(method, batch))
             self._seen["shaped_advantages"] = shaped.advantages
@@ -215,7 +220,7 @@ class MethodTrainer(GRPOTrainer):
         self._entropies = []
         metrics = step_metrics(
             replace(self._seen["batch"], entropies=whole),
-            right=self._seen["right"],
+            correct=self._seen["correct"],
             shaped_advantages=self._seen.get("shaped_advantages"),
         )
         for name, value in metrics.items():

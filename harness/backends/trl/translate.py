@@ -1,9 +1,8 @@
 """An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
 
-The loss itself is ours (`harness.step.loss`, called by `trainer.MethodTrainer`), because TRL's cannot weigh the KL
-term, nor
-see the whole group when micro-batches split it, and fixes the epsilon of the advantage at 1e-4. Every TRL default
-that could still touch the mathematics is set here by name.
+The loss itself is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's cannot weigh the KL term, does
+not see the whole group when micro-batches split it, and fixes the epsilon of the advantage at 1e-4. Every TRL default
+that could change the mathematics is set here by name.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.backends import CannotExpress
 from harness.backends.common import whole_update
+from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
@@ -80,7 +79,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
             "TRL 1.16",
             "reference_reset_every",
             experiment.reference_reset_every,
-            "with DeepSpeed the reference's weights are in pieces, and its checkpoints do not hold them",
+            "DeepSpeed shards the reference's weights, and its checkpoints do not hold them",
         )
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)

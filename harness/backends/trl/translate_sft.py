@@ -55,7 +55,7 @@ def to_sft_config(declared: Finetune, hardware: Hardware, *, seed: int, out_dir:
         "assistant_only_loss": False,
         # the rows: ours as they are
         "dataset_kwargs": {"skip_prepare_dataset": True},
-        "max_length": None,  # cut or left out already
+        "max_length": None,  # too long rows are cut or dropped already
         "packing": False,
         "eval_packing": False,
         "padding_free": False,

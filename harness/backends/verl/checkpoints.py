@@ -1,4 +1,4 @@
-"""veRL's checkpoints as ours: which are whole, what of ours they hold, and the model in the last one.
+"""veRL's checkpoints: which are complete, what of our state they hold, and the model in the last one.
 
 <out_dir>/checkpoints/global_step_<rollouts>/actor/huggingface    the policy, as transformers load it
 <out_dir>/checkpoints/global_step_<rollouts>/whole                written when everything else is there
@@ -14,7 +14,7 @@ from evals.files import write_json
 from harness.backends.verl.reference import REFERENCE
 
 WHOLE = "whole"
-STATE = "rlvr_state.json"  # what of ours a resumed training goes on with
+STATE = "rlvr_state.json"  # our own state, read when a training resumes
 KEPT = 2  # the one before stays until the newest is known to be whole
 
 
@@ -35,13 +35,13 @@ class MarkWhole:
 
 
 def whole_checkpoints(folder: Path) -> list[Path]:
-    """The checkpoints that were written to their end, oldest first."""
+    """The complete checkpoints, oldest first."""
     marked = [path.parent for path in folder.glob(f"global_step_*/{WHOLE}")]
     return sorted(marked, key=lambda path: int(path.name.rpartition("_")[2]))
 
 
 def remove_pieces(folder: Path) -> None:
-    """Remove checkpoints that a kill left unfinished: veRL would write the next ones over them."""
+    """Remove incomplete checkpoints, left by a kill: veRL would write the next ones over them."""
     for path in folder.glob("global_step_*"):
         if not (path / WHOLE).exists():
             shutil.rmtree(path)

@@ -1,4 +1,4 @@
-"""Start a training with veRL and watch it: steps to MLflow, a clear error when it dies, nothing left behind."""
+"""Start a training with veRL and watch it: steps to MLflow, a clear error when it dies, no process left over."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
 from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
 from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
-from harness.backends.verl.translate import optimiser_steps
+from harness.backends.verl.translate import check, optimiser_steps
 from harness.command.resolve import Job
 from harness.runs.track import Tracker
 from harness.spec import Experiment
@@ -31,9 +31,10 @@ from harness.spec.hardware import Hardware
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
 CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
-_IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "digest")
 _POLL_S = 0.5
 _LAST_LINES = 40
+
+__all__ = ["check", "launch", "ready"]  # what `harness.backends.Backend` asks of a backend
 
 OnStep = Callable[[int, int, dict[str, float]], None]
 
@@ -48,9 +49,10 @@ def launch(
         RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
     """
     import transformers
-    from transformers import AutoConfig, AutoTokenizer, GenerationConfig
+    from transformers import AutoConfig, AutoTokenizer
 
     from evals.data import prompts
+    from evals.sampling.engines.encode import model_stop_tokens
     from harness.backends.verl.rows import write_rows
 
     assert isinstance(job.experiment, Experiment)
@@ -74,7 +76,7 @@ def launch(
         "rows": len(rows),
         "policy": prompts.get(job.experiment.prompt.value).policy,
         "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
-        "end_tokens": _end_tokens(base_model, tokenizer, GenerationConfig),
+        "end_tokens": model_stop_tokens(base_model, tokenizer),
         "resume_from": str(known[-1]) if known else None,
     }
     run_driver(order, out_dir, hardware, metrics_reporter(tracker, run_id, out_dir / "metrics.jsonl"))
@@ -185,16 +187,6 @@ def environment(hardware: Hardware) -> dict[str, str]:
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
     return {**os.environ, "PYTHONPATH": path, **own}
-
-
-def _end_tokens(base_model: str, tokenizer: Any, generation_config: Any) -> list[int]:
-    from evals.sampling.engines.encode import stop_tokens
-
-    try:
-        stated = generation_config.from_pretrained(base_model).eos_token_id
-    except OSError:  # the model has no such file; its tokenizer says how a text ends
-        stated = None
-    return stop_tokens(stated, tokenizer)
 
 
 def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:

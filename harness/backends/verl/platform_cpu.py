@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from verl.plugin.platform import PlatformBase, PlatformRegistry
 
-from harness.backends.verl.extension import when_imported
+from harness.backends.verl.patches import when_imported
 
 
 def _resident_bytes(*_: Any, **__: Any) -> int:
@@ -42,7 +42,7 @@ def _nothing(*_: Any, **__: Any) -> None:
 
 
 class _CpuModule(types.ModuleType):
-    """`torch.cpu`, and what callers expect of `torch.cuda` besides."""
+    """`torch.cpu`, plus what callers expect of `torch.cuda`."""
 
     memory_allocated = memory_reserved = staticmethod(_resident_bytes)
     max_memory_allocated = max_memory_reserved = staticmethod(_peak_bytes)

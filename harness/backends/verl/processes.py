@@ -2,7 +2,7 @@
 
 A veRL training is some twenty processes: Ray's, the workers, vLLM's engines. All inherit an environment variable with
 the name of the session. A reaper outside the session waits for the end of its input, which comes when the process
-that holds the other end closes it or dies, and then ends every process of the session and removes what it left behind.
+that holds the other end closes it or dies, and then ends every process of the session and removes its files.
 
     python -m harness.backends.verl.processes SESSION FOLDER
 """
@@ -53,7 +53,7 @@ class Session:
 
 
 def members(session: str) -> list[int]:
-    """Process ids of a session on this machine, zombies left out."""
+    """Process ids of a session on this machine, without zombies."""
     wanted = f"{VARIABLE}={session}".encode()
     found = []
     for folder in Path("/proc").iterdir():

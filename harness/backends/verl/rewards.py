@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evals.grading import Grader
 
-RIGHT = "right"
+CORRECT = "correct"
 
 
 @cache
@@ -36,7 +36,7 @@ async def compute_score(
     workers: int,
     limit_s: float,
 ) -> dict[str, float]:
-    """The weighted sum of the rewards `names`, and whether the response is right (1, 0, or NaN where not scored).
+    """The weighted sum of the rewards `names`, and whether the response is correct (1, 0, or NaN where not scored).
 
     Grading happens in the grader's own processes, whose time limit holds in any thread.
     """
@@ -59,12 +59,12 @@ def score(
     import torch
 
     from harness.step.rewards import score_responses
-    from harness.step.step_metrics import right_responses
+    from harness.step.step_metrics import correct_responses
 
     scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy)
     given = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
-    right = right_responses({name: torch.tensor([value]) for name, value in given.items()})
+    correct = correct_responses({name: torch.tensor([value]) for name, value in given.items()})
     return {
         "score": sum(weight * given[name] for name, weight in zip(names, weights, strict=True)),
-        RIGHT: float("nan") if right is None else right.item(),
+        CORRECT: float("nan") if correct is None else correct.item(),
     }

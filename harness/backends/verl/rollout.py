@@ -13,13 +13,14 @@ from verl.trainer.ppo.v1.replay_buffer import ReplayBuffer
 from verl.utils.profiler import simple_timer
 
 from evals.sampling.engines.base import sample_seed
+from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.verl import TRAINER
 
 _POLL_S = 0.05
 
 
 def group_key(step: int, number: int) -> str:
-    """The name of the number-th prompt drawn in a step: names sort in the order in which prompts were drawn."""
+    """The name of the number-th prompt sampled in a step: names sort in sampling order."""
     return f"{step:08d}-{number:06d}"
 
 
@@ -27,13 +28,12 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
     """One response to one prompt, which is continued as it is: it was rendered when the rows were written.
 
     The sample's seed is a hash of the run's seed, the prompt's name in the run and the sample's number: neither the
-    order in which samples are drawn nor a resumed run changes it.
+    order of generation nor a resumed run changes it.
     """
 
     async def run(self, sampling_params: dict[str, Any], **fields: Any) -> AgentLoopOutput:
         prompt: str = fields["raw_prompt"]
-        has_bos = self.tokenizer.bos_token is not None and prompt.startswith(self.tokenizer.bos_token)
-        ids = self.tokenizer.encode(prompt, add_special_tokens=not has_bos)
+        ids = prompt_tokens(self.tokenizer, prompt)
         seed = sample_seed(self.rollout_config.seed, TRAINER, (fields["uid"], int(fields["session_id"])))
         metrics: dict[str, Any] = {}
         with simple_timer("generate_sequences", metrics):
@@ -56,11 +56,11 @@ class SampleLoop(AgentLoopBase):  # type: ignore[misc]
 
 
 class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
-    """Hands over whole prompt groups, in the order in which their prompts were drawn.
+    """Returns complete prompt groups, in the order in which their prompts were sampled.
 
-    With dynamic sampling (arXiv 2503.14476, section 3.2) groups whose scored rewards are all equal are left out, and
-    whole batches of prompts are drawn until enough groups are left; the first of these are taken. `sampler_kwargs`:
-    dynamic (bool), rounds (int, batches that may be drawn for one step).
+    Dynamic sampling (arXiv 2503.14476, section 3.2) drops groups whose scored rewards are all equal and samples whole
+    batches of prompts until enough groups remain; the first of them are taken. `sampler_kwargs`: dynamic (bool), rounds
+    (int, the largest number of batches sampled for one step).
 
     Raises:
         RuntimeError: a sample failed, or `rounds` batches did not give enough groups.
@@ -71,25 +71,25 @@ class GroupBuffer(ReplayBuffer):  # type: ignore[misc]
         rounds = 1
         while True:
             self._settle(partition_id)
-            drawn = sorted(self.finished_keys[partition_id])
-            kept = self._varied(partition_id, drawn) if dynamic else drawn
+            sampled = sorted(self.finished_keys[partition_id])
+            kept = self._varied(partition_id, sampled) if dynamic else sampled
             if len(kept) >= batch_size:
                 break
             if rounds == limit or not dynamic:
                 raise RuntimeError(
-                    f"step {global_steps}: {len(kept)} of {len(drawn)} prompt groups drawn in {rounds} batches have "
+                    f"step {global_steps}: {len(kept)} of {len(sampled)} groups sampled in {rounds} batches have "
                     f"rewards that differ; expected {batch_size}. hardware.resampling_rounds={limit} bounds the search"
                 )
             self.refill_fn(batch_size)
             rounds += 1
         chosen = kept[:batch_size]
         batch = self._materialize_batch(partition_id, chosen, dict(self.partitions[partition_id]))
-        self._clear_groups(partition_id, set(drawn) - set(chosen))
+        self._clear_groups(partition_id, set(sampled) - set(chosen))
         if not dynamic:
             return batch, {}
         return batch, {
             "train/resampling_rounds": float(rounds),
-            "train/zero_variance_groups_drawn": 1 - len(kept) / len(drawn),
+            "train/zero_variance_groups_drawn": 1 - len(kept) / len(sampled),
         }
 
     def _settle(self, partition_id: str) -> None:

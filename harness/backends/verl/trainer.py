@@ -33,7 +33,7 @@ from harness.backends.verl import STEPS, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
 from harness.backends.verl.reference import REFERENCE
-from harness.backends.verl.rewards import RIGHT
+from harness.backends.verl.rewards import CORRECT
 from harness.backends.verl.rollout import group_key
 from harness.spec import Experiment
 from harness.spec.method import MethodOutput
@@ -44,7 +44,7 @@ from harness.step.step_metrics import step_metrics, unshaped_advantages
 
 @dataclass(frozen=True)
 class Job:
-    """What the trainer needs besides veRL's configuration.
+    """What the trainer needs in addition to veRL's configuration.
 
     Args:
         steps: optimiser steps of the whole training.
@@ -93,12 +93,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _fetch_one_gen_batch(self) -> TensorDict:
         """Prompts with names that tell their order, the same in every run."""
-        if getattr(self, "_drawn_in", None) != self.global_steps:
-            self._drawn_in, self._drawn = self.global_steps, 0
+        if getattr(self, "_sampled_in", None) != self.global_steps:
+            self._sampled_in, self._sampled = self.global_steps, 0
             self._started = time.monotonic()
         batch = super()._fetch_one_gen_batch()
-        names = [group_key(self.global_steps, self._drawn + i) for i in range(len(batch))]
-        self._drawn += len(batch)
+        names = [group_key(self.global_steps, self._sampled + i) for i in range(len(batch))]
+        self._sampled += len(batch)
         tu.assign_non_tensor_stack(batch, "uid", names)
         return batch
 
@@ -236,10 +236,10 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
         part.extra_info[COEFFICIENT] = coefficient
         measured = {
-            "right": torch.tensor([_extra(fields)[RIGHT] for fields in data["extra_fields"]]),
+            "correct": torch.tensor([_extra(fields)[CORRECT] for fields in data["extra_fields"]]),
         }
-        if bool(measured["right"].isnan().all()):
-            measured = {}  # no reward says which responses are right
+        if bool(measured["correct"].isnan().all()):
+            measured = {}  # no reward says which responses are correct
         if method.shaping:
             tokens = tokens.with_advantages(unshaped_advantages(method, tokens))
             measured["shaped_advantages"] = shaped.advantages
@@ -315,7 +315,7 @@ def _parts(batch: KVBatchMeta, count: int) -> Iterator[KVBatchMeta]:
 
 
 def _extra(fields: Any) -> dict[str, float]:
-    """What the reward said besides."""
+    """The reward's extra values of a response."""
     held = getattr(fields, "data", fields)
     found: dict[str, float] = held["reward_extra_info"]
     return found

@@ -11,8 +11,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.backends import CannotExpress
 from harness.backends.common import whole_update
+from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.spec import Experiment, Training
 from harness.spec.hardware import Hardware

@@ -47,7 +47,7 @@ def rollout(vocab: int) -> dict[str, torch.Tensor]:
         "completion_ids": completions.masked_fill(mask == 0, 0),
         "completion_mask": mask,
         "rewards": torch.tensor(REWARDS),
-        "right": torch.tensor(REWARDS),
+        "correct": torch.tensor(REWARDS),
         "groups": torch.arange(rows) // GROUP,
         "ref_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3,
         "old_per_token_logps": -torch.rand(rows, TOKENS, generator=generator) * 3 - 3,
@@ -203,17 +203,19 @@ def step_log(trainer: Any) -> dict[str, float]:
 def measured_by_hand(model_dir: Path, fixed: dict[str, torch.Tensor]) -> dict[str, Any]:
     """The metrics of the fixed rollout: counted in LENGTHS and REWARDS, entropies from the plain forward pass."""
     rows = [row[:length].tolist() for row, length in zip(plain_forward(model_dir, fixed)[1], LENGTHS, strict=True)]
-    right, wrong = ([h for row, r in zip(rows, REWARDS, strict=True) if r == of for h in row] for of in (1.0, 0.0))
-    assert (len(right), len(wrong)) == (21, 22)
+    correct, incorrect = (
+        [h for row, r in zip(rows, REWARDS, strict=True) if r == of for h in row] for of in (1.0, 0.0)
+    )
+    assert (len(correct), len(incorrect)) == (21, 22)
     return {
         "train/accuracy": pytest.approx(5 / 12),
         "train/unscored_fraction": 0,
         "train/zero_variance_groups": pytest.approx(1 / 3),
         "train/response_length_positive": pytest.approx(21 / 5),
         "train/response_length_negative": pytest.approx(22 / 7),
-        "train/entropy": pytest.approx(sum(right + wrong) / 43, rel=1e-5),
-        "train/entropy_positive": pytest.approx(sum(right) / 21, rel=1e-5),
-        "train/entropy_negative": pytest.approx(sum(wrong) / 22, rel=1e-5),
+        "train/entropy": pytest.approx(sum(correct + incorrect) / 43, rel=1e-5),
+        "train/entropy_positive": pytest.approx(sum(correct) / 21, rel=1e-5),
+        "train/entropy_negative": pytest.approx(sum(incorrect) / 22, rel=1e-5),
     }
 
 

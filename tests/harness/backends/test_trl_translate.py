@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin, code
-from harness.backends import CannotExpress
+from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import to_lora_config
 from harness.backends.trl.translate import Batching, batching, to_grpo_config
 from harness.command.resolve import resolve
@@ -157,7 +157,7 @@ def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
 
 def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
     declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
-    with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*with DeepSpeed"):
+    with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*DeepSpeed shards"):
         to_grpo_config(declared, Hardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
-from harness.backends import CannotExpress
+from harness.backends.errors import CannotExpress
 from harness.backends.verl.translate import check, optimiser_steps, to_verl_config, update_rows
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from evals.provenance import assumed
 from harness.spec import Method, use
 from harness.step.batch import TokenBatch
-from harness.step.step_metrics import STEP_METRICS, right_responses, step_metrics, unshaped_advantages
+from harness.step.step_metrics import STEP_METRICS, correct_responses, step_metrics, unshaped_advantages
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO
@@ -30,7 +30,7 @@ def test_by_hand() -> None:
     # groups: 0 = {1, 0} varies, 1 = {1, NaN} has one scored reward, 2 = {NaN} has none and does not count
     entropies = torch.tensor([[1.0, 3.0, NAN], [5.0, NAN, NAN], [2.0, 2.0, 4.0], [7.0, 9.0, NAN], [8.0, NAN, NAN]])
     batch = batch_of([1, 0, 1, NAN, NAN], [0, 0, 1, 1, 2], [2, 1, 3, 2, 1], entropies=entropies)
-    found = step_metrics(batch, right=torch.tensor([1, 0, 1, NAN, NAN]))
+    found = step_metrics(batch, correct=torch.tensor([1, 0, 1, NAN, NAN]))
     assert found == {
         "train/unscored_fraction": pytest.approx(2 / 5),
         "train/zero_variance_groups": pytest.approx(1 / 2),
@@ -44,17 +44,17 @@ def test_by_hand() -> None:
 
 
 def test_what_has_nothing_behind_it_is_left_out() -> None:
-    assert step_metrics(batch_of([NAN, NAN], [0, 0], [2, 1]), right=torch.tensor([NAN, NAN])) == {
+    assert step_metrics(batch_of([NAN, NAN], [0, 0], [2, 1]), correct=torch.tensor([NAN, NAN])) == {
         "train/unscored_fraction": 1.0
     }
-    wrong = step_metrics(batch_of([0.0, 0.0], [0, 0], [2, 1]), right=torch.tensor([0.0, 0.0]))
-    assert wrong["train/accuracy"] == 0 and wrong["train/zero_variance_groups"] == 1
-    assert "train/response_length_positive" not in wrong and "train/entropy" not in wrong
+    incorrect = step_metrics(batch_of([0.0, 0.0], [0, 0], [2, 1]), correct=torch.tensor([0.0, 0.0]))
+    assert incorrect["train/accuracy"] == 0 and incorrect["train/zero_variance_groups"] == 1
+    assert "train/response_length_positive" not in incorrect and "train/entropy" not in incorrect
     # an empty response has a length and no entropy
     empty = batch_of([1.0, 0.0], [0, 0], [0, 1], entropies=torch.ones(2, 1))
-    found = step_metrics(empty, right=torch.tensor([1.0, 0.0]))
+    found = step_metrics(empty, correct=torch.tensor([1.0, 0.0]))
     assert found["train/response_length_positive"] == 0 and "train/entropy_positive" not in found
-    assert "train/accuracy" not in step_metrics(empty)  # who is right was not said
+    assert "train/accuracy" not in step_metrics(empty)  # who is correct was not said
 
 
 def test_shaping_ratio_by_hand() -> None:
@@ -82,23 +82,23 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
 
 def test_right_is_what_an_outcome_reward_says() -> None:
     box = torch.tensor([1.0, 1.0, 0.0])
-    for name, wrong in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
-        right = right_responses({"boxed_format": box, name: torch.tensor([1.0, wrong, NAN])})
-        assert right is not None and right[:2].tolist() == [1, 0] and isnan(right[2])
-    assert right_responses({"boxed_format": box}) is None
+    for name, incorrect in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
+        correct = correct_responses({"boxed_format": box, name: torch.tensor([1.0, incorrect, NAN])})
+        assert correct is not None and correct[:2].tolist() == [1, 0] and isnan(correct[2])
+    assert correct_responses({"boxed_format": box}) is None
 
 
 def test_bad_arguments_are_named() -> None:
     batch = batch_of([1.0, 0.0], [0, 0], [2, 1])
-    with pytest.raises(ValueError, match="right: expected 0, 1 or NaN"):
-        step_metrics(batch, right=torch.tensor([1.0, -1.0]))
-    with pytest.raises(ValueError, match="right: expected 0, 1 or NaN"):
-        step_metrics(batch, right=torch.tensor([1.0]))
+    with pytest.raises(ValueError, match="correct: expected 0, 1 or NaN"):
+        step_metrics(batch, correct=torch.tensor([1.0, -1.0]))
+    with pytest.raises(ValueError, match="correct: expected 0, 1 or NaN"):
+        step_metrics(batch, correct=torch.tensor([1.0]))
     with pytest.raises(ValueError, match="shaped_advantages: expected shape"):
         step_metrics(batch, shaped_advantages=torch.zeros(2, 3))
 
 
-def slow_step_metrics(batch: TokenBatch, right: list[float]) -> dict[str, float]:
+def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, float]:
     """The definitions, response by response and token by token."""
     rewards, groups = batch.rewards.tolist(), batch.groups.tolist()
     held: dict[int, list[float]] = {}
@@ -108,11 +108,11 @@ def slow_step_metrics(batch: TokenBatch, right: list[float]) -> dict[str, float]
     values: dict[str, list[float]] = {
         "unscored_fraction": [float(isnan(r)) for r in rewards],
         "zero_variance_groups": [float(min(g) == max(g)) for g in held.values()],
-        "accuracy": [r for r in right if not isnan(r)],
+        "accuracy": [r for r in correct if not isnan(r)],
     }
     assert batch.entropies is not None
     for i, row in enumerate(batch.mask.tolist()):
-        own = {1.0: "_positive", 0.0: "_negative"}.get(right[i])
+        own = {1.0: "_positive", 0.0: "_negative"}.get(correct[i])
         if own:
             values.setdefault("response_length" + own, []).append(sum(row))
         for t, counts in enumerate(row):
@@ -124,9 +124,9 @@ def slow_step_metrics(batch: TokenBatch, right: list[float]) -> dict[str, float]
 
 @given(token_batches(), st.data())
 def test_equals_loops_whatever_the_order_and_the_padding(batch: TokenBatch, data: st.DataObject) -> None:
-    right = (batch.rewards > 0).double().masked_fill(batch.rewards.isnan(), NAN)
-    want = pytest.approx(slow_step_metrics(batch, right.tolist()))
-    found = step_metrics(batch, right=right)
+    correct = (batch.rewards > 0).double().masked_fill(batch.rewards.isnan(), NAN)
+    want = pytest.approx(slow_step_metrics(batch, correct.tolist()))
+    found = step_metrics(batch, correct=correct)
     assert found == want and set(found) <= set(STEP_METRICS)
-    order = torch.tensor(data.draw(st.permutations(range(len(right)))))
-    assert step_metrics(padded(permuted(batch, order), 2), right=right[order]) == want
+    order = torch.tensor(data.draw(st.permutations(range(len(correct)))))
+    assert step_metrics(padded(permuted(batch, order), 2), correct=correct[order]) == want

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from evals.analysis.interventions.continuation import Branch, PrefixedEngine, end_tokens, go_on
+from evals.analysis.interventions.continuation import Branch, PrefixedEngine, go_on
 from evals.sampling.engines import Decoding, Request
+from evals.sampling.engines.encode import model_stop_tokens
 from evals.sampling.engines.transformers import TransformersEngine
 from tests.evals.analysis.interventions import Rule
 
@@ -20,7 +21,7 @@ def engine(random_model: Path) -> TransformersEngine:
 
 
 def some_branches(engine: TransformersEngine) -> list[Branch]:
-    ids = [i for i in range(40, 60) if i not in end_tokens(engine.model_path, engine.tokenizer)]
+    ids = [i for i in range(40, 60) if i not in model_stop_tokens(engine.model_path, engine.tokenizer)]
     return [Branch(f"b{n}", "1+1=", tuple(ids[:n]), "7") for n in (0, 2, 5)]
 
 
@@ -47,7 +48,7 @@ def test_they_begin_as_told_and_a_run_is_resumed(engine: TransformersEngine, tmp
 
 def test_what_is_over_is_not_gone_on_with(random_model: Path) -> None:
     inner = Rule(random_model, lambda _: True)
-    end = end_tokens(str(random_model), inner.tokenizer)[0]
+    end = model_stop_tokens(str(random_model), inner.tokenizer)[0]
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
     branches = [Branch(name, "p", ids, "7") for name, ids in forced.items()]
     begun = PrefixedEngine(inner, branches, str(random_model))

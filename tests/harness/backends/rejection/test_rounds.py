@@ -1,4 +1,4 @@
-"""Rounds of rejection sampling: what is sampled, filtered, selected and trained on, and that a killed run goes on."""
+"""Rounds of rejection sampling: what is sampled, filtered, selected and trained on, and that a killed run resumes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rejection(**values: Any) -> Rejection:
 
 
 class Solver:
-    """Five samples a problem: two right, with more after the box; a wrong one; a redundant one; one unboxed."""
+    """Five samples a problem: two correct, with more after the box; an incorrect one; a redundant one; one unboxed."""
 
     chunk_rows = 100
     asked: list[str] = []  # models that were sampled from, over all instances  # noqa: RUF012
@@ -71,9 +71,9 @@ class Solver:
         for request in requests:
             (answer,) = [a for problem, a in PROBLEMS.items() if problem in request.prompt_text]
             text = {
-                0: rf"so \boxed{{{answer}}} and \boxed{{1}}",  # right: it is the first box that counts
+                0: rf"so \boxed{{{answer}}} and \boxed{{1}}",  # correct: it is the first box that counts
                 1: rf"first {answer} \boxed{{{answer}}}",
-                2: rf"then \boxed{{9}} or \boxed{{{answer}}}",  # wrong
+                2: rf"then \boxed{{9}} or \boxed{{{answer}}}",  # incorrect
                 3: rf"so then so then so then so then \boxed{{{answer}}}",
                 4: f"so {answer}",
             }[request.key[1]]
@@ -124,16 +124,16 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
     declared = rejection(dataset=data)
     tuned: list[Any] = []
     kept = run(declared, model_dir, tmp_path / "whole", tuned)
-    # 4 problems x (2 right + 1 wrong) pass; 8 wanted with a quarter of wrong ones: 6 right and 2 wrong
+    # 4 problems x (2 correct + 1 incorrect) pass; 8 wanted with a quarter of incorrect ones: 6 correct and 2 incorrect
     first = kept["rounds"][0]
-    counts = {stage: [first[stage][k] for k in ("samples", "right", "wrong")] for stage in ("sampled", "passed")}
-    # sampled: of the five, 0, 1 and 3 are right; 4 has no answer, which counts as wrong here
+    counts = {stage: [first[stage][k] for k in ("samples", "correct", "incorrect")] for stage in ("sampled", "passed")}
+    # sampled: of the five, 0, 1 and 3 are correct; 4 has no answer, which counts as incorrect here
     assert counts == {"sampled": [20, 12, 8], "passed": [12, 8, 4]}
-    assert [first["selected"][k] for k in ("samples", "right", "wrong")] == [8, 6, 2]
+    assert [first["selected"][k] for k in ("samples", "correct", "incorrect")] == [8, 6, 2]
     assert first["selected"]["mean_branching"] >= first["passed"]["mean_branching"]  # the highest were taken
     for _, _, rows in tuned:
         assert all(row["solution"].count("boxed") == 1 and row["solution"].endswith("}") for row in rows)
-    for number in (0, 1):  # right and wrong are told by the box that is left
+    for number in (0, 1):  # correct and incorrect are told by the box that is left
         lines = (tmp_path / "whole" / f"round-{number}" / "selected.jsonl").read_text().splitlines()
         for row in map(json.loads, lines):
             assert row["correct"] == row["solution"].endswith(rf"\boxed{{{PROBLEMS[row['problem']]}}}")
@@ -175,7 +175,7 @@ def test_from_the_base_each_round_starts_anew(model_dir: Path, data: str, tmp_pa
 def test_what_cannot_work_is_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="problems_per_round: expected at most the 8 of the data set, got 9"):
         run(rejection(dataset=data, problems_per_round=9), model_dir, tmp_path / "a", [])
-    with pytest.raises(ValueError, match="got none from 0 right and 0 wrong"):
+    with pytest.raises(ValueError, match="got none from 0 correct and 0 incorrect"):
         run(rejection(dataset=data, **{"not_redundant.limit": -1.0}), model_dir, tmp_path / "b", [])
     with pytest.raises(ValueError, match="rounds: expected at least 1, got 0"):
         rejection(rounds=0)

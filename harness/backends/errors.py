@@ -1,0 +1,15 @@
+"""Why a training cannot start, or had to stop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from evals.provenance import Origin, Sourced
+
+
+class CannotExpress(ValueError):
+    """A declared value that a backend cannot train with; names the value and its source."""
+
+    def __init__(self, backend: str, key: str, sourced: Sourced[Any], why: str) -> None:
+        super().__init__(f"{backend} cannot express {key}={sourced.value!r} ({sourced.origin}: {sourced.note}): {why}")
+        self.asked_for = sourced.origin is Origin.USER  # by the command line, not by the declaration
