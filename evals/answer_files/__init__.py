@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.answer_files.report import Report, agreements
-from evals.answer_files.rows import Row, as_text, checked, read
-from evals.answer_files.table import check_target, parquet_columns, write
+from evals.answer_files.rows import Row, as_text, check_target, checked, parquet_columns, read, write
 from evals.grading import LIMIT_S, Grade, Grader, Progress
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""What a file of answers holds and what the grader says of it, as JSON and as text."""
+"""The report on a graded file: verdicts, scores and agreement with its labels, as JSON and as text."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Agreement:
     """Our verdicts against the file's `expected`, over the rows that have one.
 
-    `accepted` and `refused` rows are those that we call correct and those that we do not; unscored rows are in neither.
+    `accepted` rows are correct by our verdict, `refused` rows are not; unscored rows are in neither.
     """
 
     true_accepted: int
@@ -40,7 +40,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Report:
-    """What a file holds and what the grader says of it."""
+    """Verdict counts, scores and agreement with the labels of one file."""
 
     file: str
     rows: int
@@ -62,7 +62,7 @@ class Report:
         return document
 
     def as_text(self) -> str:
-        """A short summary for people."""
+        """A short summary for a terminal."""
         lines = [f"{self.file}: {self.rows} rows"]
         if self.problems is not None and self.samples is not None:
             low, high = self.samples
@@ -99,7 +99,7 @@ def _score_line(score: Score) -> str:
         return f"  {score.name:<10} -  ({score.why})"
     interval = f"  {score.interval.mark}[{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
     return f"  {score.name:<10} {score.value:.4f}{interval}" + (
-        f"  {score.excluded} problems left out" if score.excluded else ""
+        f"  {score.excluded} problems excluded" if score.excluded else ""
     )
 
 

@@ -1,9 +1,8 @@
-"""Is a program right? Its function is called by tests that it cannot see, touch or outlive.
+"""Test a model's function with tests that it cannot see, change or outlive.
 
-Program and tests run in two sandboxes (`evals.code_execution.inside.jail`), joined by two pipes that carry plain
-data. So a program
-that ends early, patches `assert`, returns an object equal to everything or writes a verdict of its own changes nothing
-but its own answers. Where the sandbox cannot be made, nothing is run.
+Program and tests run in two sandboxes (`evals.code_execution.inside.jail`), joined by two pipes that carry plain data.
+A program that exits early, patches `assert`, returns an object equal to everything or prints a verdict of its own
+therefore changes only its own answers. Without a sandbox nothing is run.
 
 Only Linux, 5.12 or later, with user namespaces allowed.
 """
@@ -30,8 +29,11 @@ VERDICT_BYTES = 2**16
 
 @dataclass(frozen=True)
 class Limits:
-    """Of each of the two sandboxes. `cpu_s`: of one process; `memory_mb`: address space of one process; `wall_s`: for
-    all of it, long enough that only an idle program or a crowded machine reaches it."""
+    """Limits of each of the two sandboxes.
+
+    `cpu_s` and `memory_mb` (address space) hold for one process. `wall_s` holds for the whole run; it is long enough
+    that only an idle program or a crowded machine reaches it.
+    """
 
     cpu_s: int = 10
     wall_s: float = 120.0
@@ -42,10 +44,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Outcome:
-    """`passed` is None where that is not known; `why` says what went wrong."""
+    """The tests' verdict; `passed` is None when it is unknown, and `reason` says what went wrong."""
 
     passed: bool | None
-    why: str | None = None
+    reason: str | None = None
 
 
 def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits | None = None) -> Outcome:
@@ -82,24 +84,28 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
 
 
 @functools.cache
-def trouble() -> str | None:
-    """Why programs cannot be run here; None if they can. Tried out once, with a right and a wrong program."""
+def unavailable_reason() -> str | None:
+    """Why programs cannot be run here, or None. Tried once, with a correct and an incorrect program."""
     if sys.platform != "linux":
         return f"it needs Linux, this is {sys.platform}"
     tests = "def check(f):\n    assert f(1) == 2\n"
     for program, passes in (("def f(x): return x + 1", True), ("def f(x): return x", False)):
         outcome = run(program, "", tests, "f")
         if outcome.passed is not passes:
-            return outcome.why or f"a program that should {'pass' if passes else 'fail'} did not"
+            return outcome.reason or f"a program that should {'pass' if passes else 'fail'} did not"
     return None
 
 
 def require() -> None:
-    """Raises ValueError, saying why, where the sandbox cannot be made."""
-    why = trouble()
-    if why is not None:
+    """Check that programs can be run here.
+
+    Raises:
+        ValueError: the sandbox cannot be created; the message says why.
+    """
+    reason = unavailable_reason()
+    if reason is not None:
         raise ValueError(
-            f"the sandbox for programs cannot be made here ({why}); a model's code is not run without it. "
+            f"the sandbox for programs cannot be created here ({reason}); a model's code never runs without it. "
             "Expected Linux >= 5.12 with user namespaces (in a container: --security-opt seccomp=unconfined)"
         )
 
@@ -107,7 +113,7 @@ def require() -> None:
 def start(
     role: str, job: Mapping[str, Any], descriptors: Mapping[str, int], root: str, limits: Limits
 ) -> subprocess.Popen[bytes]:
-    """Start `execution/<role>.py` in a sandbox of its own, mounted at `root`, with its job and open descriptors."""
+    """Start `inside/<role>.py` in its own sandbox, mounted at `root`, with its job and open descriptors."""
     config = {
         **descriptors,
         "keep": list(descriptors.values()),
@@ -133,26 +139,26 @@ def start(
 
 @functools.cache
 def _visible() -> Sequence[str]:
-    """The folders that Python needs: itself, its packages, the system's libraries. None lies in another."""
+    """The folders that Python needs (itself, its packages, system libraries), none inside another."""
     wanted = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", sys.base_prefix, sys.prefix]
     paths = sorted({path for path in wanted if os.path.isdir(path) and path not in ("/", "/usr", "/usr/local")})
     return [p for p in paths if not any(p.startswith(f"{other}/") for other in paths)]
 
 
 def _outcome(verdict: int, limits: Limits) -> Outcome:
-    """What the tests say, once they have said all."""
+    """Read the verdict that the tests write before they end."""
     end, data = time.monotonic() + limits.wall_s, b""
     while len(data) < VERDICT_BYTES:
         if not select.select([verdict], [], [], max(0.0, end - time.monotonic()))[0]:
-            return Outcome(None, f"time: not done after {limits.wall_s:g} s (wall clock), within its CPU limit")
+            return Outcome(None, f"time: not finished after {limits.wall_s:g} s (wall clock), within its CPU limit")
         more = os.read(verdict, VERDICT_BYTES)
         if not more:
             break
         data += more
     try:
-        said: Any = json.loads(data)
+        message: Any = json.loads(data)
     except ValueError:
         return Outcome(None, "error: the tests ended without a verdict (they ran out of time or memory)")
-    if "sandbox" in said:
-        return Outcome(None, f"sandbox: {said['sandbox']}")
-    return Outcome(bool(said["passed"]), said.get("why"))
+    if "sandbox" in message:
+        return Outcome(None, f"sandbox: {message['sandbox']}")
+    return Outcome(bool(message["passed"]), message.get("why"))

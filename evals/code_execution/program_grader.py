@@ -1,14 +1,13 @@
-"""Grading programs: the model's function is run against the benchmark's tests
-(`evals.code_execution.function_sandbox`).
+"""Grade programs: run the model's function against the benchmark's tests (`evals.code_execution.function_sandbox`).
 
-A gold answer is JSON: `prompt` (the code that the model was shown, with the helpers that tests may use), `tests` (code
-that defines `check`), `entry_point` (the function's name). What the program is depends on the extraction policy:
+A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
+defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is:
 
     program      the prompt, then the response's last fenced Python block that defines the function (a chat model)
-    completion   the prompt, and right after it the response up to the first line that begins something else than the
-                 function's body (a base model, which continues the prompt; Chen et al., arXiv 2107.03374, section 3.1)
+    completion   the prompt directly followed by the response, up to the first line that starts something other than
+                 the function's body (a base model; Chen et al., arXiv 2107.03374, section 3.1)
 
-A response without such a block, and an empty completion, have no answer.
+A response without such a block, or an empty completion, has no answer.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from evals.grading import Grade
 from evals.grading.verdicts import Verdict
 
 FIELDS = ("prompt", "tests", "entry_point")
-STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # of the paper: what begins something new
+STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # as in the paper: these start something new
 _BLOCK = re.compile(
     r"^[ \t]*```[ \t]*(?:python|python3|py)?[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )
@@ -38,20 +37,20 @@ def gold(prompt: str, tests: str, entry_point: str) -> str:
 
 
 def last_block(response: str, entry_point: str) -> str | None:
-    """The last fenced Python block that defines the function; None where there is none."""
+    """The last fenced Python block that defines the function, or None."""
     defines = re.compile(rf"^(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
     found = [block for block in _BLOCK.findall(response) if defines.search(block)]
     return found[-1] if found else None
 
 
 def completion(response: str, _: str = "") -> str | None:
-    """The response up to the first of STOPS; None where nothing but white space is left."""
+    """The response up to the first of STOPS; None when only white space is left."""
     ends = [at for stop in STOPS if (at := response.find(stop)) >= 0]
     kept = response[: min(ends, default=len(response))]
     return kept if kept.strip() else None
 
 
-# how the answer is found, and what stands between the prompt and it
+# how to extract the answer, and what joins it to the prompt
 POLICIES: dict[str, tuple[Callable[[str, str], str | None], str]] = {
     "program": (last_block, "\n\n"),
     "completion": (completion, ""),
@@ -59,9 +58,9 @@ POLICIES: dict[str, tuple[Callable[[str, str], str | None], str]] = {
 
 
 class ProgramGrader:
-    """Grades responses that hold programs; `workers` of them run at a time. Each distinct program is run once.
+    """Grades responses that hold programs, `workers` at a time; each distinct program runs once.
 
-    A context manager; may be used from several threads at once. Grades come in the order of the rows.
+    A context manager; safe to use from several threads. Grades come in the order of the rows.
     """
 
     def __init__(self, workers: int = 2, limits: Limits | None = None) -> None:
@@ -82,14 +81,14 @@ class ProgramGrader:
         self.close()
 
     def close(self) -> None:
-        """Wait for the programs that run; those that wait their turn are not run."""
+        """Wait for running programs; cancel those that have not started."""
         self._threads.shutdown(cancel_futures=True)
 
     def grade_responses(self, rows: Sequence[tuple[str, str, str | None]], policy: str = "program") -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order.
 
         Raises:
-            ValueError: another policy, or the sandbox cannot be made here.
+            ValueError: the policy is unknown, or the sandbox cannot be created here.
         """
         if policy not in POLICIES:
             raise ValueError(f"policy={policy!r}, expected one of {', '.join(POLICIES)}")
@@ -107,7 +106,7 @@ class ProgramGrader:
         ]
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
-        """Programs that pass are one class; others are alike where their text is. Unscored ones have no class."""
+        """Programs that pass form one class; others are equal when their text is. Unscored ones have no class."""
         keys = [
             None
             if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG)
@@ -118,7 +117,7 @@ class ProgramGrader:
         return [None if key is None else numbers[key] for key in keys]
 
     def _outcome(self, gold_answer: str, program: str) -> Future[Outcome]:
-        """That of the program, which is started now unless it was before."""
+        """The outcome of a program, started now unless it already was."""
         with self._lock:
             key = (gold_answer, program)
             if key not in self._outcomes:
@@ -132,7 +131,7 @@ class ProgramGrader:
 
 def _grade(answer: str, outcome: Outcome) -> Grade:
     if outcome.passed is None:
-        return Grade(Verdict.UNSCORED, answer, outcome.why)
+        return Grade(Verdict.UNSCORED, answer, outcome.reason)
     return Grade(Verdict.CORRECT if outcome.passed else Verdict.WRONG, answer)
 
 

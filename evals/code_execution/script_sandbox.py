@@ -1,5 +1,4 @@
-"""What does a program print? It is run alone in a sandbox (`evals.code_execution.inside.jail`), and never without
-one."""
+"""Run one whole program in a sandbox (`evals.code_execution.inside.jail`) and return what it prints."""
 
 from __future__ import annotations
 
@@ -16,13 +15,16 @@ from evals.code_execution.function_sandbox import Limits, start
 
 
 class SandboxError(RuntimeError):
-    """The sandbox could not be made."""
+    """The sandbox could not be created."""
 
 
 @dataclass(frozen=True)
 class ExecutionResult:
-    """`text` is what the program wrote to its standard output, at most `longest` characters (`cut`: it wrote more).
-    `error` is the exception or the limit that ended it, None where it ended by itself."""
+    """What a program printed and how it ended.
+
+    `text`: its standard output, at most `longest` characters; `cut`: it wrote more. `error`: the exception or the limit
+    that ended it, or None.
+    """
 
     text: str
     cut: bool
@@ -30,13 +32,13 @@ class ExecutionResult:
 
 
 def execute(program: str, *, limits: Limits, longest: int) -> ExecutionResult:
-    """Run a program. It has no input, no network, no files but its own, and Python's packages to import.
+    """Run a program without input or network; it sees only its own files and Python's packages.
 
     Args:
-        limits: `cpu_s` seconds of processor time raise a TimeoutError in it; one second more ends it.
-        longest: characters of output that are kept; the rest is read and dropped.
+        limits: after `cpu_s` seconds of processor time it gets a TimeoutError; one second later it is killed.
+        longest: characters of output to keep; the rest is read and dropped.
     Raises:
-        SandboxError: the sandbox could not be made.
+        SandboxError: the sandbox could not be created.
     """
     with tempfile.TemporaryDirectory(prefix="rlvr-sandbox-") as root:
         out, out_in = os.pipe()
@@ -50,18 +52,18 @@ def execute(program: str, *, limits: Limits, longest: int) -> ExecutionResult:
             finally:
                 os.close(out_in)
                 os.close(printed_in)
-            said, text, in_time = _read(out, printed, limits.wall_s, 4 * longest)  # a character has 4 bytes at most
+            status, text, in_time = _read(out, printed, limits.wall_s, 4 * longest)  # a character has 4 bytes at most
         finally:
             os.close(out)
             os.close(printed)
             if process is not None:
                 process.terminate()
                 process.wait()
-    return _printed(said, text.decode("utf-8", "replace"), in_time, limits, longest)
+    return _result(status, text.decode("utf-8", "replace"), in_time, limits, longest)
 
 
 def _read(out: int, printed: int, wall_s: float, longest: int) -> tuple[bytes, bytes, bool]:
-    """What comes from either, until both are closed or time is up: so much of each at most, and whether in time."""
+    """Read both pipes until they close or time is up: at most `longest` bytes of each, and whether it was in time."""
     kept = {out: b"", printed: b""}
     end = time.monotonic() + wall_s
     with selectors.DefaultSelector() as selector:
@@ -79,15 +81,17 @@ def _read(out: int, printed: int, wall_s: float, longest: int) -> tuple[bytes, b
     return kept[out], kept[printed], True
 
 
-def _printed(said: bytes, text: str, in_time: bool, limits: Limits, longest: int) -> ExecutionResult:
-    lines = said.split(b"\n")
+def _result(status: bytes, text: str, in_time: bool, limits: Limits, longest: int) -> ExecutionResult:
+    lines = status.split(b"\n")
     if lines[0] != b'{"ready": true}':  # written before the program starts
-        raise SandboxError(f"the sandbox for a model's code could not be made: {lines[0].decode('utf-8', 'replace')!r}")
+        raise SandboxError(
+            f"the sandbox for a model's code could not be created: {lines[0].decode('utf-8', 'replace')!r}"
+        )
     try:
         error = json.loads(lines[1])["error"]
         error = None if error is None else str(error)
-    except (ValueError, KeyError, TypeError, IndexError):  # ended before it could say how, or said something else
-        error = "the program was ended: it ran out of time or memory, or ended itself"
+    except (ValueError, KeyError, TypeError, IndexError):  # killed before it could report, or wrote something else
+        error = "the program was killed: it ran out of time or memory, or exited"
     if not in_time:
-        error = f"TimeoutError: not done after {limits.wall_s:g} s"
+        error = f"TimeoutError: not finished after {limits.wall_s:g} s"
     return ExecutionResult(text[:longest], len(text) > longest, error)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from evals.grading.equivalence import UnscorableError, quick
-from evals.grading.extraction import extract
-from evals.grading.locate import locate
+from evals.grading.extraction import extract, locate
 from evals.grading.pool import Outcome, Pool
 from evals.grading.verdicts import Verdict
 

@@ -1,8 +1,11 @@
-"""The brackets of a cleaned answer: what matches what, and the parts between separators outside of them."""
+r"""Brackets, parts and the form of a cleaned answer: is it a relation, has it a condition or symbols?"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+
+Same = Callable[[str, str], bool]  # compares two cleaned answers (`evals.grading.equivalence.compare`)
 
 
 def literal(text: str) -> str:
@@ -35,3 +38,56 @@ def split(text: str, separators: str) -> list[str]:
             parts.append(text[start:index].strip())
             start = index + 1
     return [*parts, text[start:].strip()]
+
+
+_CONDITION = re.compile(
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b(.*)$", re.DOTALL
+)
+_HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
+RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")
+FUNCTION_NAMES = (
+    r"\\(?:frac|sqrt|pi|cdot|times|div|pm|mp|infty|circ|binom|log|ln|exp"
+    r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan)(?![A-Za-z])"
+)
+_GREEK = r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega)"
+
+
+def before_condition(text: str) -> str | None:
+    """What is said before "for all", "where", "if"; None where another answer is said after it."""
+    condition = _CONDITION.search(text)
+    if condition is None:
+        return text
+    return None if _HEDGE.search(condition[1]) else text[: condition.start()]
+
+
+def is_relation(text: str) -> bool:
+    """Whether an answer is an equation or another relation."""
+    return bool(RELATION.search(text)) or len(split(text, "=")) > 1
+
+
+def has_symbols(text: str) -> bool:
+    """Whether letters other than LaTeX commands (and e, i) are in an expression."""
+    rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}", "", text)
+    return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(FUNCTION_NAMES, "", rest)))
+
+
+def balanced(text: str) -> bool:
+    """Whether every brace has its partner."""
+    level = 0
+    for brace in re.findall(r"\\.|[{}]", text):
+        level += (brace == "{") - (brace == "}")
+        if level < 0:
+            return False
+    return level == 0
+
+
+def depth(text: str) -> int:
+    """How deep brackets of any kind are nested."""
+    level = deepest = 0
+    for char in text:
+        if char in "({[":
+            level += 1
+            deepest = max(deepest, level)
+        elif char in ")}]":
+            level = max(0, level - 1)
+    return deepest

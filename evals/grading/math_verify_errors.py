@@ -1,8 +1,8 @@
-"""math-verify's modules, loaded so that running out of memory or of stack is not taken for an unequal answer.
+"""Load math-verify so that running out of memory or stack raises, instead of counting as an unequal answer.
 
-math-verify and its parser try one way after another and pass over whatever goes wrong (`except Exception`), so that a
-MemoryError or a RecursionError comes out as "not equal". Here each such handler is preceded by one that lets these two
-through, by a change of the syntax tree as the module is compiled; no file on disk changes, and nothing else.
+math-verify and its parser swallow all errors (`except Exception`), so a MemoryError or RecursionError becomes "not
+equal". This module inserts, before each such handler, one that re-raises these two errors. It edits the syntax tree
+while the module is compiled; no file on disk changes.
 
 Used by `evals.grading.worker` alone, before math-verify is first imported in its process.
 """
@@ -27,10 +27,10 @@ LET_THROUGH = (MemoryError, RecursionError)
 
 
 def install() -> None:
-    """Load MODULES in this way from now on.
+    """Load MODULES this way from now on.
 
     Raises:
-        RuntimeError: one of them is imported already.
+        RuntimeError: one of them is already imported.
     """
     if early := [name for name in MODULES if name in sys.modules]:
         raise RuntimeError(f"{early[0]} was imported before evals.grading.math_verify_errors.install()")
@@ -47,12 +47,12 @@ class _Finder(MetaPathFinder):
 
 class _Loader(SourceFileLoader):
     def get_code(self, fullname: str) -> CodeType:
-        """Compiled from the source: a cached file would hold the handlers as they were."""
+        """Compile from the source: a cached file would hold the original handlers."""
         return let_through(self.get_data(self.path), self.path)
 
 
 def let_through(source: bytes, path: str) -> CodeType:
-    """The source's code, its catch-all handlers preceded by one that raises LET_THROUGH again."""
+    """Compile the source, with a handler that re-raises LET_THROUGH before each catch-all handler."""
     tree = _Preceded().visit(ast.parse(source, path))
     return compile(ast.fix_missing_locations(tree), path, "exec")
 

@@ -1,8 +1,8 @@
 """Killable worker processes for comparisons that may hang, exhaust memory or crash.
 
-A comparison that goes past its limit costs its own worker, which is killed and replaced, and nothing else. Workers are
-plain subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard, and no
-signal is used in the parent.
+A comparison that exceeds its limit only costs its own worker, which is killed and replaced. Workers are plain
+subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses
+no signals.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
 _MIB = 2**20
 
-Outcome = bool | str  # equal or not, or the reason why that is not known
+Outcome = bool | str  # equal or not, or the reason why it is unknown
 
 
 class Pool:
@@ -32,7 +32,7 @@ class Pool:
 
     def __init__(self, workers: int, limit_s: float, memory_mb: int) -> None:
         self._limit_s, self._memory_mb = limit_s, memory_mb
-        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: a worker that is not started yet
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: not started yet
         for _ in range(workers):
             self._idle.put(None)
         self._threads = ThreadPoolExecutor(workers, thread_name_prefix="grading")
@@ -47,7 +47,7 @@ class Pool:
         return [worker.pid for worker in taken if worker is not None]
 
     def map(self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None) -> list[Outcome]:
-        """The outcome of each (gold, answer), in order. `done` is told how many are finished.
+        """The outcome of each (gold, answer), in order. `done` receives the number finished.
 
         Raises:
             RuntimeError: a worker cannot be started.
@@ -65,7 +65,7 @@ class Pool:
         return outcomes
 
     def close(self) -> None:
-        """Wait for what is running and end every worker."""
+        """Wait for running comparisons and end every worker."""
         self._threads.shutdown(wait=True, cancel_futures=True)
         for _ in range(self._workers):
             worker = self._idle.get()
@@ -107,7 +107,7 @@ class _Worker:
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
-            # more address space than may be resident: what is allocated in one piece fails before it is used
+            # address space above the resident limit: one huge allocation then fails before it is touched
             [sys.executable, "-m", "evals.grading.worker", str(2 * self._memory + 1024 * _MIB)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -144,7 +144,7 @@ class _Worker:
         return bool(reply["equal"]) if "equal" in reply else str(reply["reason"])
 
     def kill(self) -> None:
-        """End the process at once, and reap it."""
+        """Kill and reap the process."""
         self.alive = False
         self._process.kill()
         self._process.wait()
@@ -153,7 +153,7 @@ class _Worker:
                 pipe.close()
 
     def _read(self, limit_s: float, memory: int | None) -> dict[str, Any] | str:
-        """The next reply, or the reason why there is none."""
+        """Read the next reply, or return the reason why there is none."""
         assert self._process.stdout is not None
         deadline = time.monotonic() + limit_s
         with selectors.DefaultSelector() as selector:
@@ -175,7 +175,7 @@ class _Worker:
         return reply
 
     def _resident(self) -> int:
-        """The worker's resident memory in bytes; 0 where the system does not say."""
+        """The worker's resident memory in bytes; 0 where the system does not report it."""
         try:
             pages = Path(f"/proc/{self._process.pid}/statm").read_text().split()[1]
         except (OSError, IndexError):

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What the grader says of one response. Only `UNSCORED` means that we do not know."""
+    """The grader's verdict on one response. Only `UNSCORED` means that the verdict is unknown."""
 
     CORRECT = "correct"
     WRONG = "wrong"
@@ -29,7 +29,7 @@ def schema() -> pa.Schema:
     `sample` counts from 0 within a problem. `answer_class` numbers the equivalence classes of a problem's answers under
     the verifier, counted from 0 in order of appearance; it is null where there is no answer or no verdict. `seed` is
     the seed that sampled the response and `tokens` its length in tokens; both are null when the responses came from a
-    file that did not say. `reason` is null except for unscored rows.
+    file without them. `reason` is null except for unscored rows.
     """
     import pyarrow as pa
 

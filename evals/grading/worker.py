@@ -14,14 +14,14 @@ from typing import Any
 
 
 def main(address_space: int) -> None:
-    """Serve comparisons from standard input until it closes."""
+    """Answer comparisons from standard input until it closes."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a library prints must not be read as a reply
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # library output must not be read as a reply
     logging.disable(logging.CRITICAL)
     from evals.grading import math_verify_errors
 
     math_verify_errors.install()
-    import math_verify  # noqa: F401  # the import is slow, and is not to count against the first answer
+    import math_verify  # noqa: F401  # slow; must not count against the first answer
 
     _limit_memory(address_space)
     _send(replies, {"ready": True})
@@ -41,7 +41,7 @@ def reply(gold: str, answer: str) -> dict[str, Any]:
         return {"reason": "memory: the comparison ran out of memory"}
     except RecursionError:
         return {"reason": "size: nested too deeply"}
-    except Exception as error:  # reported with its kind: one answer's failure is that answer's verdict
+    except Exception as error:  # one failed comparison is one unscored answer
         return {"reason": f"error: {type(error).__name__}: {str(error)[:200]}"}
 
 
@@ -53,7 +53,7 @@ def _send(replies: Any, message: dict[str, Any]) -> None:
 def _limit_memory(address_space: int) -> None:
     try:
         import resource
-    except ImportError:  # not on this system; the parent still watches
+    except ImportError:  # not on this system; the parent still watches memory
         return
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
     limit = address_space if hard == resource.RLIM_INFINITY else min(address_space, hard)

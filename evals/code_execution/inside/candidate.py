@@ -13,7 +13,7 @@ def serve():
         space = {"__name__": "candidate"}
         exec(compile(job["program"], "candidate", "exec"), space)
         function = space[job["entry_point"]]
-    except BaseException as error:  # whatever the program does, it is told and no more
+    except BaseException as error:  # report whatever the program raises
         send(out, {"error": type(error).__name__})
         return
     while (call := calls.next()) is not None:

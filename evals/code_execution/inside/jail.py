@@ -1,11 +1,11 @@
 """Enter a sandbox, then run a program in it: `python -I -B jail.py CONFIG PROGRAM.py ...` (Linux).
 
-Its own user, mount, network, process, IPC and host-name namespaces: no network at all, no process but its own, and of
-the file system only what Python needs, read-only, and one small folder that is gone afterwards. No capabilities, no way
-to new ones, and limits on CPU seconds, memory, processes, files and their size. CONFIG is JSON
+Its own user, mount, network, process, IPC and host-name namespaces: no network at all, no other process, and of
+the file system only what Python needs, read-only, and one small temporary folder. No capabilities, no way to
+gain any, and limits on CPU seconds, memory, processes, files and their size. CONFIG is JSON
 (`evals.code_execution.function_sandbox`).
 
-If any of it cannot be had, one line {"sandbox": why} goes to the descriptor `out`, and nothing is run.
+If any step fails, one line {"sandbox": why} goes to the descriptor `out`, and nothing is run.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ def read(path):
 
 
 def own_namespaces(user):
-    """Namespaces of one's own. The ids in them: 0 is who we are now; 1 is `user`, where we may choose one (root)."""
+    """Enter new namespaces. Inside, id 0 maps to the current user and, when started by root, id 1 to `user`."""
     pid, root = os.getpid(), os.geteuid() == 0
     wait_read, wait_write = os.pipe()
-    helper = os.fork()  # stays outside, where the ids mean something
+    helper = os.fork()  # stays outside, where the ids are valid
     if helper == 0:
         os.close(wait_write)
         os.read(wait_read, 1)
@@ -79,12 +79,12 @@ def own_namespaces(user):
     os.close(wait_write)
     if os.waitpid(helper, 0)[1] != 0:
         raise OSError("the user namespace's ids could not be set")
-    write("/proc/sys/user/max_user_namespaces", "0")  # inside this one: nobody within can make another
+    write("/proc/sys/user/max_user_namespaces", "0")  # nothing inside can create another one
     return root
 
 
 def own_files(config):
-    """A root of its own: `visible` read-only, /sandbox for writing (also /tmp), /dev/null."""
+    """Set up a new root: `visible` read-only, /sandbox for writing (also as /tmp), /dev/null."""
     root = config["root"]
     mount("none", "/", None, REC | PRIVATE)
     mount("tmpfs", root, "tmpfs", NOSUID | NODEV, "size=1m,mode=755")
@@ -127,7 +127,7 @@ def limits(config):
 def no_powers(root):
     for capability in range(64):
         if libc.prctl(CAPBSET_DROP, capability, 0, 0, 0) < 0:
-            break  # past the last one
+            break  # no such capability: all are dropped
     if root:
         os.setgroups([])
         os.setresgid(1, 1, 1)
@@ -138,7 +138,7 @@ def no_powers(root):
 
 
 def enter(config):
-    """Returns inside, as the first process of the sandbox; the process that called waits for it and ends with it."""
+    """Return inside, as the sandbox's first process; the calling process waits for it and exits with it."""
     libc.prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     root = own_namespaces(config["user"])
     inside = os.fork()
@@ -152,7 +152,7 @@ def enter(config):
         return
     for descriptor in config["keep"]:
         os.close(descriptor)
-    signal.signal(signal.SIGTERM, lambda *_: os.kill(inside, signal.SIGKILL))  # with it go all that it started
+    signal.signal(signal.SIGTERM, lambda *_: os.kill(inside, signal.SIGKILL))  # kills its children as well
     os.waitpid(inside, 0)
     os._exit(0)
 

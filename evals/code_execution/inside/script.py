@@ -1,8 +1,8 @@
-"""Inside the sandbox: a program on its own, of which what it prints is wanted.
+"""Inside the sandbox: run a whole program and capture what it prints.
 
 Runs after jail.py and wire.py; `job` holds `program` and `cpu_s`, `config` the descriptors `out` and `printed`. Two
-messages go to `out`: that it starts, and how it ended. The program could write the second one itself: nobody relies on
-it but the one who reads the program's output.
+messages go to `out`: that it starts, and how it ended. The program could forge the second one, so it is only shown
+beside the program's output and decides nothing.
 """
 
 # ruff: noqa: F821, SIM115
@@ -27,7 +27,7 @@ def run():
         exec(compile(job["program"], "program", "exec"), {"__name__": "__main__"})
     except SystemExit:
         return None
-    except BaseException as error:  # whatever the program does, its reader is told
+    except BaseException as error:  # report whatever the program raises
         return f"{type(error).__name__}: {error}".removesuffix(": ")
     finally:
         sys.stdout.flush()

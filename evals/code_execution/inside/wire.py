@@ -1,7 +1,6 @@
 """Plain data between the two sandboxes: numbers, text, None, and lists, tuples, sets and dictionaries of these.
 
-Nothing else crosses: an object of a class of one's own, equal to everything, arrives as an `Opaque` that is equal to
-nothing.
+Nothing else crosses: an object of a custom class that equals everything arrives as an `Opaque` that equals nothing.
 """
 
 from __future__ import annotations
@@ -90,7 +89,7 @@ class Lines:
         self.descriptor, self.buffer = descriptor, b""
 
     def next(self):
-        """The next message; None when the other side is gone or says what is no message."""
+        """The next message; None when the other side has exited or wrote no valid message."""
         while b"\n" not in self.buffer:
             data = os.read(self.descriptor, 2**16)
             self.buffer += data

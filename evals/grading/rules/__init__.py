@@ -1,17 +1,18 @@
 """The rules, in the order in which they are tried.
 
-Each is a function of two cleaned answers, gold and given, that answers True or False, or None when it does not apply.
-They exist where math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, accepts `4=5` for 5, and `5 m` for `5 cm`);
-each is about a form of answer. Where a form is in doubt they refuse: a wrong acceptance can be exploited as a reward.
+Each takes two cleaned answers (gold, answer) and `same`, which compares parts of them; it returns True or False, or
+None when it does not apply. They exist where math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, and accepts `4=5`
+for 5 and `5 m` for `5 cm`). When in doubt a rule rejects: a wrong acceptance can be exploited as a reward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from evals.grading.latex import Same
 from evals.grading.rules import form, quantities, relations, several
 
-RULES: tuple[Callable[[str, str], bool | None], ...] = (
+RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.same_literal,
     form.same_plain_number,
     form.malformed,

@@ -3,23 +3,74 @@ r"""Rules on the form of the whole answer: its signs, its words, its letter, a c
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-from evals.grading import forms
-from evals.grading.compare import compare
-from evals.grading.latex import literal, split
-from evals.grading.named_values import is_name
-from evals.grading.numbers import number, same_number
+from evals.grading.collection import is_name
+from evals.grading.latex import Same, balanced, before_condition, literal, split
+from evals.grading.numbers import number, ordinal, same_number, spoken
 from evals.grading.quantity import bare_amount
-from evals.grading.spoken import ordinal, spoken
-from evals.grading.words import bare_word, choice, phrase, words
+
+_LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)
 
 
-def same_literal(gold: str, answer: str) -> bool | None:
+class Choice(NamedTuple):
+    """A letter of a multiple choice, whether it is marked as one (parentheses, text after it), and that text."""
+
+    letter: str
+    marked: bool
+    text: str = ""
+
+
+def choice(text: str) -> Choice | None:
+    """The one choice that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; not `(B), (C)`."""
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
+    if named := re.fullmatch(r"(?:option|choice|answer)\s+\(?([A-J])\)?", text, re.IGNORECASE):
+        return Choice(named[1].upper(), True)
+    if labelled := _LABELLED.fullmatch(text):
+        if any(map(choice, split(labelled[3], ",;"))):
+            return None
+        return Choice(labelled[1] or labelled[2], True, labelled[3])
+    match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", text)
+    if match is None or (match[1] and not match[3]):
+        return None
+    return Choice(match[2].upper() if match[1] else match[2], bool(match[3]))
+
+
+def words(text: str) -> str | None:
+    r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
+    explicit = r"\text" in text
+    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
+    found = re.findall(r"[A-Za-z]+", bare)
+    if not found or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
+        return None
+    if not explicit and max(map(len, found)) < 4:
+        return None
+    if explicit and len(bare) == 1:
+        return None
+    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
+    return ", ".join(sorted(" ".join(word for word in part if word not in ("the", "a", "an")) for part in parts))
+
+
+def bare_word(text: str) -> str | None:
+    r"""Bare letters as a word, for comparison with `\text{...}`."""
+    return text.lower() if re.fullmatch(r"[A-Za-z]+", text) else None
+
+
+def phrase(text: str) -> tuple[str, ...] | None:
+    r"""The words and numbers of an answer like `\text{June 20}`, or None where it has not both, or anything else."""
+    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).lower()
+    found = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
+    if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in found):
+        return None
+    return found if any(len(part) > 2 and part.isalpha() for part in found) else None
+
+
+def same_literal(gold: str, answer: str, same: Same) -> bool | None:
     """The same signs, spaces aside."""
     return True if literal(gold) == literal(answer) else None
 
 
-def same_plain_number(gold: str, answer: str) -> bool | None:
+def same_plain_number(gold: str, answer: str, same: Same) -> bool | None:
     """Two plain numbers: equal, or one the other's rounding. `1,234` may also be a list, so it cannot refuse."""
     left, right = number(gold), number(answer)
     if left is None or right is None:
@@ -27,10 +78,10 @@ def same_plain_number(gold: str, answer: str) -> bool | None:
     return same_number(left, right) or (None if "," in gold + answer else False)
 
 
-def malformed(gold: str, answer: str) -> bool | None:
+def malformed(gold: str, answer: str, same: Same) -> bool | None:
     r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side, primed,
     asked or open (`5 5`, `5'`, `5?`, `5\ldots`)."""
-    if not forms.balanced(answer):
+    if not balanced(answer):
         return False
     if r"\ldots" in answer and r"\ldots" not in gold:
         return False
@@ -42,7 +93,7 @@ def malformed(gold: str, answer: str) -> bool | None:
 _DENIAL = re.compile(r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless)\b", re.IGNORECASE)
 
 
-def denied(gold: str, answer: str) -> bool | None:
+def denied(gold: str, answer: str, same: Same) -> bool | None:
     r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`: who denies what the gold does not has not given it."""
     return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
@@ -50,7 +101,7 @@ def denied(gold: str, answer: str) -> bool | None:
 _IN_BASE = re.compile(r"\(?\s*(-?\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
 
 
-def same_numeral_in_base(gold: str, answer: str) -> bool | None:
+def same_numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     r"""`4210_7` as gold is met by 4210, whose base the question tells; `5_8` as an answer is not 5, nor any value."""
     left, right = _IN_BASE.fullmatch(gold), _IN_BASE.fullmatch(answer)
     if right is not None:
@@ -60,7 +111,7 @@ def same_numeral_in_base(gold: str, answer: str) -> bool | None:
     return literal(answer) == left[1] if left else None
 
 
-def spelled_number(gold: str, answer: str) -> bool | None:
+def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
     r"""`twenty-five`, `three fourths`, `1.5 million`.
 
     With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
@@ -68,32 +119,32 @@ def spelled_number(gold: str, answer: str) -> bool | None:
     left, right = spoken(gold), spoken(answer)
     if left is None and right is None:
         return None
-    if compare(left or gold, right or answer):
+    if same(left or gold, right or answer):
         return True
     scale = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
     short = [scale.sub("", text) for text in (gold, answer)]
-    return (left is None) != (right is None) and short != [gold, answer] and compare(short[0], short[1])
+    return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
 
 
-def same_ordinal(gold: str, answer: str) -> bool | None:
+def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
     """`7th`, `seventh` and 7 are the same place."""
     left, right = ordinal(gold), ordinal(answer)
     if left is None and right is None:
         return None
-    return compare(gold if left is None else str(left), answer if right is None else str(right))
+    return same(gold if left is None else str(left), answer if right is None else str(right))
 
 
-def same_choice(gold: str, answer: str) -> bool | None:
+def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42."""
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
-        return compare(gold, right.text)
+        return same(gold, right.text)
     if left is None or right is None or not (left.marked or right.marked):
         return None
     return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
 
 
-def same_words(gold: str, answer: str) -> bool | None:
+def same_words(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{odd}`, `Odd`, `the odd`: words are compared as words, and a word is never an expression."""
     left, right = words(gold), words(answer)
     if left is None and right is None:
@@ -104,21 +155,21 @@ def same_words(gold: str, answer: str) -> bool | None:
     return left == right
 
 
-def same_phrase(gold: str, answer: str) -> bool | None:
+def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
     left = phrase(gold)
     return True if left is not None and left == phrase(answer) else None
 
 
-def without_condition(gold: str, answer: str) -> bool | None:
+def without_condition(gold: str, answer: str, same: Same) -> bool | None:
     r"""`f(x)=x \text{ for all } x`: what follows "for", "where", "if" is dropped when only one of them says it.
 
     `5 \\text{ if } x>0, 6 \\text{ otherwise}` is two answers, and not 5.
     """
-    left, right = forms.without_condition(gold), forms.without_condition(answer)
+    left, right = before_condition(gold), before_condition(answer)
     if not left or not right or (left == gold) == (right == answer):
         return None
-    return compare(left, right)
+    return same(left, right)
 
 
 def _approximated(text: str) -> list[str]:
@@ -137,8 +188,8 @@ def _approximated(text: str) -> list[str]:
     return sides if abs(exact - rounded) <= abs(exact) / 100 else []
 
 
-def approximation(gold: str, answer: str) -> bool | None:
+def approximation(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\sqrt{2} \approx 1.41`: either side may be meant where the second rounds the first; `x \approx 11` is 11."""
     if r"\approx" not in gold + answer:
         return None
-    return any(compare(left, right) for left in _approximated(gold) for right in _approximated(answer))
+    return any(same(left, right) for left in _approximated(gold) for right in _approximated(answer))

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 
-from evals.grading import forms
-from evals.grading.compare import compare
+from evals.grading.latex import Same, has_symbols
 from evals.grading.numbers import number, rounds_to
-from evals.grading.quantity import ARITHMETIC, Quantity, quantity, with_symbol
-from evals.grading.units import DEGREE, PERCENT
+from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, quantity, with_symbol
 
 
-def arithmetic_in_words(_: str, answer: str) -> bool | None:
+def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
     r"""`5\text{ squared}`, `4 plus one`, `5 tenths` are neither 5 nor 4: what is not worked out equals nothing."""
     return False if ARITHMETIC.search(answer) else None
 
 
-def same_quantity(gold: str, answer: str) -> bool | None:
+def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     r"""The number decides when a unit is missing or unknown; two known units must be the same (`5 cm` is not `5 m`),
     and two things that are counted as well (`3 boys` is not `3 girls`, `90 red balls` is `90 balls`).
 
@@ -32,10 +30,10 @@ def same_quantity(gold: str, answer: str) -> bool | None:
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
     if len(units) == 2:
-        return units[0] == units[1] and compare(*bodies)
+        return units[0] == units[1] and same(*bodies)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
-    if compare(*bodies):
+    if same(*bodies):
         return True
     for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
         if units == [((unit, 1),)]:
@@ -43,7 +41,7 @@ def same_quantity(gold: str, answer: str) -> bool | None:
                 factor.format(_digits(q.body)) if q and q.unit else body
                 for q, body in zip((left, right), bodies, strict=True)
             ]
-            return compare(*scaled)
+            return same(*scaled)
     return False
 
 
@@ -53,26 +51,26 @@ def _digits(body: str) -> str:
     return body if found is None or "\\" not in body else f"({found.value})"
 
 
-def degrees_inside(gold: str, answer: str) -> bool | None:
+def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180."""
     if r"^{\circ}" not in gold + answer:
         return None
-    return compare(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (gold, answer)))
+    return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (gold, answer)))
 
 
 _MIXED = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\d{^!])")
 
 
-def mixed_number(gold: str, answer: str) -> bool | None:
+def mixed_number(gold: str, answer: str, same: Same) -> bool | None:
     r"""`1\frac{1}{2}` is one and a half, and `1\frac{1}{2}x` that many x; math-verify multiplies."""
     left, right = (_MIXED.sub(r"(\1+\\frac{\2}{\3})", text) for text in (gold, answer))
-    return compare(left, right) if (left, right) != (gold, answer) else None
+    return same(left, right) if (left, right) != (gold, answer) else None
 
 
-def rounded_value(gold: str, answer: str) -> bool | None:
+def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
     for short, exact in ((number(answer), gold), (number(gold), answer)):
-        if short is not None and short.last is not None and number(exact) is None and not forms.has_symbols(exact):
+        if short is not None and short.last is not None and number(exact) is None and not has_symbols(exact):
             from evals.grading.symbolic import value
 
             found = value(exact)

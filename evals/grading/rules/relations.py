@@ -1,78 +1,165 @@
-r"""Rules on equations and other relations."""
+"""Rules on equations, inequalities and other relations."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
-from evals.grading import forms
-from evals.grading import named_values as naming
-from evals.grading.collection import has_names, one_by_one
-from evals.grading.compare import compare
-from evals.grading.latex import split
-from evals.grading.sets import set_form, variable
+from evals.grading.collection import has_names, named, one_by_one, renamed
+from evals.grading.latex import RELATION, Same, has_symbols, is_relation, split
+
+_INFINITY = r"\infty"
+_VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
+_BOUND = re.compile(r"\\(le|ge)(?![A-Za-z])|([<>])")
 
 
-def named_value(gold: str, answer: str) -> bool | None:
+_REALS = r"\\mathbb\s*\{?\s*R\s*\}?"
+_BUILDER = re.compile(rf"\\\{{\s*([a-zA-Z])(?:\s*\\in\s*{_REALS})?\s*[|:](.*)\\\}}", re.DOTALL)
+_MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.DOTALL)
+_WITHOUT = re.compile(
+    rf"{_REALS}\s*\\(?:setminus|backslash)\s*\\\{{([^,{{}}]+)\\\}}|\\?[A-Za-z]+\s*\\neq(?![A-Za-z])(.+)"
+)
+_SIZE = re.compile(r"\|\s*[A-Za-z]\s*\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)")
+
+
+def set_form(text: str) -> str | None:
+    r"""An inequality in one variable as an interval or a union; `x \in S` as S; what is no relation as it is.
+
+    None where a relation has no such form.
+    """
+    text = text.strip()
+    if builder := _BUILDER.fullmatch(text):
+        return set_form(builder[2].strip())
+    if member := _MEMBER.fullmatch(text):
+        return member[1].strip()
+    if without := _WITHOUT.fullmatch(text):
+        point = (without[1] or without[2]).strip()
+        return rf"(-{_INFINITY},{point})\cup({point},{_INFINITY})"
+    if size := _SIZE.fullmatch(text):
+        return _of_size(size[1], size[2].strip())
+    if not is_relation(text):
+        return text
+    if r"\land" in text:
+        parts = text.split(r"\land")
+        return _intersection([set_form(part) for part in parts]) if len(set(map(variable, parts))) == 1 else None
+    if len(split(text, ",;")) > 1:
+        return _union(split(text, ",;"))
+    return _interval(text)
+
+
+def _of_size(sign: str, bound: str) -> str:
+    if sign in (">", r"\ge"):
+        left, right = "])" if sign == r"\ge" else "))", "[("[sign == ">"]
+        return rf"(-{_INFINITY},-{bound}{left[0]}\cup{right}{bound},{_INFINITY})"
+    return f"[-{bound},{bound}]" if sign == r"\le" else f"(-{bound},{bound})"
+
+
+def _intersection(sides: Sequence[str | None]) -> str | None:
+    """Of a half-line upwards and one downwards."""
+    above = [side for side in sides if side and side.endswith(f"{_INFINITY})")]
+    below = [side for side in sides if side and side.startswith(f"(-{_INFINITY},")]
+    if len(sides) != 2 or len(above) != 1 or len(below) != 1:
+        return None
+    return above[0].removesuffix(f"{_INFINITY})") + below[0].removeprefix(f"(-{_INFINITY},")
+
+
+def _union(relations: Sequence[str]) -> str | None:
+    """Of inequalities in the same variable that stand in a list: either holds."""
+    sides = [_interval(relation) for relation in relations]
+    if None in sides or len({variable(relation) for relation in relations}) > 1:
+        return None
+    return r"\cup".join(side for side in sides if side)
+
+
+def _interval(text: str) -> str | None:
+    """`a<x\le b` and the like, with one variable at an end or in the middle."""
+    parts = [part.strip() for part in _BOUND.sub("\0", text).split("\0")]
+    signs = [match[1] or match[2] for match in _BOUND.finditer(text)]
+    if "=" in text or not signs or "" in parts:
+        return None
+    rising = [sign in ("<", "le") for sign in signs]
+    if not all(rising):
+        if any(rising):
+            return None
+        parts, signs = parts[::-1], signs[::-1]
+    strict = [sign in "<>" for sign in signs]
+    free = [bool(_VARIABLE.fullmatch(part)) and part != _INFINITY for part in parts]
+    if free == [False, True, False]:
+        return f"{'[('[strict[0]]}{parts[0]},{parts[2]}{'])'[strict[1]]}"
+    if free == [True, False]:
+        return f"(-{_INFINITY},{parts[1]}{'])'[strict[0]]}"
+    if free == [False, True]:
+        return f"{'[('[strict[0]]}{parts[0]},{_INFINITY})"
+    return None
+
+
+def variable(text: str) -> str:
+    """The first symbol in an answer, or nothing."""
+    found = re.findall(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])", text)
+    return found[0] if found else ""
+
+
+def named_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`x=5`, `f(x)=2x`, `(p,q)=(3,2)`, `|AB|=1` against the value alone, or the same name.
 
     Every number in a chain must be the gold (`x=2+3=5`, but neither `4=5` nor `1=2=5`). Two different names are two
     different answers, except that `y` may be called `f(x)` and `f(x)` `f(t)`.
     """
-    left, right = naming.named(gold), naming.named(answer)
+    left, right = named(gold), named(answer)
     if left is None and right is None:
         return None
     if left is None or right is None:
-        named, other = (left, answer) if left else (right, gold)
-        assert named is not None
-        if (together := one_by_one(named)) and has_names(other):  # (a,b)=(3,5) and a=3, b=5
-            return compare(*((together, other) if left else (other, together)))
-        if forms.is_relation(other):
+        form, other = (left, answer) if left else (right, gold)
+        assert form is not None
+        if (together := one_by_one(form)) and has_names(other):  # (a,b)=(3,5) and a=3, b=5
+            return same(*((together, other) if left else (other, together)))
+        if is_relation(other):
             return None
-        return all(compare(side, answer) if left else compare(gold, side) for side in named.values)
-    value = naming.renamed(right, left)
-    return value is not None and compare(left.values[-1], value)
+        return all(same(side, answer) if left else same(gold, side) for side in form.values)
+    value = renamed(right, left)
+    return value is not None and same(left.values[-1], value)
 
 
-def numeric_chain(gold: str, answer: str) -> bool | None:
+def numeric_chain(gold: str, answer: str, same: Same) -> bool | None:
     """`2+3=5` is 5 when every side is; `4=5` is nothing."""
     sides = split(answer, "=")
     if (
         len(sides) < 2
         or len(split(answer, ",;")) > 1
-        or forms.is_relation(gold)
+        or is_relation(gold)
         or any(re.search(r"[<>]|\\(?:le|ge|neq|in)(?![A-Za-z])", s) for s in sides)
     ):
         return None
-    return all(not forms.has_symbols(side) and compare(gold, side) for side in sides)
+    return all(not has_symbols(side) and same(gold, side) for side in sides)
 
 
-def value_of_expression(gold: str, answer: str) -> bool | None:
+def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
     r"""`a+b=5`, `x^2+y^2=5` against 5: what several symbols come to. One symbol (`x^2=5`) is not solved for."""
     sides = split(answer, "=")
-    if len(sides) != 2 or forms.is_relation(gold) or forms.RELATION.search(answer) or len(split(answer, ",;")) > 1:
+    if len(sides) != 2 or is_relation(gold) or RELATION.search(answer) or len(split(answer, ",;")) > 1:
         return None
     symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
-    return compare(gold, sides[1]) if len(symbols) > 1 else None
+    return same(gold, sides[1]) if len(symbols) > 1 else None
 
 
-def relation_or_value(gold: str, answer: str) -> bool | None:
+def relation_or_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\neq 5` and `x>5` are not 5; an inequality is an interval (`-1<x\le 2`, `x \in (-1, 2]`, `\{x|...\}`)."""
     left, right = set_form(gold), set_form(answer)
     if len(split(gold, ",;")) > 1 or len(split(answer, ",;")) > 1:
         # a list is compared item by item, but one of inequalities is the union of what they hold for
-        return compare(left, right) if left and right and (left, right) != (gold, answer) else None
+        return same(left, right) if left and right and (left, right) != (gold, answer) else None
     if left is None or right is None or (left == gold and right == answer):
-        return False if bool(forms.is_relation(gold)) != bool(forms.is_relation(answer)) else None
-    if forms.is_relation(gold) and forms.is_relation(answer) and variable(gold) != variable(answer):
+        return False if bool(is_relation(gold)) != bool(is_relation(answer)) else None
+    if is_relation(gold) and is_relation(answer) and variable(gold) != variable(answer):
         return False
-    return compare(left, right)
+    return same(left, right)
 
 
 _PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
 _WHOLE = re.compile(r"[,\s]*\(?\s*[kmn]\s*\\in\s*\\(?:mathbb|text)\s*\{?\s*([ZN])\s*\}?\s*\)?\s*$")
 
 
-def for_every_whole_number(gold: str, answer: str) -> bool | None:
+def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: what k runs over may be left out, and k may be called n or m.
 
     It may be called so where both say what it runs over, or in multiples of pi; 2k alone is not 2n.
@@ -84,4 +171,4 @@ def for_every_whole_number(gold: str, answer: str) -> bool | None:
         right = _PARAMETER.sub(names[0].pop(), right)
     if len({r[1] for r in ranges if r}) > 1:
         return False  # all integers, and the positive ones
-    return compare(left, right) if left and right and (left, right) != (gold, answer) else None
+    return same(left, right) if left and right and (left, right) != (gold, answer) else None

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evals.grading.collection import COMPARABLE, UNORDERED, Collection, collection
-from evals.grading.compare import compare
-from evals.grading.latex import literal, split
+from evals.grading.latex import Same, literal, split
 from evals.grading.numbers import number
 
 
-def same_collection(gold: str, answer: str) -> bool | None:
+def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     r"""Lists, sets, tuples, intervals, matrices, unions, `a \pm b`.
 
     Bare lists and sets are unordered; a value that is written twice counts once where the gold has several different
@@ -23,8 +22,8 @@ def same_collection(gold: str, answer: str) -> bool | None:
     if left is None and right is None:
         return None
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
-    if (same := _same_in_braces((left, gold), (right, answer))) is not None:
-        return same
+    if (verdict := _same_in_braces((left, gold), (right, answer), same)) is not None:
+        return verdict
     if left.kind in UNORDERED and right.kind in UNORDERED and len(left.items) > 1:
         left, right = _without_repeats(left), _without_repeats(right)
     if len(left.items) != len(right.items) or _other_names(left, right):
@@ -32,19 +31,20 @@ def same_collection(gold: str, answer: str) -> bool | None:
     if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in COMPARABLE):
         return False
     if {left.kind, right.kind} <= UNORDERED:
-        return _same_unordered(left.items, right.items)
-    return all(compare(a, b) for a, b in zip(left.items, right.items, strict=True))
+        return _same_unordered(left.items, right.items, same)
+    return all(same(a, b) for a, b in zip(left.items, right.items, strict=True))
 
 
-def _same_in_braces(*sides: tuple[Collection, str]) -> bool | None:
+def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str], same: Same) -> bool | None:
     r"""`\{5\}` is 5 and `\{(1,2)\}` is (1,2); but a set that holds a set is not that set."""
+    sides = (gold, answer)
     sets = [found.kind == "set" for found, _ in sides]
     alone = [found.kind == "set" and len(found.items) == 1 for found, _ in sides]
     if not any(alone) or (all(sets) and not all(alone)):
         return None
     inside = [found.items[0] if one else text for (found, text), one in zip(sides, alone, strict=True)]
     held = [item.startswith((r"\{", r"\emptyset")) for item in inside]
-    return (held[0] == held[1] if all(sets) else not any(held)) and compare(*inside)
+    return (held[0] == held[1] if all(sets) else not any(held)) and same(*inside)
 
 
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
@@ -59,7 +59,7 @@ def _time(text: str) -> tuple[int, int, str] | None:
     return (hour - 12, int(match[2] or 0), "p") if hour > 12 else (hour, int(match[2] or 0), half)
 
 
-def same_time_of_day(gold: str, answer: str) -> bool | None:
+def same_time_of_day(gold: str, answer: str, same: Same) -> bool | None:
     """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day where both say it."""
     left, right = _time(gold), _time(answer)
     if left is None or right is None or not (left[2] or right[2]):
@@ -70,7 +70,7 @@ def same_time_of_day(gold: str, answer: str) -> bool | None:
 _TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
 
 
-def same_ratio(gold: str, answer: str) -> bool | None:
+def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
     """`1:2`, `12:00`: part by part, or all parts multiplied alike where the gold is no time of day; a ratio of two is
     also their quotient. `2 to 3` is one as well."""
     left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
@@ -81,12 +81,10 @@ def same_ratio(gold: str, answer: str) -> bool | None:
         scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
         return len(scales) == 1
     if {len(left), len(right)} == {1, 2}:
-        return compare(
+        return same(
             *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
         )
-    return len(left) == len(right) and all(
-        a != "" and b != "" and compare(a, b) for a, b in zip(left, right, strict=True)
-    )
+    return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
 
 
 def _without_repeats(collection: Collection) -> Collection:
@@ -100,10 +98,10 @@ def _other_names(left: Collection, right: Collection) -> bool:
     return left.names != right.names and not any("(" in name for name in (*left.names, *right.names))
 
 
-def _same_unordered(left: Sequence[str], right: Sequence[str]) -> bool:
+def _same_unordered(left: Sequence[str], right: Sequence[str], same: Same) -> bool:
     remaining = list(right)
     for item in left:
-        match = next((index for index, other in enumerate(remaining) if compare(item, other)), None)
+        match = next((index for index, other in enumerate(remaining) if same(item, other)), None)
         if match is None:
             return False
         del remaining[match]

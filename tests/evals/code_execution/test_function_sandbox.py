@@ -15,7 +15,9 @@ import pytest
 from evals.code_execution import function_sandbox as sandbox
 from evals.code_execution.function_sandbox import Limits, Outcome, run
 
-needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+needs_sandbox = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=256)
 TESTS = "def check(candidate):\n    assert candidate(1) == 2\n    assert candidate(41) == 42\n"
 RIGHT = "def f(x):\n    return x + 1\n"
@@ -104,14 +106,14 @@ def test_no_trick_passes(name: str) -> None:
 def test_an_idle_program_is_not_known_to_be_wrong() -> None:
     idle = outcome("import time\ndef f(x): time.sleep(10 ** 6)", limits=Limits(cpu_s=1, wall_s=1.0))
     assert idle.passed is None
-    assert "time: not done after 1 s" in str(idle.why)
+    assert "time: not finished after 1 s" in str(idle.reason)
 
 
 def probe(body: str) -> Any:
     """What a program sees from inside: it raises its finding as an exception's name."""
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     program = f"def find():\n{lines}\ndef f(x):\n    raise type('Found_' + str(find()).replace(' ', '_'), (Exception,), {{}})\n"
-    why = str(outcome(program).why)
+    why = str(outcome(program).reason)
     assert "Found_" in why, why
     return why.split("Found_")[1]
 
@@ -231,4 +233,4 @@ def test_where_it_cannot_be_made_nothing_is_run(tmp_path: Path) -> None:
     ran = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], cwd=root, capture_output=True, text=True, check=True
     )
-    assert "the sandbox for programs cannot be made here (sandbox: [Errno 22] new namespaces" in ran.stdout, ran
+    assert "the sandbox for programs cannot be created here (sandbox: [Errno 22] new namespaces" in ran.stdout, ran

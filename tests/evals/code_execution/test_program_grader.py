@@ -24,7 +24,9 @@ from evals.sampling.evaluate import evaluate
 from evals.stats.score import score
 from tests.evals.sampling.test_evaluate import Scripted
 
-needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+needs_sandbox = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 ROWS = [
     {
         "task_id": "Own/0",
@@ -247,9 +249,9 @@ def test_classes_are_of_programs_that_pass_or_read_alike() -> None:
 
 def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, data: Path, model_dir: Path) -> None:
     monkeypatch.setattr(sandbox, "trouble", lambda: "no namespaces")
-    with pytest.raises(ValueError, match=r"the sandbox for programs cannot be made here \(no namespaces\)"):
+    with pytest.raises(ValueError, match=r"the sandbox for programs cannot be created here \(no namespaces\)"):
         ProgramGrader().grade_responses(rows_of("x"))
-    with pytest.raises(ValueError, match="the sandbox for programs cannot be made here"):
+    with pytest.raises(ValueError, match="the sandbox for programs cannot be created here"):
         evaluate(
             model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True
         )

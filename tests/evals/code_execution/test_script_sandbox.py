@@ -12,9 +12,11 @@ from evals.code_execution import script_sandbox as scripts
 from evals.code_execution.function_sandbox import Limits
 from evals.code_execution.script_sandbox import ExecutionResult, SandboxError, execute
 
-pytestmark = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+pytestmark = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 SHORT = Limits(cpu_s=1, wall_s=60.0, memory_mb=512)
-ENDED = "the program was ended: it ran out of time or memory, or ended itself"
+ENDED = "the program was killed: it ran out of time or memory, or exited"
 
 
 def printed(program: str, longest: int = 100, limits: Limits = SHORT) -> ExecutionResult:
@@ -65,7 +67,7 @@ def test_a_program_that_swallows_its_end_is_ended() -> None:
 
 def test_an_idle_program_is_stopped() -> None:
     idle = printed("import time\nprint(1)\ntime.sleep(10 ** 6)", limits=Limits(cpu_s=1, wall_s=1.5))
-    assert idle == ExecutionResult("1\n", False, "TimeoutError: not done after 1.5 s")
+    assert idle == ExecutionResult("1\n", False, "TimeoutError: not finished after 1.5 s")
 
 
 def test_nothing_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,5 +90,5 @@ def test_no_sandbox_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
         printed("print(1)")
     monkeypatch.setattr(sandbox, "_visible", lambda: ["/nowhere/at/all"])
     monkeypatch.setattr(scripts, "start", sandbox.start)
-    with pytest.raises(SandboxError, match=r"could not be made: .*/nowhere/at/all"):
+    with pytest.raises(SandboxError, match=r"could not be created: .*/nowhere/at/all"):
         printed("print(1)")

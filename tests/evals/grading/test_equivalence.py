@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
-from evals.grading.extraction import extract
-from evals.grading.locate import locate
+from evals.grading.extraction import extract, locate
 from evals.grading.numbers import number, same_number
 from evals.grading.quantity import quantity
 from evals.grading.spelling import clean

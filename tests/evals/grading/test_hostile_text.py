@@ -22,9 +22,9 @@ option|final answer is|I hope it is correct|answer is|answer:|real numbers|no so
 """
 READ = """
 from contextlib import suppress
-from evals.grading.equivalence import UnscorableError, quick
+from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
-from evals.grading.locate import locate
+from evals.grading.extraction import locate
 from evals.grading.rules.quantities import arithmetic_in_words
 from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE
 
@@ -39,7 +39,7 @@ for part in parts:
         locate(text)
         with suppress(UnscorableError):  # nested too deeply
             quick("7", text)
-        arithmetic_in_words("7", text)
+        arithmetic_in_words("7", text, equal)
     for policy in POLICIES:
         extract(repeated("", part, "", RESPONSE), policy)
 print(len(parts))

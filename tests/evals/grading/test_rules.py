@@ -14,8 +14,7 @@ from typing import NamedTuple
 import pytest
 
 from evals.grading import rules
-from evals.grading.compare import compare
-from evals.grading.equivalence import equal
+from evals.grading.equivalence import compare, equal
 from evals.grading.spelling import clean
 
 

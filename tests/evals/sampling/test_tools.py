@@ -23,7 +23,9 @@ from harness.cli.engine_options import take_engine
 from harness.command.config import UsageError, parse_overrides
 from tests.experiments import save_random_model
 
-needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+needs_sandbox = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 DECODING = Decoding(1.0, 1.0, 200)
 
 

@@ -23,7 +23,9 @@ from harness.cli.main import main
 from harness.command.config import UsageError
 from tests.experiments import save_random_model
 
-needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+needs_sandbox = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 SMALL = ["protocol=tiny", "benchmarks=tiny_short", "rows=3", "n=2", "ks=[1,2]", "max_tokens=6"]
 
 
@@ -71,7 +73,7 @@ def test_tools_ask_for_code_unless_a_prompt_is_given() -> None:
 
     trial = {"protocol": "trial_and_error"}
     assert prompt("aime24", **trial)[0] == "boxed_suffix"
-    if sandbox.trouble() is None:
+    if sandbox.unavailable_reason() is None:
         assert prompt("aime24", **trial, tools=True) == ("boxed_code", "tools=true: a prompt that asks for code")
         assert prompt("gpqa_diamond", **trial, tools=True)[0] == "gpqa_code"
         assert prompt("humaneval", **trial, tools=True)[0] == "humaneval"

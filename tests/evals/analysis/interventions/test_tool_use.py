@@ -20,7 +20,9 @@ from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import Tools, output_block
 
-needs_sandbox = pytest.mark.skipif(sandbox.trouble() is not None, reason=f"no sandbox here: {sandbox.trouble()}")
+needs_sandbox = pytest.mark.skipif(
+    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
+)
 
 
 class Calculator:

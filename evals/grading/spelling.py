@@ -1,0 +1,302 @@
+r"""One spelling for answers that are written differently, before any comparison.
+
+`clean` removes ways of writing (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs), never what is said.
+Pure string work, standard library only. Each rewrite has a name, and a test of that name.
+
+characters.py   Unicode signs
+code.py         Python and plain text
+synonyms.py     LaTeX that says the same
+marks.py        look, separators, braces
+phrases.py      words and signs of money
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from evals.grading.extraction import boxes
+from evals.grading.latex import matching, split
+
+END = r"(?![A-Za-z])"  # the end of a command's name
+FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"
+
+
+class Rewrite(NamedTuple):
+    """One way of writing replaced by another that says the same."""
+
+    name: str
+    pattern: re.Pattern[str]
+    replacement: str | Callable[[re.Match[str]], str]
+
+    def __call__(self, text: str) -> str:
+        return self.pattern.sub(self.replacement, text)
+
+
+def table(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]], flags: int = 0) -> tuple[Rewrite, ...]:
+    """Rewrites from (name, pattern, replacement), in the order in which they are made."""
+    return tuple(Rewrite(name, re.compile(pattern, flags), replacement) for name, pattern, replacement in rows)
+
+
+_GREEK = "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu π pi ρ rho σ sigma φ phi ω omega"
+_SIGNS = {
+    **{"×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "±": r"\pm ", "∓": r"\mp "},
+    **{"≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\neq ", "≈": r"\approx ", "∈": r"\in "},
+    **{"∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "√": r"\sqrt ", "∛": r"\sqrt[3]"},
+    **{"∠": r"\angle ", "∨": r"\lor ", "∧": r"\land ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "°": r"^{\circ}"},
+    **{"½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}"},
+    "…": r"\ldots ",
+}
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("−–—﹣－", "-"),
+        **dict.fromkeys("\u00a0\u2009\u202f\u3000\t\r\n\v\f", " "),
+        **dict.fromkeys("\u200b\u200c\u200d\ufeff\u2060", ""),
+        **dict.fromkeys("′’", "'"),
+        **dict(zip("（），；：＝＜＞＋％∗∣", "(),;:=<>+%*|", strict=True)),
+        **_SIGNS,
+        **{sign: rf"\{name} " for sign, name in zip(*[iter(_GREEK.split())] * 2, strict=True)},
+    }
+)
+_ROOT = re.compile(r"([√∛])\s*(\d+(?:\.\d+)?|\([^()]*\))")
+_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
+_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
+_LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
+
+
+def in_latex(text: str) -> str:
+    """The same with signs that LaTeX has a name for, and one space wherever there is any."""
+    text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
+    text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
+    text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
+    return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
+
+
+_MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math)\.)?"
+_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:sqrt|cbrt|{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
+_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
+_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
+_CODE_ROOT = re.compile(rf"{_MODULE}(sqrt|cbrt)\s*\(")
+
+
+def from_code(text: str) -> str:
+    """The same, where it is code, or plain text without other words in it; other answers as they are."""
+    plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
+    if not plain and not _CODE.search(text):
+        return text
+    text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
+    while root := _CODE_ROOT.search(text):
+        end = matching(text, root.end() - 1)
+        if end < 0:
+            break
+        name = r"\sqrt" if root[1] == "sqrt" else r"\sqrt[3]"
+        text = f"{text[: root.start()]}{name}{{{text[root.end() : end]}}}{text[end + 1 :]}"
+    text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\()", r"\\\1", text)
+    text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
+    if plain:
+        text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
+        text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
+    return text.replace("*", r"\cdot ")
+
+
+_OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|cis|ord"
+
+SIGNS = table(
+    ("fraction", rf"\\(?:[dtc]frac|nicefrac|sfrac){END}", r"\\frac"),
+    ("binomial", rf"\\[dt]binom{END}", r"\\binom"),
+    ("choose", r"\{\s*([^{}\\]+?)\s*\\choose\s*([^{}\\]+?)\s*\}", r"\\binom{\1}{\2}"),
+    ("at most", rf"\\(?:leqslant|leqq|leq){END}|<=|=<", r"\\le "),
+    ("at least", rf"\\(?:geqslant|geqq|geq){END}|>=", r"\\ge "),
+    ("less", rf"\\lt{END}", "<"),
+    ("greater", rf"\\gt{END}", ">"),
+    ("unequal", rf"(?<![\d)])!=|\\ne{END}", r"\\neq "),  # but 3!=6 is a factorial
+    ("dots", rf"\\(?:dots|cdots|dotsc|dotsb){END}|\.\s?\.\s?\.", r"\\ldots "),
+    ("bar", rf"\\(?:mid|[lr]?vert){END}", "|"),
+    ("colon", rf"\{{:\}}|\\!\s*:\s*\\!|\\colon{END}", ":"),
+    ("angle bracket, left", rf"\\langle{END}", "("),
+    ("angle bracket, right", rf"\\rangle{END}", ")"),
+    ("brace, left", rf"\\lbrace{END}", r"\\{"),
+    ("brace, right", rf"\\rbrace{END}", r"\\}"),
+    ("both hold in signs", rf"\\(?:wedge|land){END}", r"\\land "),
+    ("either holds", rf"\\(?:vee|lor){END}", ","),
+    ("empty set", rf"\\varnothing{END}|\\\{{\s*\\\}}", r"\\emptyset "),
+    ("the reals as a sign", r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*$", r"(-\\infty,\\infty)"),
+    ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
+    ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
+)
+NAMES = table(
+    ("operator", rf"\\operatorname\*?\s*\{{\s*({FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
+    ("operator in words", r"\\operatorname\*?(?=\s*\{)", r"\\text"),
+    ("upright e", r"\\(?:mathrm|text)\s*\{\s*e\s*\}(?=\s*\^)", "e"),
+    ("upright i", r"(?<=[\d+\-)}])\s*\\(?:mathrm|text)\s*\{\s*i\s*\}(?!\s*[A-Za-z])", " i"),
+    (
+        "font",
+        r"\\(?:mathrm|mathbf|mathit|mathsf|textbf|textit|textrm|textnormal|mbox|hbox)(?=\s*\{)",
+        r"\\text",
+    ),
+    ("upright function", rf"\\text\s*\{{\s*({FUNCTIONS})\s*\}}", r"\\\1 "),
+    ("letter o as degree", r"(?<=[\d}])\s*\^\s*\{?\s*(?:\\text\s*\{\s*o\s*\}|o(?![A-Za-z]))\s*\}?", r"^{\\circ}"),
+    ("degree", rf"\\(?:degree|textdegree){END}|\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}", r"^{\\circ}"),
+    (
+        "fraction of units",
+        r"\\frac\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}",
+        r"\\text{ \1/\2}",
+    ),
+)
+ENVIRONMENTS = table(
+    ("array", r"\\begin\s*\{array\}\s*\{[^{}]*\}|\\begin\s*\{smallmatrix\}", r"\\begin{matrix}"),
+    ("end of array", r"\\end\s*\{(?:array|smallmatrix)\}", r"\\end{matrix}"),
+    (
+        "matrix in brackets",
+        r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]",
+        r"\\begin{pmatrix}\1\\end{pmatrix}",
+    ),
+    ("row spacing", r"\\\\\s*\[\s*[\d.]+\s*(?:pt|em|ex|mm|cm)\s*\]", r"\\\\"),
+)
+
+
+LOOK = table(
+    ("invisible bracket", r"\\(?:left|right)\s*\.", ""),
+    (
+        "size and style",
+        rf"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|rm|bf|hline){END}",
+        "",
+    ),
+    ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
+    ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
+    ("choices in one text", r"\\text\s*\{\s*([A-Z](?:\s*,\s*[A-Z])+)\s*\}", r"\1"),
+    (
+        "choices one by one",
+        r"\\text\s*\{\s*([A-Z])\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*([A-Z])\s*\}",
+        r"\1\2",
+    ),
+    ("quotation marks", r"[\"“”]", ""),
+)
+
+_SIGN = re.compile(r"[<>]|\\le |\\ge ")  # once synonyms are gone
+_AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*and\s*\}|(?<![A-Za-z])and(?![A-Za-z]))\s*")
+
+
+def _both_hold(whole: re.Match[str]) -> str:
+    """Two inequalities with "and" between them; any other "and" stands between the values of a list."""
+    sides = _AND.split(whole[0])
+    return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
+
+
+SEPARATORS = table(
+    ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
+    ("thin space", rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){END}", " "),
+    ("spaces", r"\s{2,}", " "),
+    ("comma in braces", r"\{,\}", ","),
+    ("text that ends in and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
+    ("both hold", r"(?s)^.+$", _both_hold),
+    ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
+    ("commas", r",(?:\s*,)+", ","),
+)
+BRACES = table(
+    ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
+    ("power of several digits", r"\^\s*([-+]?\d+)", r"^{\1}"),  # 10^23 is read as it is meant
+    ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
+    ("fraction of a digit", r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
+    ("fraction by a digit", r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
+    ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
+    ("power of one sign", r"([_^])\s*(\d|[A-Za-z])", r"\1{\2}"),
+)
+
+
+_OPEN, _CLOSE = r"(?:\\text\s*\{\s*)?", r"\s*\}?\.?\s*$"
+_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "₹": "rupee"}
+_AMOUNT = r"\d+(?:,\d{3})*(?:\.\d+)?(?:\s*(?:\\text\s*\{\s*)?(?:thousand|million|billion|trillion)(?:\s*\})?)?"
+
+
+def _money(amount: re.Match[str]) -> str:
+    """The amount with its currency after it, like any other unit."""
+    number = re.sub(r"\s*\\text\s*\{\s*([a-z]+)\s*\}", r" \1", amount[2])
+    return rf"{number}\text{{ {_CURRENCIES[amount[1][-1]]}}}"
+
+
+MONEY = table(
+    ("code of a currency", r"^\s*(?:USD|US(?=\s*\\?\$))\s*(?=[\d.\\$])", r"\\$"),
+    ("other code of a currency", r"^\s*(?:Rs\.?|INR|EUR|GBP)\s*(?=[\d.\\$])", ""),
+    ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
+    ("money", rf"(?<![{{\w])(\\\$|[€£₹])\s*({_AMOUNT})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
+    ("sign of a currency", r"\\?[$£€¥₹]", ""),
+)
+WORDS = table(
+    ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
+    ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
+    ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
+    ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
+    ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),
+    (
+        "undefined",
+        rf"^\s*{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}",
+        r"\\text{undefined}",
+    ),
+    ("infinitely many", rf"^\s*{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}", r"\\infty"),
+    (
+        "no solution",
+        rf"^\s*{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?"
+        rf"|(?:the )?(?:empty|null) set){_CLOSE}",
+        r"\\emptyset",
+    ),
+    flags=re.IGNORECASE,
+)
+
+
+REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *BRACES)  # made in this order
+
+_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+_DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox)(?![A-Za-z])")
+_IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
+_DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
+_CASES = re.compile(r"\\begin\s*\{cases\}([^&]*?)\\end\s*\{cases\}", re.DOTALL)
+_HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
+
+
+@lru_cache(maxsize=8192)
+def clean(text: str) -> str:
+    """The same answer in one spelling."""
+    if _NUMBER.fullmatch(text):
+        return text  # as most answers are, and no rewrite touches it
+    text = from_code(_bare(in_latex(text)))
+    for rewrite in REWRITES:
+        text = rewrite(text)
+    return _half_open(_trim(text))
+
+
+def _bare(text: str) -> str:
+    """Without what came with it: a box, backslashes that were escaped twice, delimiters of mathematics, Markdown."""
+    if len(inside := boxes(text)) == 1 and _IN_A_BOX.fullmatch(text.replace(inside[0], "\0")):
+        text = inside[0]
+    if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
+        text = text.replace("\\\\", "\\")
+    text = _CASES.sub(lambda cases: ", ".join(filter(None, map(str.strip, cases[1].split("\\\\")))), text)
+    if not re.search(r"matrix|cases|array|align", text):
+        text = _DOUBLE_BACKSLASH.sub(r"\\", text)
+    text = _DELIMITERS.sub(" ", text)
+    return text.replace("`", "") if "\\" in text else re.sub(r"^\s*\*\*(.*)\*\*\s*$|`", r"\1", text)
+
+
+def _half_open(text: str) -> str:
+    """`]0,1]`, as it is written in French, as `(0,1]`."""
+    turned = _HALF_OPEN.fullmatch(text)
+    if turned is None or (turned[1], turned[3]) == ("[", "]"):
+        return text
+    return f"{'[('[turned[1] == ']']}{turned[2]}{'])'[turned[3] == '[']}"
+
+
+def _trim(text: str) -> str:
+    """Without the punctuation around it, and without braces and parentheses around the whole."""
+    while True:
+        before = text
+        text = text.rstrip(" .,;:\\").lstrip(",;: ")
+        if text[:1] in ("{", "(") and matching(text, 0) == len(text) - 1:
+            inside = text[1:-1]
+            # `(E)` stays, it may be a choice; so do tuples and half-open intervals
+            if text[0] == "{" or (text[-1] == ")" and len(inside.strip()) > 1 and len(split(inside, ",;")) == 1):
+                text = inside
+        if text == before:
+            return text
