@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _OUTPUT = re.compile(r"\n```output\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-_ERROR = re.compile(r"^[A-Za-z_.]*(?:Error|Exception|Interrupt|Warning|Iteration)\b|^the program was ended:")
+_ERROR = re.compile(r"^[A-Za-z_.]*(?:Error|Exception|Interrupt|Warning|Iteration)\b|^the program was (?:ended|killed):")
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class ToolEngine:
 
         Raises:
             ValueError: as the inner engine; or it is a server.
-            EngineError: as the inner engine; or the sandbox could not be made any more.
+            EngineError: as the inner engine; or the sandbox could not be created any more.
         """
         self._need_tokenizer()
         waiting = {request.key: _Turn(request) for request in requests}

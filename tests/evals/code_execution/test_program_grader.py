@@ -248,7 +248,7 @@ def test_classes_are_of_programs_that_pass_or_read_alike() -> None:
 
 
 def test_without_a_sandbox_nothing_is_graded(monkeypatch: pytest.MonkeyPatch, data: Path, model_dir: Path) -> None:
-    monkeypatch.setattr(sandbox, "trouble", lambda: "no namespaces")
+    monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "no namespaces")
     with pytest.raises(ValueError, match=r"the sandbox for programs cannot be created here \(no namespaces\)"):
         ProgramGrader().grade_responses(rows_of("x"))
     with pytest.raises(ValueError, match="the sandbox for programs cannot be created here"):

@@ -216,10 +216,10 @@ def test_a_folder_refuses_other_tools(model_path: Path, tmp_path: Path) -> None:
 
 
 def test_no_sandbox_no_tools(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sandbox, "trouble", lambda: "no namespaces")
+    monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "no namespaces")
     with pytest.raises(ValueError, match="a model's code is not run without it"):
         ToolEngine(Writer(model_path, {}))
-    with pytest.raises(UsageError, match="tools: the sandbox for programs cannot be made here"):
+    with pytest.raises(UsageError, match="tools: the sandbox for programs cannot be created here"):
         take_engine(parse_overrides(["tools=true"]), "m")
 
 
