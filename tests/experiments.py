@@ -103,9 +103,10 @@ def save_random_model(folder: Path, *, heads: int = 4) -> Path:
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
+    from harness.data.tiny import chain
     from harness.data.tiny.tokenizer import build_tokenizer
 
-    tokenizer = build_tokenizer()
+    tokenizer = build_tokenizer(chain.pieces())
     torch.manual_seed(0)
     config = Qwen2Config(
         vocab_size=len(tokenizer),

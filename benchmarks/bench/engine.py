@@ -59,7 +59,7 @@ def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
     from evals.data import protocols
     from evals.provenance import Origin
     from evals.sampling.evaluate import evaluate
-    from harness.data.tiny.problems import write_benchmarks
+    from harness.data.tiny import write_benchmarks
 
     data = folder / "data"
     data.mkdir()

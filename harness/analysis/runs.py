@@ -158,7 +158,7 @@ def tiny_benchmarks() -> Path:
     """The folder of the tiny tiers, made where it is missing (as `rlvr run` does)."""
     folder = home() / "tiny-benchmarks"
     if not folder.is_dir():
-        from harness.data.tiny.problems import write_benchmarks
+        from harness.data.tiny import write_benchmarks
 
         folder.mkdir(parents=True)
         write_benchmarks(folder)

@@ -10,6 +10,7 @@ from typing import Any
 
 from harness.data.files import SUFFIXES, read_rows
 from harness.data.named import SETS
+from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
 SOLUTION_COLUMNS = ("problem", "solution")
@@ -20,19 +21,17 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     """Rows with the columns `problem` and `answer`.
 
     Args:
-        dataset: "tiny"; a name in `harness.data.named.SETS`; NAME:FILE, a local file with the columns of that set; a
-            local .jsonl, .json or .parquet file with our columns; or another hub data set id, of which the train split
-            is read. A row without `answer` but with `solution` (as in MATH) gives the last box of the solution; one
-            without `problem` but with `question` gives that.
-        seed: of the tiny family only.
+        dataset: a tiny family (`harness.data.tiny.FAMILIES`); a name in `harness.data.named.SETS`; NAME:FILE, a local
+            file with the columns of that set; a local .jsonl, .json or .parquet file with our columns; or another hub
+            data set id, of which the train split is read. A row without `answer` but with `solution` (as in MATH)
+            gives the last box of the solution; one without `problem` but with `question` gives that.
+        seed: of the tiny families only.
     Raises:
         ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
             are not those of the named set.
     """
-    if dataset == "tiny":
-        from harness.data.tiny.problems import train_problems
-
-        return _checked(dataset, train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
+    if dataset in FAMILIES:
+        return _checked(dataset, family(dataset).train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
     problems = _checked(dataset, _read(dataset), COLUMNS)
     name, _ = _named(dataset)
     expected = SETS[name].sha256 if name else None
@@ -49,10 +48,8 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     Raises:
         ValueError: as for `load_problems`.
     """
-    if dataset == "tiny":
-        from harness.data.tiny.solutions import train_solutions
-
-        return _checked(dataset, train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
+    if dataset in FAMILIES:
+        return _checked(dataset, family(dataset).train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
     return _checked(dataset, _read(dataset), SOLUTION_COLUMNS)
 
 

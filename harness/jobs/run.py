@@ -40,8 +40,7 @@ def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: s
         RuntimeError: another process is at work on the same job.
     """
     hardware = hardware.with_device()
-    show = sys.stderr.isatty()
-    bases = {job.base_model.value: locate(job.base_model.value, progress=show) for job in jobs}
+    bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
     tracker = Tracker.open()
     experiment_id = tracker.experiment(jobs[0].paper)
     parent = _parent_run(tracker, experiment_id, jobs, command)
@@ -143,7 +142,7 @@ def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
     from evals.data import benchmarks
 
     if data_dir is None and SCALES[jobs[0].scale].protocol == "tiny":
-        from harness.data.tiny.problems import write_benchmarks
+        from harness.data.tiny import write_benchmarks
 
         data_dir = str(home() / "tiny-benchmarks")
         Path(data_dir).mkdir(parents=True, exist_ok=True)

@@ -1,18 +1,67 @@
-"""The tiny world: a problem family, a tokenizer and a base model, made here, on which every method runs on 2 CPU cores.
+"""The tiny families: made-up problems, a tokenizer and a base model each, on which every method runs on two CPU cores.
 
-problems.py   the procedural family: a problem, the strategies that answer it, the train / supervised / evaluation split
+chain.py      family "tiny": a chain of small calculations, told forwards or backwards
 tokenizer.py  whole words and whole numbers as tokens, with a chat template
-base.py       ``build_base``: a small Qwen2 trained from scratch on a mixture of good, lazy and sloppy answers, cached
+base.py       trains a base model: a small Qwen2, on a mixture of good, lazy and careless answers
+pinned.py     the base models that this repository ships, checked by hash
 
-Evaluation tiers (``TIERS``), each written by ``problems.write_benchmarks`` as ``<name>.jsonl`` (id, problem, answer):
+Evaluation tiers (``TIERS``), each written by ``write_benchmarks`` as ``<name>.jsonl`` (id, problem, answer):
 
 tiny_short    two steps, told in the order in which they are worked
 tiny_long     four steps, told in the order in which they are worked
-tiny_rare     three steps, told backwards: only the rarer and longer of the two right strategies solves them
+tiny_rare     three steps, told backwards: only the rarer and longer of the two correct strategies solves them
 
 Whatever reports a number measured here calls it tiny-scale.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Protocol, cast
+
+FAMILIES = {"tiny": "harness.data.tiny.chain"}
+"""Name of a family, which is also the name of its base model and its training set -> its module."""
+
 TIERS = ("tiny_short", "tiny_long", "tiny_rare")
+
+
+class Family(Protocol):
+    """What a family's module provides; see `chain` for the meaning of each."""
+
+    EVAL_SHAPES: dict[str, tuple[int, bool]]
+
+    def practice_pairs(self, seed: int) -> Iterator[tuple[str, str]]: ...
+
+    def supervised_pairs(self, seed: int) -> Iterator[tuple[str, str]]: ...
+
+    def train_problems(self, n: int, seed: int) -> list[dict[str, str]]: ...
+
+    def train_solutions(self, n: int, seed: int) -> list[dict[str, str]]: ...
+
+    def eval_problems(self, tier: str) -> list[dict[str, str]]: ...
+
+    def pieces(self) -> list[str]: ...
+
+
+def family(name: str) -> Family:
+    """The module of a family.
+
+    Raises:
+        ValueError: no such family.
+    """
+    if name not in FAMILIES:
+        raise ValueError(f"family: got {name!r}, expected one of {list(FAMILIES)}")
+    return cast(Family, import_module(FAMILIES[name]))
+
+
+def write_benchmarks(folder: Path) -> None:
+    """Write ``<tier>.jsonl`` for every tier of every family into ``folder`` (made if absent)."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in FAMILIES:
+        module = family(name)
+        for tier in module.EVAL_SHAPES:
+            lines = [json.dumps(problem) + "\n" for problem in module.eval_problems(tier)]
+            (folder / f"{tier}.jsonl").write_text("".join(lines), encoding="utf-8")

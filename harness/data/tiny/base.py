@@ -1,25 +1,26 @@
-"""The tiny base model: a small Qwen2, trained from scratch on the supervised mixture, cached by what decides it.
+"""Train a tiny base model: a small Qwen2, from scratch, on its family's supervised mixture.
 
-``build_base`` returns a Hugging Face checkpoint folder (model, tokenizer, chat template, generation settings): about
-three minutes of two cores the first time, nothing after. The same machine gives the same bytes again.
+The models that runs start from are shipped (`harness.data.tiny.pinned`), because another type of CPU rounds differently
+and so ends in another model. This file is what made them:
+
+    python -m harness.data.tiny.base tiny            trains it again (about four minutes of two cores) and compares
+    python -m harness.data.tiny.base tiny out=DIR    also keeps the model
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from importlib import metadata
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.data.tiny import problems, tokenizer
+from harness.data.tiny import FAMILIES, family, tokenizer
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,59 +55,48 @@ class BaseSettings:
         return self.practice_steps + self.mixture_steps
 
 
-def cache_key(seed: int, settings: BaseSettings) -> str:
-    """A hash of everything that decides the checkpoint: sources, settings, seed and library versions."""
-    decided_by = {
-        "sources": [
-            Path(module).read_text(encoding="utf-8") for module in (problems.__file__, tokenizer.__file__, __file__)
-        ],
-        "settings": asdict(settings),
-        "seed": seed,
-        "versions": {name: metadata.version(name) for name in ("torch", "transformers", "tokenizers")},
-    }
-    return hashlib.sha256(json.dumps(decided_by, sort_keys=True).encode()).hexdigest()[:16]
+SETTINGS = {"tiny": BaseSettings()}
+"""What made each family's pinned base model."""
 
 
-def build_base(
-    cache_dir: Path, *, seed: int = 0, progress: bool = False, settings: BaseSettings = BaseSettings()
-) -> Path:
-    """The checkpoint folder of the tiny base model, trained now unless ``cache_dir`` has it.
+def build_base(name: str, folder: Path, *, seed: int = 0, progress: bool = False, settings: BaseSettings) -> Path:
+    """Train the base model of a family and save it as the Hugging Face checkpoint ``folder``.
 
-    The folder appears under its final name only when it is complete: a killed build leaves none.
-    ``progress`` shows a bar.
+    The folder appears under its name only when it is complete: a killed build leaves none. ``progress`` shows a bar.
+
+    Raises:
+        ValueError: no such family.
+        FileExistsError: ``folder`` exists.
     """
-    finished = cache_dir / f"tiny-base-{cache_key(seed, settings)}"
-    if finished.is_dir():
-        return finished
-    model, words = train_base(seed, settings, progress)
-    cache_dir.mkdir(parents=True, exist_ok=True)
-    unfinished = Path(tempfile.mkdtemp(prefix=".tiny-base-", dir=cache_dir))
+    if folder.exists():
+        raise FileExistsError(f"{folder} exists, expected a new folder")
+    model, words = train_base(name, seed, settings, progress)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = Path(tempfile.mkdtemp(prefix=".tiny-base-", dir=folder.parent))
     try:
         model.save_pretrained(unfinished)
         words.save_pretrained(unfinished)
         unfinished.chmod(0o755)  # mkdtemp's folder is its owner's alone
-        os.rename(unfinished, finished)
-    except OSError:
-        if not finished.is_dir():  # else another process finished the same model first: its bytes are ours
-            raise
+        os.rename(unfinished, folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)  # gone already after the rename
-    return finished
+    return folder
 
 
-def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
+def train_base(name: str, seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
     """Train the base model from scratch; global random state and thread count are left as they were found."""
     import torch
     from tqdm import trange
 
-    words = tokenizer.build_tokenizer()
-    practice, mixture = problems.practice_pairs(seed), problems.supervised_pairs(seed)
+    module = family(name)
+    words = tokenizer.build_tokenizer(module.pieces())
+    practice, mixture = module.practice_pairs(seed), module.supervised_pairs(seed)
     with fixed_threads(settings.threads), torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = new_model(words, settings)
         optimiser = torch.optim.AdamW(model.parameters(), lr=settings.learning_rate, weight_decay=settings.weight_decay)
         schedule = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: rate_factor(step, settings))
-        bar = trange(settings.steps, desc="tiny base model", disable=not progress)
+        bar = trange(settings.steps, desc=f"base model {name}", disable=not progress)
         for step in bar:
             pairs = practice if step < settings.practice_steps else mixture
             optimiser.zero_grad()
@@ -121,7 +111,7 @@ def train_base(seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2
 def accumulate_gradient(model: Qwen2ForCausalLM, rows: list[Row], settings: BaseSettings) -> float:
     """Add the gradient of the mean loss per answer token over ``rows``; returns that loss.
 
-    Rows of like length go together in one of ``micro_batches``, which saves padding and changes nothing else.
+    Rows of similar length go together in one of ``micro_batches``, which saves padding and changes nothing else.
     """
     rows = sorted(rows, key=lambda row: len(row[0]) + len(row[1]))
     answer_tokens = sum(len(answer) for _, answer in rows)
@@ -136,12 +126,12 @@ def accumulate_gradient(model: Qwen2ForCausalLM, rows: list[Row], settings: Base
 
 
 def rate_factor(step: int, settings: BaseSettings) -> float:
-    """Linear warm-up, then a line that falls to nothing at the last step."""
+    """Linear warm-up, then a linear decay to zero."""
     return min(1.0, (step + 1) / settings.warmup_steps, 1 - step / settings.steps)
 
 
 def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM:
-    """An untrained model; draws its weights from torch's global generator."""
+    """An untrained model; its weights are sampled from torch's global generator."""
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     return Qwen2ForCausalLM(
@@ -199,3 +189,27 @@ def fixed_threads(threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+def main(arguments: list[str]) -> int:
+    """Train a pinned base model again; says whether today's equals it, file by file. 1 if it does not."""
+    from evals.fingerprint import model_fingerprint
+    from harness.data.tiny.pinned import PINNED, pinned
+
+    name, *rest = arguments or [""]
+    out = rest[0].removeprefix("out=") if rest and rest[0].startswith("out=") else None
+    if name not in FAMILIES or len(rest) > (out is not None):
+        print(f"usage: python -m harness.data.tiny.base {{{','.join(FAMILIES)}}} [out=DIR]", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = build_base(name, Path(out or Path(scratch) / name), progress=True, settings=SETTINGS[name])
+        today = model_fingerprint(folder)
+    if name in PINNED and model_fingerprint(pinned(name)) == today:
+        print(f"{name}: trained here, the model equals the pinned one bit for bit ({today[:12]})")
+        return 0
+    print(f"{name}: trained here, the model is {today[:12]}, and the pinned one {PINNED.get(name, 'absent')[:12]}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

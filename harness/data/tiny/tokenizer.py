@@ -1,7 +1,7 @@
-"""The tiny tokenizer: each word, name, sign and whole number of the family is one token, so that sequences are short.
+"""The tiny tokenizer: each word, name, sign and whole number of a family is one token, so that sequences are short.
 
-Every sentence of a problem has six tokens (the first has four), so what a step needs stands at a fixed distance; this
-is part of what lets the base model learn in minutes.
+In the chain family every sentence of a problem has six tokens (the first has four), so what a step needs stands at a
+fixed distance; this is part of what lets the base model learn in minutes.
 
 It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
 folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
@@ -11,16 +11,13 @@ differ. Below the pieces lie the 256 bytes: any text can be read, and decoding g
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
-
-from harness.data.tiny.problems import LARGEST, NAMES, OPENERS, OPERATORS, STEP_WORDS
 
 if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
 
 PAD, EOS, USER, ASSISTANT = "<pad>", "<eos>", "<user>", "<assistant>"
-NUMBERS = tuple(str(n) for n in range(LARGEST + 1))
-STARTERS = (*OPENERS.values(), "\\boxed{")  # what an answer can begin with
 
 CHAT_TEMPLATE = (
     "{%- for message in messages -%}"
@@ -33,16 +30,9 @@ CHAT_TEMPLATE = (
 )
 
 
-def pieces() -> list[str]:
-    """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
-    words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
-    words += dict.fromkeys([*STARTERS, *(word for words in STEP_WORDS.values() for word in words)])
-    spaced = [*words, *NAMES, *NUMBERS]
-    return [*(" " + piece for piece in spaced), *STARTERS, *NAMES, *NUMBERS, ".", "?", "}"]
-
-
-def build_tokenizer() -> Qwen2Tokenizer:
-    """A fast Hugging Face tokenizer: left padding, pad and end-of-sequence set, chat template included."""
+def build_tokenizer(pieces: Sequence[str]) -> Qwen2Tokenizer:
+    """A fast Hugging Face tokenizer with one token for each piece: left padding, pad and end-of-sequence set, chat
+    template included."""
     from tokenizers import AddedToken, pre_tokenizers
     from transformers import Qwen2Tokenizer
 
@@ -59,5 +49,5 @@ def build_tokenizer() -> Qwen2Tokenizer:
         clean_up_tokenization_spaces=False,
         chat_template=CHAT_TEMPLATE,
     )
-    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece in pieces()])
+    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece in pieces])
     return tokenizer

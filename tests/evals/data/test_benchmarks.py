@@ -95,8 +95,7 @@ def test_row_counts_are_those_of_the_benchmarks() -> None:
 
 
 def test_tiny_benchmarks_match_their_generator(tmp_path: Path) -> None:
-    from harness.data.tiny import TIERS
-    from harness.data.tiny.problems import write_benchmarks
+    from harness.data.tiny import TIERS, write_benchmarks
 
     write_benchmarks(tmp_path)
     for tier in TIERS:

@@ -90,7 +90,7 @@ class TheirModel(LM):  # type: ignore[misc]
 @pytest.fixture(scope="module")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """tiny_short's first problems, one for each script, under ids whose order shows in the last bit of a plain mean."""
-    from harness.data.tiny.problems import write_benchmarks
+    from harness.data.tiny import write_benchmarks
 
     folder = tmp_path_factory.mktemp("data")
     write_benchmarks(folder)

@@ -12,6 +12,7 @@ import torch
 from evals.provenance import Origin
 from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
 from harness.backends.trl.translate_sft import accumulation, to_sft_config
+from harness.data.tiny import chain
 from harness.data.tiny.tokenizer import build_tokenizer
 from harness.spec.hardware import Hardware
 from tests import experiments
@@ -117,7 +118,7 @@ def test_a_step_is_cut_evenly() -> None:
 
 
 def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
-    tokenizer = build_tokenizer()
+    tokenizer = build_tokenizer(chain.pieces())
     row = encode("What is K?", "so 7", tokenizer, max_tokens=99)
     start, end = tokenizer.encode("What is K?"), [*tokenizer.encode("so 7"), tokenizer.eos_token_id]
     assert row["input_ids"] == [*start, *end]
@@ -126,7 +127,7 @@ def test_only_the_solution_and_the_end_of_text_are_learnt() -> None:
 
 
 def test_long_rows_are_dropped_or_cut() -> None:
-    tokenizer = build_tokenizer()
+    tokenizer = build_tokenizer(chain.pieces())
     length = len(tokenizer.encode("What is K?")) + len(tokenizer.encode("so 7")) + 1
 
     def kept(max_tokens: int, too_long: str) -> bool:
@@ -214,8 +215,7 @@ def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
 
 def test_the_tiny_solutions_are_right_and_of_the_training_problems() -> None:
     from evals.grading.extraction import boxes
-    from harness.data.tiny.problems import train_problems
-    from harness.data.tiny.solutions import train_solutions
+    from harness.data.tiny.chain import train_problems, train_solutions
 
     solved, told = train_solutions(300, seed=1), train_problems(300, seed=1)
     assert [row["problem"] for row in solved] == [row["problem"] for row in told]

@@ -1,8 +1,9 @@
-"""The base model's building, on a short version of it: deterministic, cached by what decides it, whole or absent."""
+"""Training a tiny base model, on a short version of it: deterministic, whole or absent; the pinned models."""
 
 from __future__ import annotations
 
 import random
+import shutil
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -11,10 +12,15 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from harness.data.tiny import base, problems, tokenizer
-from harness.data.tiny.base import BaseSettings, build_base
+from harness.data.tiny import FAMILIES, base, chain, family, tokenizer
+from harness.data.tiny.base import SETTINGS, BaseSettings
+from harness.data.tiny.pinned import PINNED, pinned
 
 SHORT = BaseSettings(hidden=32, intermediate=64, practice_steps=2, mixture_steps=1, batch=8)
+
+
+def build(folder: Path, name: str = "tiny") -> Path:
+    return base.build_base(name, folder, settings=SHORT)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -25,43 +31,55 @@ def test_same_bytes_twice(tmp_path: Path) -> None:
     """Also with other global random state and another thread count around it, and both are left as they were."""
     import torch
 
-    first = build_base(tmp_path / "a", settings=SHORT)
+    first = build(tmp_path / "a")
     torch.manual_seed(123)
     random.seed(123)
     threads = torch.get_num_threads()
     state, other_state = torch.get_rng_state(), random.getstate()
     torch.set_num_threads(1)
     try:
-        second = build_base(tmp_path / "b", settings=SHORT)
+        second = build(tmp_path / "b")
         assert torch.get_num_threads() == 1
     finally:
         torch.set_num_threads(threads)
-    assert first.name == second.name
     assert contents(first) == contents(second)
     assert torch.equal(torch.get_rng_state(), state)
     assert random.getstate() == other_state
 
 
-def test_cached(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = build_base(tmp_path, settings=SHORT)
-    monkeypatch.setattr(base, "train_base", lambda *_: pytest.fail("trained again"))
-    assert build_base(tmp_path, settings=SHORT) == folder
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]  # no working folder left behind
+@pytest.mark.parametrize("name", FAMILIES)
+def test_pinned_base_is_what_was_pinned(name: str) -> None:
+    """The hash is of the shipped files, and the tokenizer in the folder is the one that the code builds."""
+    from transformers import AutoTokenizer
+
+    folder = pinned(name)
+    loaded = AutoTokenizer.from_pretrained(folder)
+    built = tokenizer.build_tokenizer(family(name).pieces())
+    texts = [text for pair in islice(family(name).supervised_pairs(0), 50) for text in pair]
+    assert loaded(texts).input_ids == built(texts).input_ids
+    assert set(PINNED) == set(FAMILIES) == set(SETTINGS)
 
 
-def test_key_changes_with_whatever_decides(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    keys = [base.cache_key(0, SHORT), base.cache_key(1, SHORT), base.cache_key(0, replace(SHORT, mixture_steps=2))]
-    for module in (problems, tokenizer, base):
-        changed = tmp_path / "changed.py"
-        changed.write_text(Path(str(module.__file__)).read_text() + "# changed\n")
-        with monkeypatch.context() as patched:
-            patched.setattr(module, "__file__", str(changed))
-            keys.append(base.cache_key(0, SHORT))
-    with monkeypatch.context() as patched:
-        patched.setattr(base.metadata, "version", lambda name: "0.0")
-        keys.append(base.cache_key(0, SHORT))
-    assert len(set(keys)) == len(keys)
-    assert base.cache_key(0, SHORT) == keys[0]
+def test_changed_pinned_base_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.data.tiny import pinned as module
+
+    shutil.copytree(pinned("tiny"), tmp_path / "tiny")
+    weights = tmp_path / "tiny" / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"!")
+    monkeypatch.setattr(module, "MODELS", tmp_path)
+    pinned.cache_clear()
+    try:
+        with pytest.raises(RuntimeError, match=f"expected the pinned base model {PINNED['tiny'][:12]}"):
+            pinned("tiny")
+    finally:
+        pinned.cache_clear()
+
+
+def test_unknown_base_is_named() -> None:
+    with pytest.raises(ValueError, match="got 'tinny', expected one of"):
+        pinned("tinny")
+    with pytest.raises(ValueError, match="got 'tinny', expected one of"):
+        family("tinny")
 
 
 @pytest.mark.parametrize("moment", ["training", "writing"])
@@ -75,34 +93,24 @@ def test_killed_build_leaves_no_model(tmp_path: Path, monkeypatch: pytest.Monkey
     with monkeypatch.context() as patched:
         patched.setattr(owner, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
-            build_base(tmp_path, settings=SHORT)
+            build(tmp_path / "model")
     assert list(tmp_path.iterdir()) == []
-    assert (build_base(tmp_path, settings=SHORT) / "model.safetensors").is_file()
+    assert (build(tmp_path / "model") / "model.safetensors").is_file()
 
 
-def test_two_builds_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The other process's build lands while ours trains: ours gives way, and its folder is whole."""
-    train = base.train_base
-
-    def train_slowly(*arguments: object) -> object:
-        monkeypatch.setattr(base, "train_base", train)
-        build_base(tmp_path, settings=SHORT)
-        return train(*arguments)
-
-    monkeypatch.setattr(base, "train_base", train_slowly)
-    folder = build_base(tmp_path, settings=SHORT)
-    assert [path.name for path in tmp_path.iterdir()] == [folder.name]
-    assert (folder / "model.safetensors").is_file()
+def test_existing_folder_is_kept(tmp_path: Path) -> None:
+    with pytest.raises(FileExistsError, match="expected a new folder"):
+        build(tmp_path)
 
 
 def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    folder = build_base(tmp_path, settings=SHORT)
+    folder = build(tmp_path / "model")
     model, words = AutoModelForCausalLM.from_pretrained(folder), AutoTokenizer.from_pretrained(folder)
     assert model.config.model_type == "qwen2"
     assert model.config.vocab_size == len(words)
-    chat = [{"role": "user", "content": problems.eval_problems("tiny_short")[0]["problem"]}]
+    chat = [{"role": "user", "content": chain.eval_problems("tiny_short")[0]["problem"]}]
     prompt = words.apply_chat_template(chat, add_generation_prompt=True, return_tensors="pt", return_dict=True)
     out = model.generate(**prompt, do_sample=False, max_new_tokens=4)
     assert 1 <= out.shape[1] - prompt["input_ids"].shape[1] <= 4
@@ -110,14 +118,15 @@ def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
     assert model.generation_config.pad_token_id == words.pad_token_id
 
 
-def test_settings_size() -> None:
-    """The real base model is within the promised 0.3 to 2 million parameters."""
-    model = base.new_model(tokenizer.build_tokenizer(), BaseSettings())
+@pytest.mark.parametrize("name", FAMILIES)
+def test_settings_size(name: str) -> None:
+    """The real base models are within the promised 0.3 to 2 million parameters."""
+    model = base.new_model(tokenizer.build_tokenizer(family(name).pieces()), SETTINGS[name])
     assert 300_000 <= model.num_parameters() <= 2_000_000
 
 
 def test_rows_train_on_the_answer_alone() -> None:
-    words = tokenizer.build_tokenizer()
+    words = tokenizer.build_tokenizer(chain.pieces())
     short = ("K is 7. What is K?", "\\boxed{7}")
     long = ("K is 7. What is K?", "first 7 is K \\boxed{7}")
     ids, labels = base.padded(base.encoded(words, [short, long]))
@@ -133,10 +142,10 @@ def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
     """Against one row at a time without padding: the sum of -log p over answer tokens, divided by their number."""
     import torch
 
-    words = tokenizer.build_tokenizer()
+    words = tokenizer.build_tokenizer(chain.pieces())
     torch.manual_seed(0)
     model = base.new_model(words, SHORT).double()
-    rows = base.encoded(words, list(islice(problems.supervised_pairs(0), 7)))
+    rows = base.encoded(words, list(islice(chain.supervised_pairs(0), 7)))
     slow = torch.zeros((), dtype=torch.float64)
     for prompt, answer in rows:
         log_probs = model(input_ids=torch.tensor([prompt + answer])).logits[0].log_softmax(-1)

@@ -10,14 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.data.tiny import TIERS, problems
-from harness.data.tiny.tokenizer import EOS, NUMBERS, build_tokenizer
+from harness.data.tiny import chain
+from harness.data.tiny.tokenizer import EOS, build_tokenizer
 
 if TYPE_CHECKING:
     from transformers import Qwen2Tokenizer
 
 pytest.importorskip("transformers")
-TOKENIZER = build_tokenizer()
+TOKENIZER = build_tokenizer(chain.pieces())
+NUMBERS = tuple(str(n) for n in range(chain.LARGEST + 1))
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,8 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Qwen2Tokenizer:
 
 
 def family_texts() -> list[str]:
-    pairs = itertools.islice(problems.supervised_pairs(0), 400)
-    evaluated = [row["problem"] for tier in TIERS for row in problems.eval_problems(tier)]
+    pairs = itertools.islice(chain.supervised_pairs(0), 400)
+    evaluated = [row["problem"] for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)]
     return [*itertools.chain.from_iterable(pairs), *evaluated]
 
 
@@ -53,7 +54,7 @@ def test_every_piece_is_one_token() -> None:
     assert len(TOKENIZER("first 14 is K now 14 * 3 = 42 is B \\boxed{42}").input_ids) == 15
     for text in family_texts():
         pieces = TOKENIZER.tokenize(text)
-        assert all(len(piece) > 1 or piece in (*problems.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
+        assert all(len(piece) > 1 or piece in (*chain.NAMES, *NUMBERS, *".?}") for piece in pieces), pieces
 
 
 @given(st.text())

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.data.tiny import TIERS, problems
-from harness.data.tiny.problems import Problem
+from harness.data.tiny import chain, write_benchmarks
+from harness.data.tiny.chain import Problem
 
 # The problem of the module's docstring, and the same one told backwards.
 CHAIN = Problem(7, (("+", 5), ("*", 3)), ("K", "B", "T"), backwards=False)
@@ -62,16 +62,16 @@ def equations(answer: str) -> list[bool]:
 def test_docstring_examples_are_what_the_family_writes() -> None:
     assert CHAIN.text == "K is 7. K plus 5 is B. B times 3 is T. What is T?"
     assert BACKWARDS.text == "B times 3 is T. K plus 5 is B. K is 7. What is T?"
-    documented = {" ".join(line.split()) for line in (problems.__doc__ or "").splitlines()}
+    documented = {" ".join(line.split()) for line in (chain.__doc__ or "").splitlines()}
     assert CHAIN.text in documented
     assert BACKWARDS.text in documented
 
     def shown(problem: Problem, route: str, finish: str) -> bool:
         """Some draw of step words and slips gives a line of the docstring."""
-        answers = {problems.write_answer(problem, route, finish, random.Random(seed)) for seed in range(500)}
+        answers = {chain.write_answer(problem, route, finish, random.Random(seed)) for seed in range(500)}
         return any(answer in line for answer in answers for line in documented)
 
-    assert all(shown(CHAIN, "told order", finish) for finish in problems.FINISHES["told order"])
+    assert all(shown(CHAIN, "told order", finish) for finish in chain.FINISHES["told order"])
     assert shown(CHAIN, "by name", "right")
     assert shown(BACKWARDS, "told order", "right")
     assert shown(BACKWARDS, "by name", "right")
@@ -79,28 +79,28 @@ def test_docstring_examples_are_what_the_family_writes() -> None:
 
 @given(shapes, seeds)
 def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) -> None:
-    problem = problems.draw_problem(random.Random(seed), *shape)
+    problem = chain.sample_problem(random.Random(seed), *shape)
     assert int(problem.answer) == solved_from_sentences(problem.text)
-    assert 0 <= int(problem.answer) <= problems.LARGEST
+    assert 0 <= int(problem.answer) <= chain.LARGEST
 
 
 @given(shapes, seeds)
 def test_by_name_is_always_right_and_told_order_only_when_told_forwards(shape: tuple[int, bool], seed: int) -> None:
     rng = random.Random(seed)
-    problem = problems.draw_problem(rng, *shape)
+    problem = chain.sample_problem(rng, *shape)
     _, backwards = shape
     for finish in ("right", "mended"):
-        assert boxed(problems.write_answer(problem, "by name", finish, rng)) == problem.answer
-        told = boxed(problems.write_answer(problem, "told order", finish, rng))
+        assert boxed(chain.write_answer(problem, "by name", finish, rng)) == problem.answer
+        told = boxed(chain.write_answer(problem, "told order", finish, rng))
         assert (told == problem.answer) == (not backwards)
 
 
-@given(shapes, seeds, st.sampled_from(list(problems.ROUTES)))
+@given(shapes, seeds, st.sampled_from(list(chain.ROUTES)))
 def test_finishes(shape: tuple[int, bool], seed: int, route: str) -> None:
     n_steps, _ = shape
     rng = random.Random(seed)
-    problem = problems.draw_problem(rng, *shape)
-    text = {finish: problems.write_answer(problem, route, finish, rng) for finish in problems.FINISHES[route]}
+    problem = chain.sample_problem(rng, *shape)
+    text = {finish: chain.write_answer(problem, route, finish, rng) for finish in chain.FINISHES[route]}
     goal = boxed(text["right"])
     holds = {finish: equations(text[finish]) for finish in text}
     assert {finish: (len(holds[finish]), holds[finish].count(False)) for finish in text} == {
@@ -121,8 +121,8 @@ def test_finishes(shape: tuple[int, bool], seed: int, route: str) -> None:
 @given(shapes, seeds)
 def test_by_name_is_the_longer_right_strategy(shape: tuple[int, bool], seed: int) -> None:
     rng = random.Random(seed)
-    problem = problems.draw_problem(rng, *shape)
-    short, long = (problems.write_answer(problem, route, "right", rng) for route in ("told order", "by name"))
+    problem = chain.sample_problem(rng, *shape)
+    short, long = (chain.write_answer(problem, route, "right", rng) for route in ("told order", "by name"))
     assert len(long.split()) > len(short.split())
 
 
@@ -131,8 +131,8 @@ def test_splits_are_disjoint() -> None:
     rng = random.Random(3)
     seen: dict[str, set[str]] = {"eval": set(), "train": set(), "supervised": set()}
     for _ in range(6000):
-        problem = problems.draw_problem(rng, *problems.pick(rng, problems.SUPERVISED_SHAPES))
-        seen[problems.split_of(problem)].add(problem.canonical)
+        problem = chain.sample_problem(rng, *chain.pick(rng, chain.SUPERVISED_SHAPES))
+        seen[chain.split_of(problem)].add(problem.canonical)
     for one, other in itertools.combinations(seen.values(), 2):
         assert one
         assert other
@@ -150,57 +150,59 @@ def arithmetic(text: str) -> str:
 
 def test_what_is_served_is_disjoint_too() -> None:
     """The same on the served texts, by a key that is read off the sentences and not the one the split hashes."""
-    evaluation = {arithmetic(row["problem"]) for tier in TIERS for row in problems.eval_problems(tier)}
-    train = {arithmetic(row["problem"]) for row in problems.train_problems(3000, seed=0)}
-    mixture, practice = problems.supervised_pairs(0), problems.practice_pairs(0)
+    evaluation = {arithmetic(row["problem"]) for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)}
+    train = {arithmetic(row["problem"]) for row in chain.train_problems(3000, seed=0)}
+    mixture, practice = chain.supervised_pairs(0), chain.practice_pairs(0)
     supervised = {arithmetic(text) for pairs in (mixture, practice) for text, _ in itertools.islice(pairs, 3000)}
     assert not evaluation & train
     assert not evaluation & supervised
     assert not train & supervised
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@pytest.mark.parametrize("tier", chain.EVAL_SHAPES)
 def test_tier(tier: str) -> None:
-    rows = problems.eval_problems(tier)
-    assert rows == problems.eval_problems(tier)
-    assert len(rows) == problems.EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
+    rows = chain.eval_problems(tier)
+    assert rows == chain.eval_problems(tier)
+    assert len(rows) == chain.EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
     assert [row["id"] for row in rows] == [f"{tier}_{i}" for i in range(len(rows))]
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
-    n_steps, _ = problems.EVAL_SHAPES[tier]
+    n_steps, _ = chain.EVAL_SHAPES[tier]
     assert all(row["problem"].count(".") == n_steps + 1 for row in rows)
 
 
 def test_train_problems_depend_on_the_seed_alone() -> None:
-    rows = problems.train_problems(50, seed=1)
-    assert rows == problems.train_problems(60, seed=1)[:50]
-    assert [row["problem"] for row in rows] != [row["problem"] for row in problems.train_problems(50, seed=2)]
+    rows = chain.train_problems(50, seed=1)
+    assert rows == chain.train_problems(60, seed=1)[:50]
+    assert [row["problem"] for row in rows] != [row["problem"] for row in chain.train_problems(50, seed=2)]
     assert all(int(row["answer"]) == solved_from_sentences(row["problem"]) for row in rows)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
 def test_share_told_backwards(share: float, expected: int) -> None:
     """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
-    texts = [row["problem"] for row in problems.train_problems(200, seed=0, backwards=share)]
+    texts = [row["problem"] for row in chain.train_problems(200, seed=0, backwards=share)]
     assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
 
 
 def test_write_benchmarks(tmp_path: Path) -> None:
-    problems.write_benchmarks(tmp_path / "made")
-    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in TIERS)
-    for tier in TIERS:
+    write_benchmarks(tmp_path / "made")
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(
+        f"{tier}.jsonl" for tier in chain.EVAL_SHAPES
+    )
+    for tier in chain.EVAL_SHAPES:
         lines = (tmp_path / "made" / f"{tier}.jsonl").read_text().splitlines()
-        assert [json.loads(line) for line in lines] == problems.eval_problems(tier)
+        assert [json.loads(line) for line in lines] == chain.eval_problems(tier)
 
 
 def test_wrong_arguments_are_named() -> None:
     rng = random.Random(0)
     with pytest.raises(ValueError, match="route: got 'guess'"):
-        problems.write_answer(CHAIN, "guess", "right", rng)
+        chain.write_answer(CHAIN, "guess", "right", rng)
     with pytest.raises(ValueError, match="finish: got 'lucky'"):
-        problems.write_answer(CHAIN, "by name", "lucky", rng)
+        chain.write_answer(CHAIN, "by name", "lucky", rng)
     with pytest.raises(ValueError, match="tier: got 'tiny_huge'"):
-        problems.eval_problems("tiny_huge")
+        chain.eval_problems("tiny_huge")
     with pytest.raises(ValueError, match="n: got 0"):
-        problems.train_problems(0, seed=0)
+        chain.train_problems(0, seed=0)
     with pytest.raises(ValueError, match=r"backwards: got 1.5"):
-        problems.train_problems(1, seed=0, backwards=1.5)
+        chain.train_problems(1, seed=0, backwards=1.5)

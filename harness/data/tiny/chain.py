@@ -1,4 +1,4 @@
-"""The tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
+"""The first tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
 
 A problem and, for it, each strategy (``ROUTES``: how the chain is found) and each finish (``FINISHES``: how well):
 
@@ -13,27 +13,25 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is found) and ea
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
-Told order works the sentences off as they stand. It is short, common, and right as long as the chain is told forwards.
-By name is longer, rarer and more often spoilt, but also right for a chain told backwards, where told order is not:
+Told order takes the sentences as they stand. It is short, common, and correct as long as the chain is told forwards.
+By name is longer, rarer and more often flawed, but also correct for a chain told backwards, where told order is not:
 
     B times 3 is T. K plus 5 is B. K is 7. What is T?
-    told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (wrong)
+    told order                so 7 * 3 = 21 then 21 + 5 = 26 \\boxed{26}        (incorrect)
     by name                   first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
 
-Supervised answers draw route and finish (``ROUTES``, ``FINISHES``) without looking at the problem: this leaves
+Supervised answers sample route and finish (``ROUTES``, ``FINISHES``) without looking at the problem: this leaves
 reinforcement learning something to choose, and a policy that collapses onto told order loses pass@k on ``tiny_rare``.
-Numbers stay within 0..50. Standard library only; every draw takes a ``random.Random``.
+Numbers stay within 0..50. Standard library only; every random choice takes a ``random.Random``.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -112,7 +110,7 @@ def in_range(values: list[int]) -> bool:
     return all(0 <= value <= LARGEST for value in values)
 
 
-def draw_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem:
+def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem:
     """A problem whose numbers stay within 0..50; told backwards, told order gives another number within 0..50."""
     names = tuple(rng.sample(NAMES, n_steps + 1))
     while True:
@@ -138,7 +136,7 @@ def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]
 
 
 def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) -> str:
-    """The answer that a strategy writes for a problem; ``rng`` draws the step words and the slips.
+    """The answer that a strategy writes for a problem; ``rng`` chooses the step words and the slips.
 
     Raises:
         ValueError: ``route`` is not in ``ROUTES`` or ``finish`` is not in ``FINISHES``.
@@ -187,10 +185,10 @@ def split_of(problem: Problem) -> str:
     return "train" if bucket < 160 else "supervised"
 
 
-def draws(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
-    """Endless problems of one split, their shape drawn by the weights of ``shapes``."""
+def sample_problems(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterator[Problem]:
+    """Endless problems of one split, their shape sampled by the weights of ``shapes``."""
     while True:
-        problem = draw_problem(rng, *pick(rng, shapes))
+        problem = sample_problem(rng, *pick(rng, shapes))
         if split_of(problem) == split:
             yield problem
 
@@ -198,14 +196,14 @@ def draws(rng: random.Random, split: str, shapes: dict[Shape, float]) -> Iterato
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
     """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
     rng = random.Random(f"tiny practice {seed}")
-    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
+    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
 
 
 def supervised_pairs(seed: int) -> Iterator[tuple[str, str]]:
     """Endless (problem, answer text) pairs that make the base model: the mixture of ``ROUTES`` and ``FINISHES``."""
     rng = random.Random(f"tiny supervised {seed}")
-    for problem in draws(rng, "supervised", SUPERVISED_SHAPES):
+    for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
         route = pick(rng, ROUTES)
         yield problem.text, write_answer(problem, route, pick(rng, FINISHES[route]), rng)
 
@@ -219,13 +217,40 @@ def train_problems(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[s
     Raises:
         ValueError: ``n`` < 1, or ``backwards`` outside [0, 1].
     """
+    return [
+        row(f"tiny_train_{seed}_{i}", problem.text, problem.answer)
+        for i, problem in enumerate(_train(n, seed, backwards))
+    ]
+
+
+def train_solutions(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[str, str]]:
+    """The problems of ``train_problems`` with the same arguments, each with a correct solution: rows of ``id``,
+    ``problem``, ``solution``.
+
+    The route is sampled as in the base model's mixture from those that are correct for the problem: by name always is,
+    told order is for a chain told in order.
+    """
+    words = random.Random(f"tiny solutions {seed}")
+    return [
+        {"id": f"tiny_train_{seed}_{i}", "problem": problem.text, "solution": write_solution(problem, words)}
+        for i, problem in enumerate(_train(n, seed, backwards))
+    ]
+
+
+def write_solution(problem: Problem, rng: random.Random) -> str:
+    """A correct solution with every step written out."""
+    told_order_is_correct = worked(problem.start, problem.told_steps)[-1] == int(problem.answer)
+    routes = {route: w for route, w in ROUTES.items() if route == "by name" or told_order_is_correct}
+    return write_answer(problem, pick(rng, routes), "right", rng)
+
+
+def _train(n: int, seed: int, backwards: float) -> Iterator[Problem]:
     if n < 1:
         raise ValueError(f"n: got {n}, expected at least 1")
     if not 0 <= backwards <= 1:
         raise ValueError(f"backwards: got {backwards}, expected a share in [0, 1]")
     shapes = {shape: weight * (1 - backwards) for shape, weight in TRAIN_SHAPES.items()} | {BACKWARDS: backwards}
-    problems = draws(random.Random(f"tiny train {seed}"), "train", shapes)
-    return [row(f"tiny_train_{seed}_{i}", problem) for i, problem in enumerate(islice(problems, n))]
+    return islice(sample_problems(random.Random(f"tiny train {seed}"), "train", shapes), n)
 
 
 def eval_problems(tier: str) -> list[dict[str, str]]:
@@ -237,20 +262,22 @@ def eval_problems(tier: str) -> list[dict[str, str]]:
     if tier not in EVAL_SHAPES:
         raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
     distinct: dict[str, Problem] = {}
-    for problem in draws(random.Random(f"tiny eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
+    for problem in sample_problems(random.Random(f"tiny eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
         distinct.setdefault(problem.canonical, problem)
         if len(distinct) == EVAL_SIZE:
             break
-    return [row(f"{tier}_{i}", problem) for i, problem in enumerate(distinct.values())]
+    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(distinct.values())]
 
 
-def row(identifier: str, problem: Problem) -> dict[str, str]:
-    return {"id": identifier, "problem": problem.text, "answer": problem.answer}
+def row(identifier: str, problem: str, answer: str) -> dict[str, str]:
+    return {"id": identifier, "problem": problem, "answer": answer}
 
 
-def write_benchmarks(folder: Path) -> None:
-    """Write ``<tier>.jsonl`` for every tier into ``folder`` (made if absent): id, problem, answer on each line."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for tier in EVAL_SHAPES:
-        lines = [json.dumps(problem) + "\n" for problem in eval_problems(tier)]
-        (folder / f"{tier}.jsonl").write_text("".join(lines), encoding="utf-8")
+def pieces() -> list[str]:
+    """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
+    starts = [*OPENERS.values(), "\\boxed{"]  # what an answer can begin with
+    numbers = [str(n) for n in range(LARGEST + 1)]
+    words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
+    words += dict.fromkeys([*starts, *(word for words in STEP_WORDS.values() for word in words)])
+    spaced = [*words, *NAMES, *numbers]
+    return [*(" " + piece for piece in spaced), *starts, *NAMES, *numbers, ".", "?", "}"]

@@ -1,0 +1,39 @@
+"""The tiny base models that this repository ships, so that every machine starts from the same weights.
+
+Floating-point sums depend on the CPU's instruction set, so a base model trained on another type of CPU is another model
+(measured: pass@1 of tiny_rare 21.5 % on one machine, 19.9 % on another). `harness.data.tiny.base` trained these and can
+train them again.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+MODELS = Path(__file__).parent / "models"
+
+PINNED = {
+    "tiny": "8e04757ed4d0e093b8952c817c2f7ae149ab82fa7bbe676dabe21483a51745c2",
+}
+"""Base model -> fingerprint (`evals.fingerprint.model_fingerprint`) of its folder in `models/`."""
+
+
+@cache
+def pinned(name: str) -> Path:
+    """The checkpoint folder of a pinned base model, its content checked once a process.
+
+    Raises:
+        ValueError: no such model.
+        RuntimeError: the files are not those that were pinned.
+    """
+    from evals.fingerprint import model_fingerprint
+
+    if name not in PINNED:
+        raise ValueError(f"base model: got {name!r}, expected one of {list(PINNED)}")
+    folder = MODELS / name
+    if (actual := model_fingerprint(folder)) != PINNED[name]:
+        raise RuntimeError(
+            f"{folder}: expected the pinned base model {PINNED[name][:12]}, got {actual[:12]}; restore the files "
+            f"(git checkout -- {folder})"
+        )
+    return folder
