@@ -16,5 +16,5 @@ def expected(name: str, valid: Iterable[str]) -> str:
 
 def nearest(name: str, valid: Iterable[str]) -> str | None:
     """The valid name that is most like `name`; None when none is near."""
-    close = difflib.get_close_matches(name, list(valid), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.5)
     return close[0] if close else None

@@ -156,7 +156,7 @@ def get(name: str) -> Prompt:
     Raises:
         ValueError: there is none (the nearest name is given).
     """
-    if name not in PROMPTS:
+    if not isinstance(name, str) or name not in PROMPTS:
         raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
     return PROMPTS[name]
 

@@ -94,7 +94,8 @@ def get(name: str) -> Protocol:
 
 def check(protocol: Protocol) -> None:
     """Raises ValueError, naming field, value and what was expected, if a value does not fit."""
-    if isinstance(protocol.benchmarks.value, str) or not protocol.benchmarks.value:
+    asked = protocol.benchmarks.value
+    if not isinstance(asked, tuple) or not asked or not all(isinstance(name, str) for name in asked):
         raise ValueError(f"benchmarks={protocol.benchmarks.value!r}: expected a list of one or more names")
     for name in protocol.benchmarks.value:
         benchmarks.check_name(name)

@@ -45,7 +45,9 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     parser = build_parser()
     arguments, late = parser.parse_known_args(argv)
     if late and (not hasattr(arguments, "options") or any(word.startswith("-") for word in late)):
-        parser.error(f"unrecognized arguments: {' '.join(late)}")
+        dashed = next((word for word in late if word.startswith("-")), "").lstrip("-")
+        hint = f"; options have no dashes: did you mean {dashed}?" if "=" in dashed else ""
+        parser.error(f"unrecognized arguments: {' '.join(late)}{hint}")
     if late:
         arguments.options += late
     return arguments

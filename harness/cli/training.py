@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, read_seeds, take, take_list
+from harness.command.config import UsageError, choose, parse_overrides, read_seeds, take, take_list
+from harness.command.machine import check_machine, hardware_help, take_hardware
 
 RUN = """options:
   paper=KEY              required; see `rlvr list`
@@ -16,15 +17,17 @@ RUN = """options:
   backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
-  hardware.KEY=VALUE     the machine: processes, micro_batch, rollouts, device, ...; changes no result by design
-  KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours"""
+  hardware.KEY=VALUE     the machine: see below; changes no result by design
+  KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours
+
+""" + hardware_help()
 
 
 def do_plan(arguments: Any) -> int:
     from harness.command.plan import as_text, plan
 
     values = parse_overrides(arguments.options)
-    hardware = _hardware(values)
+    hardware = take_hardware(values)
     jobs = _jobs(values)
     document = plan(jobs, _refused(jobs, hardware))
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
@@ -37,7 +40,7 @@ def do_config(arguments: Any) -> int:
     from harness.backends.trainer_config import trainer_configs
 
     values = parse_overrides(arguments.options)
-    hardware = _hardware(values)
+    hardware = take_hardware(values)
     named = "arm" in values
     jobs = _jobs(values)
     jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
@@ -52,20 +55,24 @@ def do_config(arguments: Any) -> int:
 def do_run(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     data_dir = take(values, "data_dir", str)
-    hardware = _hardware(values)
+    hardware = take_hardware(values)
     named = "arm" in values
     jobs = _jobs(values)
     jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
+    try:
+        check_machine(jobs, hardware, data_dir=data_dir)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
     from harness.backends import backend
     from harness.jobs.run import check_data, run, say
     from harness.runs.disk import full_disk_named
     from harness.runs.track import Tracker, home
     from harness.tables.tabulate import report
 
-    hardware = hardware.with_device()
     try:
+        hardware = hardware.with_device()
         backend(jobs[0].backend).ready(hardware)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
@@ -91,18 +98,6 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
             right = {"models": "model", "arms": "arm", "seed": "seeds"}[key]
             raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
     return resolve(paper, models=models, arms=arms, scale=scale, backend=backend, seeds=seeds, overrides=values)
-
-
-def _hardware(values: dict[str, Any]) -> Any:
-    from harness.spec.hardware import HARDWARE_KEYS, Hardware
-
-    mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
-    valid = [f"hardware.{key}" for key in HARDWARE_KEYS]
-    no_more({key: value for key, value in mine.items() if key not in valid}, valid)
-    try:
-        return Hardware(**{key.removeprefix("hardware."): value for key, value in mine.items()})
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def _refused(jobs: list[Any], hardware: Any) -> dict[tuple[str, str], Any]:

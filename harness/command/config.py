@@ -6,10 +6,13 @@ what was expected and the nearest valid name.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evals import suggest as naming
+
+MOST_SEEDS = 10_000  # of one command
 
 
 class UsageError(ValueError):
@@ -41,22 +44,39 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
     for argument in arguments:
         try:
             override = OverridesParser.create().parse_override(argument)
-        except HydraException as error:
-            raise UsageError(f"cannot read {argument!r}: expected key=value ({_first_line(error)})") from error
+        except (HydraException, ValueError, RecursionError) as error:
+            raise UsageError(f"cannot read {_short(argument)}: expected key=value ({_first_line(error)})") from error
         key = override.key_or_group
         if not key:
             raise UsageError(f"cannot read {argument!r}: expected key=value")
-        if override.is_add() or override.is_delete() or override.is_force_add():
-            raise UsageError(f"cannot read {argument!r}: expected key=value, without + or ~")
+        if override.is_add() or override.is_delete() or override.is_force_add() or override.package is not None:
+            raise UsageError(f"cannot read {_short(argument)}: expected key=value, without +, ~ or @")
         if key in parsed:
-            raise UsageError(f"{key}: given twice ({parsed[key]!r} and {argument!r})")
+            raise UsageError(f"{key}: given twice ({parsed[key]!r} and {_short(argument)})")
         value = override.value()
         if isinstance(value, ChoiceSweep):
             value = [_plain(v) for v in value.list]
         elif override.is_sweep_override():
             raise UsageError(f"{key}: expected a value or a list, got the sweep {argument!r}")
         parsed[key] = _plain(value)
+        if not _finite(parsed[key]):
+            raise UsageError(f"{key}: expected finite numbers, got {_short(argument)}")
     return parsed
+
+
+def _finite(value: Any) -> bool:
+    """No NaN or infinity in a value; an integer beyond the range of a float counts as infinite."""
+    if isinstance(value, Mapping):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list):
+        return all(map(_finite, value))
+    if isinstance(value, (int, float)):
+        return abs(value) <= sys.float_info.max  # false for NaN
+    return True
+
+
+def _short(argument: str) -> str:
+    return repr(argument if len(argument) <= 200 else argument[:200] + "...")
 
 
 def _plain(value: Any) -> Any:
@@ -64,11 +84,13 @@ def _plain(value: Any) -> Any:
 
     if isinstance(value, QuotedString):
         return value.text
+    if isinstance(value, dict):
+        return {_plain(k): _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, list) else value
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0]
+    return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
 def take(values: dict[str, Any], key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
@@ -136,10 +158,13 @@ def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
 def read_seeds(value: Any, default: int) -> list[int]:
     """`3` -> [0, 1, 2]; `[4, 7]` -> [4, 7]."""
     value = default if value is None else value
-    if isinstance(value, int) and not isinstance(value, bool) and value >= 1:
+    if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_SEEDS:
         return list(range(value))
-    if isinstance(value, list) and value and all(type(v) is int and v >= 0 for v in value):
+    if isinstance(value, list) and value and all(type(v) is int and 0 <= v < 2**32 for v in value):
         distinct = list(dict.fromkeys(value))
         if distinct == value:
             return distinct
-    raise UsageError(f"seeds: expected a count >= 1 or a list of distinct seeds such as [0,1,2], got {value!r}")
+    raise UsageError(
+        f"seeds: expected a count from 1 to {MOST_SEEDS} or a list of distinct seeds from 0 to 2^32 - 1 such "
+        f"as [0,1,2], got {value!r}"
+    )

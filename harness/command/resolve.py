@@ -10,6 +10,7 @@ from typing import Any
 
 from evals.data import protocols
 from evals.data.protocols import Protocol
+from harness.command.checks import check_base_model, check_training, with_counted_rows
 from harness.command.config import UsageError, choose, nearest
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.scales import SCALES, Scale
@@ -135,8 +136,10 @@ def _arm(
             # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
             experiment = experiment.override(changed, origin, note)
+    check_base_model(base)
     if experiment is not None:
-        experiment = replace(experiment, base_model=base)
+        experiment = with_counted_rows(replace(experiment, base_model=base), overrides)
+        check_training(experiment)
     return base, experiment
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from harness.data.files import SUFFIXES, read_rows
+from harness.data.files import SUFFIXES, count_file_rows, read_rows
 from harness.data.named import SETS
 from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
 SOLUTION_COLUMNS = ("problem", "solution")
 TINY_PROBLEMS = 4000
+_SURROGATE = re.compile("[\ud800-\udfff]")  # half of a character: JSON can hold it, UTF-8 cannot
 
 
 def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
@@ -63,6 +65,11 @@ def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...])
                 raise ValueError(
                     f"dataset {dataset!r}, row {number}: expected text in {column!r}, got {row.get(column)!r}"
                 )
+            if _SURROGATE.search(row[column]):
+                raise ValueError(
+                    f"dataset {dataset!r}, row {number}: expected Unicode text in {column!r}, got a lone surrogate in "
+                    f"{row[column][:80]!a}"
+                )
     return [{column: row[column] for column in columns} for row in rows]
 
 
@@ -88,6 +95,45 @@ def _read(dataset: str) -> list[dict[str, Any]]:
 
         rows = load_dataset(dataset, split="train")
     return [_with_answer(row) for row in rows]
+
+
+def count_rows(dataset: str) -> int | None:
+    """How many problems a data set has, without loading it whole; None for a hub data set that no entry describes.
+
+    Args:
+        dataset: as for `load_problems`.
+    Raises:
+        ValueError: the file is missing or cannot be read, or the form is none of those.
+    """
+    if dataset == "tiny":
+        return TINY_PROBLEMS
+    name, path = _named(dataset)
+    if name:
+        known = SETS[name].rows or SETS[name].read
+        if path is None:
+            return known
+        counted = count_file_rows(path)
+        return counted if known is None else known
+    if dataset.endswith(SUFFIXES):
+        return count_file_rows(Path(dataset))
+    if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
+        raise ValueError(
+            f"dataset: expected tiny, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or a hub id "
+            f"(owner/name), got {dataset!r}"
+        )
+    return None
+
+
+def hub_id(dataset: str) -> str | None:
+    """The hub's id of the data set that `load_problems` would download; None for local files and the tiny family.
+
+    Raises:
+        ValueError: NAME:FILE with an unknown NAME.
+    """
+    name, path = _named(dataset)
+    if name:
+        return SETS[name].hub if path is None else None
+    return None if dataset == "tiny" or dataset.endswith(SUFFIXES) else dataset
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

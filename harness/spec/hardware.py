@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_type_hints
 
@@ -10,28 +12,10 @@ from harness.spec.declared import check_value
 
 @dataclass(frozen=True)
 class Hardware:
-    """Machine settings, `hardware.<name>=value` on the command line.
+    """Machine settings, `hardware.<name>=value` on the command line. `HELP` says what each of them means.
 
-    Args:
-        device: "auto" takes a GPU when there is one.
-        processes: training processes; more than one is started through torchrun (CPU) or `accelerate launch` (GPU).
-        micro_batch: sequences per process in one forward pass; null takes a whole update at once. Gradients are
-            accumulated over the micro-batches of an update, and statistics always cover the whole update.
-        gradient_checkpointing: recompute activations in the backward pass to save memory.
-        nodes: machines with `processes` each (veRL). ray_address: of a running Ray cluster, HOST:PORT or "auto"; null
-            starts Ray on this machine (veRL).
-        rollouts: the sampling engine: "transformers", "vllm_colocate" (in the training processes) or "vllm_server".
-        vllm_gpu_memory: share of a GPU's memory for a colocated vLLM. vllm_server_url: of a running `trl vllm-serve`.
-        vllm_tensor_parallel: GPUs per colocated vLLM engine.
-        deepspeed: path of a DeepSpeed JSON configuration.
-        packing: sequences without padding, by flash attention; tokens_per_gpu: forward passes of at most that many
-            tokens, instead of `micro_batch`; sequence_parallel: GPUs that share a sequence (Ulysses); offload: keep
-            weights and optimiser state in CPU memory between uses; fused_kernels: veRL's output head and entropy in
-            one kernel (all veRL, on GPUs).
-        resampling_rounds: batches of prompts that dynamic sampling may sample for one step before it fails (veRL).
-        stall_minutes: minutes without a step before the run is killed as hung (veRL).
-        save_every: rollouts between two checkpoints.
-        grader_workers: processes that check answers; grader_limit_s: seconds one answer may take.
+    Raises:
+        ValueError: a value that does not fit (the field, the value and what was expected are named).
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
@@ -64,19 +48,56 @@ class Hardware:
             value = getattr(self, key)
             if value is not None and value < 1:
                 raise ValueError(f"hardware.{key}: expected at least 1, got {value!r}")
+        for key in ("stall_minutes", "grader_limit_s"):
+            if not 0 < getattr(self, key) < math.inf:
+                raise ValueError(f"hardware.{key}: expected a finite number > 0, got {getattr(self, key)!r}")
+        if not 0 < self.vllm_gpu_memory <= 1:
+            raise ValueError(f"hardware.vllm_gpu_memory: expected a share in (0, 1], got {self.vllm_gpu_memory!r}")
         if self.rollouts == "vllm_server" and self.vllm_server_url is None:
             raise ValueError(
                 "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
             )
 
     def with_device(self) -> Hardware:
-        """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu"."""
-        if self.device != "auto":
+        """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu".
+
+        Raises:
+            ValueError: device="gpu" where torch sees none: a record would name a device that was not used.
+        """
+        if self.device == "cpu":
             return self
         import torch
 
-        return replace(self, device="gpu" if torch.cuda.is_available() else "cpu")
+        available = torch.cuda.is_available()
+        if self.device == "gpu" and not available:
+            raise ValueError(f"hardware.device: expected cpu or auto, got 'gpu': {NO_GPU}")
+        return replace(self, device="gpu" if available else "cpu")
 
+
+NO_GPU = "torch sees no GPU on this machine"
+HELP: Mapping[str, str] = {
+    "device": "auto (a GPU where there is one), cpu or gpu",
+    "processes": "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)",
+    "micro_batch": "sequences per process in one forward pass; null: a whole update at once",
+    "gradient_checkpointing": "recompute activations in the backward pass to save memory",
+    "rollouts": "the sampling engine: transformers, vllm_colocate (in the training processes) or vllm_server",
+    "vllm_gpu_memory": "share of a GPU's memory for a colocated vLLM",
+    "vllm_server_url": "address of a running `trl vllm-serve`",
+    "vllm_tensor_parallel": "GPUs per colocated vLLM engine",
+    "deepspeed": "a DeepSpeed JSON configuration (TRL)",
+    "nodes": "machines with `processes` each (veRL)",
+    "ray_address": "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL)",
+    "packing": "sequences without padding, by flash attention (veRL, GPU)",
+    "tokens_per_gpu": "forward passes of at most that many tokens, instead of micro_batch (veRL)",
+    "sequence_parallel": "GPUs that share a sequence, Ulysses (veRL)",
+    "offload": "keep weights and optimiser state in CPU memory between uses (veRL)",
+    "fused_kernels": "output head and entropy in one kernel (veRL, GPU)",
+    "resampling_rounds": "batches of prompts that dynamic sampling may sample for one step before it fails (veRL)",
+    "stall_minutes": "minutes without a step before the run is killed as hung (veRL)",
+    "save_every": "rollouts between two checkpoints",
+    "grader_workers": "processes that check answers",
+    "grader_limit_s": "seconds that one answer may take",
+}
 
 _COUNTS = (
     *("processes", "micro_batch", "save_every", "grader_workers", "vllm_tensor_parallel", "nodes", "tokens_per_gpu"),

@@ -94,3 +94,22 @@ def test_solutions_are_checked_like_problems(tmp_path: Path) -> None:
     assert [r["problem"] for r in load_solutions("tiny", seed=1)] == [
         r["problem"] for r in load_problems("tiny", seed=1)
     ]
+
+
+def test_byte_order_marks_are_skipped_and_lone_surrogates_refused(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"problem": "1+1?", "answer": "2"}\n', encoding="utf-8-sig")
+    assert load_problems(str(path)) == [{"problem": "1+1?", "answer": "2"}]
+    path.write_text('{"problem": "1+1?", "answer": "\\ud800"}\n')
+    with pytest.raises(ValueError, match="row 0: expected Unicode text in 'answer', got a lone surrogate"):
+        load_problems(str(path))
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe\x00", b'{"problem": "\xff"}', b'{"problem": ' + b"1" * 5000 + b"}", b"[" * 100_000]
+)
+def test_unreadable_bytes_are_one_clear_error(content: bytes, tmp_path: Path) -> None:
+    for name in ("x.jsonl", "x.json", "x.parquet"):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ValueError, match=r"dataset .*x\."):
+            load_problems(str(tmp_path / name))

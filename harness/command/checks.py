@@ -1,0 +1,66 @@
+"""Check a job's names and files when it is resolved: rewards, prompt, base model, data set. Fast; loads no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from evals.data import prompts
+from evals.fingerprint import check_model
+from evals.suggest import expected
+from harness.data.files import SUFFIXES
+from harness.data.problems import count_rows
+from harness.spec import Experiment, Origin, Sourced, Training
+from harness.spec.rejection import Rejection
+from harness.step.rewards import REWARDS
+
+
+def check_base_model(base_model: Sourced[str]) -> None:
+    """Raise ValueError unless it is "tiny", a model folder, or of the form of a hub id."""
+    if base_model.value != "tiny":
+        try:
+            check_model(base_model.value)
+        except ValueError as error:
+            raise ValueError(f"base_model: expected tiny, a model folder or a hub id; {error}") from error
+
+
+def check_training(training: Training) -> None:
+    """Raise ValueError, naming field, value and what was expected, for names and files that are not there."""
+    if isinstance(training, Experiment):
+        for name in training.rewards.value:
+            if name not in REWARDS:
+                raise ValueError(f"rewards: no reward {name!r}; {expected(name, REWARDS)}")
+    prompts.get(training.prompt.value)
+    rows = training.dataset_rows.value
+    if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:
+        raise ValueError(
+            f"dataset: expected at least prompts_per_rollout={training.prompts_per_rollout.value} problems, got "
+            f"{rows} (dataset_rows) in {training.dataset.value!r}"
+        )
+    if isinstance(training, Rejection) and rows < training.problems_per_round.value:
+        raise ValueError(
+            f"dataset: expected at least problems_per_round={training.problems_per_round.value} problems, got {rows} "
+            f"(dataset_rows) in {training.dataset.value!r}"
+        )
+
+
+def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Training:
+    """`dataset_rows` of a data set that the command line names, unless the command line gives that too.
+
+    Raises:
+        ValueError: the file is not there or cannot be read, or the number of rows is not known.
+    """
+    if "dataset" not in overrides or "dataset_rows" in overrides:
+        return training
+    dataset = training.dataset.value
+    rows = count_rows(dataset)
+    if rows is None:
+        raise ValueError(
+            f"dataset_rows: expected a number with dataset={dataset!r}, whose number of problems is not known before "
+            f"it is downloaded; give dataset_rows=N (the plan reads it), or a local file ({', '.join(SUFFIXES)})"
+        )
+    if rows < 1:
+        raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
+    note = f"counted in {Path(dataset).name if dataset.endswith(SUFFIXES) else dataset}"
+    return training.override({"dataset_rows": rows}, Origin.USER, note)

@@ -1,0 +1,155 @@
+"""`hardware.KEY=VALUE` on a command line, and whether this machine has what a run needs, before anything is started."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import socket
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from harness.command.config import UsageError, no_more
+from harness.command.resolve import Job
+from harness.spec.hardware import HELP, Hardware
+
+_SECONDS = 1.5  # to wait for a server's port
+
+
+def take_hardware(values: dict[str, Any]) -> Hardware:
+    """Remove every `hardware.KEY` from `values`; the machine settings that they give.
+
+    Raises:
+        UsageError: no such key, or a value that does not fit.
+    """
+    mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
+    valid = [f"hardware.{key}" for key in HELP]
+    no_more({key: value for key, value in mine.items() if key not in valid}, valid)
+    try:
+        return Hardware(**{key.removeprefix("hardware."): value for key, value in mine.items()})
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def hardware_help() -> str:
+    """One line per key, with its default, for the help of the commands."""
+    width = max(map(len, HELP))
+    lines = [f"  {f.name:<{width}}  {HELP[f.name]} (default {_shown(f.default)})" for f in fields(Hardware)]
+    return "\n".join(["hardware.KEY=VALUE, where KEY is one of:", *lines])
+
+
+def _shown(value: Any) -> str:
+    return json.dumps(value).strip('"')
+
+
+def check_machine(jobs: Iterable[Job], hardware: Hardware, *, data_dir: str | None) -> None:
+    """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model."""
+    jobs = list(jobs)
+    check_device(hardware, gpu_count())
+    check_engine(hardware)
+    _check_downloads(jobs, data_dir)
+    _check_training_data(jobs)
+
+
+def check_device(hardware: Hardware, gpus: int) -> None:
+    """Raise ValueError for a GPU that is not there. `gpus`: how many the driver shows."""
+    if hardware.device == "gpu" and not gpus:
+        raise ValueError("hardware.device: expected cpu or auto, got 'gpu': this machine has no GPU that can be used")
+    if hardware.device == "gpu" and hardware.processes > gpus and hardware.ray_address is None:
+        raise ValueError(f"hardware.processes: expected at most the {gpus} GPUs here, got {hardware.processes}")
+
+
+def check_engine(hardware: Hardware) -> None:
+    """Raise ValueError for a sampling engine, its server or a DeepSpeed configuration that is not there."""
+    if hardware.rollouts == "vllm_colocate" and find_spec("vllm") is None:
+        raise ValueError(
+            "hardware.rollouts: expected transformers, got 'vllm_colocate': vLLM is not installed in this environment"
+        )
+    if hardware.rollouts == "vllm_server":
+        _check_server(str(hardware.vllm_server_url))
+    if hardware.deepspeed is not None:
+        path = Path(hardware.deepspeed)
+        try:
+            content = json.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise ValueError(
+                f"hardware.deepspeed: expected a JSON file, got {hardware.deepspeed!r} ({error})"
+            ) from error
+        except ValueError as error:
+            raise ValueError(f"hardware.deepspeed: expected JSON in {hardware.deepspeed!r} ({error})") from error
+        if not isinstance(content, dict):
+            raise ValueError(f"hardware.deepspeed: expected a JSON object in {hardware.deepspeed!r}")
+        if find_spec("deepspeed") is None:
+            raise ValueError("hardware.deepspeed: expected null, DeepSpeed is not installed in this environment")
+
+
+def _check_server(url: str) -> None:
+    try:
+        parts = urlsplit(url if "//" in url else f"//{url}")
+        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
+        if not host:
+            raise ValueError("no host in it")
+        socket.create_connection((host, port), timeout=_SECONDS).close()
+    except (OSError, ValueError) as error:
+        raise ValueError(
+            f"hardware.vllm_server_url: expected the address of a running `trl vllm-serve`, got {url!r} ({error})"
+        ) from error
+
+
+def gpu_count() -> int:
+    """GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES counts), without importing torch.
+
+    Where AMD's driver is loaded, torch is asked.
+    """
+    if Path("/dev/kfd").exists():
+        import torch
+
+        return int(torch.cuda.device_count())
+    try:
+        driver = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return 0
+    count = ctypes.c_int(0)
+    if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+        return 0
+    return count.value
+
+
+def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
+    """Models, training data and benchmarks from the hub: cached, or to be had."""
+    from evals.data import benchmarks
+    from harness.data.hub import check_hub
+    from harness.data.problems import hub_id
+    from harness.spec.scales import SCALES
+
+    for name in dict.fromkeys(job.base_model.value for job in jobs):
+        if name != "tiny" and not Path(name).is_dir():
+            check_hub("model", name)
+    datasets = (job.experiment.dataset.value for job in jobs if job.experiment is not None)
+    for dataset in dict.fromkeys(datasets):
+        on_hub = hub_id(dataset)
+        if on_hub is not None:
+            check_hub("dataset", on_hub)
+    if data_dir is None and SCALES[jobs[0].scale].protocol != "tiny":
+        for benchmark in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
+            task: Mapping[str, Any] = benchmarks.task(benchmark)
+            path = task.get("dataset_path")
+            if path:
+                try:
+                    check_hub("dataset", path)
+                except ValueError as error:
+                    raise ValueError(f"benchmark {benchmark}: {error}, in data_dir=FOLDER") from error
+
+
+def _check_training_data(jobs: list[Job]) -> None:
+    """Read local training files once, so that a bad row is reported before the start."""
+    from harness.data.problems import hub_id, load_problems, load_solutions
+    from harness.spec import Finetune
+
+    trainings = [job.experiment for job in jobs if job.experiment is not None]
+    for dataset, with_solutions in dict.fromkeys((e.dataset.value, type(e) is Finetune) for e in trainings):
+        if dataset != "tiny" and hub_id(dataset) is None:
+            (load_solutions if with_solutions else load_problems)(dataset)

@@ -1,0 +1,80 @@
+"""Names and files of a job are checked when it is resolved, before any model is loaded."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.provenance import Origin
+from harness.command.config import UsageError
+from harness.command.plan import training_steps
+from harness.command.resolve import resolve
+from harness.data.problems import count_rows
+
+
+def rows_file(path: Path, count: int) -> Path:
+    rows = [{"problem": f"{i} + {i}?", "answer": str(2 * i)} for i in range(count)]
+    if path.suffix == ".parquet":
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        path.write_text("\n\n".join(map(json.dumps, rows)))  # blank lines are no rows
+    return path
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"rewards": ["acuracy", "boxed_format"]}, "rewards: no reward 'acuracy'; did you mean 'accuracy'?"),
+        ({"prompt": "boxed_sufix"}, "did you mean 'boxed_suffix'?"),
+        ({"base_model": "/no/where"}, "base_model: expected tiny, a model folder or a hub id"),
+        ({"base_model": "tinny"}, "base_model: expected tiny, a model folder or a hub id"),
+        ({"dataset": "/nope.jsonl"}, "dataset: expected a file at /nope.jsonl"),
+        ({"dataset": "nope.csv"}, "dataset_rows: expected a number with dataset='nope.csv'"),
+        ({"dataset": "a b"}, "dataset: expected tiny, a name of"),
+        ({"dataset": "owner/name"}, "give dataset_rows=N"),
+        ({"dataset_rows": 15}, "expected at least prompts_per_rollout=16 problems, got 15"),
+    ],
+)
+def test_resolve_refuses_unknown_names_and_missing_files(overrides: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        resolve("egsw", overrides=overrides)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".parquet"])
+def test_dataset_rows_follow_the_dataset(suffix: str, tmp_path: Path) -> None:
+    path = rows_file(tmp_path / f"rows{suffix}", 40)
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path), "max_steps": None})
+    rows = job.settings()["dataset_rows"]
+    assert (rows.value, rows.origin) == (40, Origin.USER) and f"rows{suffix}" in rows.note
+    # 40 problems / 16 a rollout: 2 whole rollouts, one update each
+    assert training_steps(job) == 2
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path), "dataset_rows": 99})
+    assert job.settings()["dataset_rows"].value == 99
+
+
+def test_count_rows_of_every_form(tmp_path: Path) -> None:
+    assert count_rows("tiny") == 4000
+    assert count_rows("math_erpo") == 8441
+    assert count_rows("DigitalLearningGmbH/MATH-lighteval") == 7500
+    assert count_rows("RUC-AIBOX/STILL-3-Preview-RL-Data") is None
+    assert count_rows(f"RUC-AIBOX/STILL-3-Preview-RL-Data:{rows_file(tmp_path / 'a.jsonl', 3)}") == 3
+    assert count_rows("owner/name") is None
+    (tmp_path / "x.parquet").write_text("no parquet")
+    with pytest.raises(ValueError, match="expected a Parquet file"):
+        count_rows(str(tmp_path / "x.parquet"))
+
+
+def test_rejection_sampling_refuses_too_few_problems() -> None:
+    with pytest.raises(UsageError, match="expected at least problems_per_round=64 problems, got 63"):
+        resolve(
+            "trial_and_error", models=["32b"], arms=["rft"], overrides={"dataset_rows": 63, "problems_per_round": 64}
+        )

@@ -1,0 +1,116 @@
+"""What a run needs of this machine is checked before it starts."""
+
+from __future__ import annotations
+
+import json
+import socket
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.command import machine
+from harness.command.config import UsageError
+from harness.command.machine import check_device, check_engine, check_machine, hardware_help, take_hardware
+from harness.command.resolve import resolve
+from harness.spec.hardware import HELP, Hardware
+
+
+def test_gpu_device_needs_a_gpu() -> None:
+    with pytest.raises(ValueError, match=r"hardware\.device: expected cpu or auto, got 'gpu'"):
+        check_device(Hardware(device="gpu"), gpus=0)
+    with pytest.raises(ValueError, match=r"hardware\.processes: expected at most the 2 GPUs here, got 4"):
+        check_device(Hardware(device="gpu", processes=4), gpus=2)
+    check_device(Hardware(device="gpu", processes=2), gpus=2)
+    check_device(Hardware(device="cpu", processes=4), gpus=0)
+
+
+def test_device_gpu_is_never_recorded_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="torch sees no GPU"):
+        Hardware(device="gpu").with_device()
+    assert Hardware(device="auto").with_device().device == "cpu"
+
+
+def test_vllm_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="got 'vllm_colocate': vLLM is not installed"):
+        check_engine(Hardware(rollouts="vllm_colocate"))
+
+
+def test_vllm_server_must_listen() -> None:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        port = server.getsockname()[1]
+        with pytest.raises(ValueError, match=r"hardware\.vllm_server_url: expected the address"):
+            check_engine(Hardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
+        server.listen()
+        check_engine(Hardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
+    for url in ("", "http://", "http://a:port"):
+        with pytest.raises(ValueError, match=r"hardware\.vllm_server_url"):
+            check_engine(Hardware(rollouts="vllm_server", vllm_server_url=url))
+
+
+@pytest.mark.parametrize(("text", "message"), [(None, "a JSON file"), ("{", "JSON"), ("[]", "a JSON object")])
+def test_deepspeed_file_must_be_there(text: str | None, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "zero3.json"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=rf"hardware\.deepspeed: expected {message}"):
+        check_engine(Hardware(deepspeed=str(path)))
+
+
+def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
+    rows = [{"problem": "1+1?", "answer": "2"}] * 16 + [{"problem": "2+2?"}]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path)})
+    with pytest.raises(ValueError, match="row 16: expected text in 'answer', got None"):
+        check_machine(jobs, Hardware(device="cpu"), data_dir=None)
+
+
+def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from huggingface_hub import HfApi, constants
+
+    asked: list[tuple[str, float]] = []
+
+    def model_info(self: Any, name: str, *, timeout: float) -> None:
+        asked.append((name, timeout))
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    monkeypatch.setattr(HfApi, "model_info", model_info)
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"base_model": "owner/name"})
+    with pytest.raises(ValueError, match="model 'owner/name': not in the local cache, and the hub does not answer"):
+        check_machine(jobs, Hardware(device="cpu"), data_dir=None)
+    assert asked == [("owner/name", 1.5)]  # once, and for two seconds at most
+    (tmp_path / "models--owner--name" / "snapshots" / "abc").mkdir(parents=True)
+    (tmp_path / "models--owner--name" / "snapshots" / "abc" / "config.json").touch()
+    check_machine(jobs, Hardware(device="cpu"), data_dir=None)  # cached: the hub is not asked
+    assert len(asked) == 1
+
+
+def test_help_lists_every_hardware_key() -> None:
+    assert list(HELP) == [f.name for f in fields(Hardware)]
+    assert all(f"  {key} " in hardware_help() for key in HELP)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"hardware.proceses": 2}, "did you mean 'hardware.processes'?"),
+        ({"hardware.device": "gpuu"}, "hardware.device: expected one of 'auto', 'cpu', 'gpu'"),
+        ({"hardware.micro_batch": 0}, "hardware.micro_batch: expected at least 1, got 0"),
+        ({"hardware.vllm_gpu_memory": 1.5}, "hardware.vllm_gpu_memory: expected a share in (0, 1], got 1.5"),
+        ({"hardware.grader_limit_s": 0}, "hardware.grader_limit_s: expected a finite number > 0, got 0"),
+        ({"hardware.processes": "many"}, "hardware.processes: expected a whole number, got 'many'"),
+    ],
+)
+def test_take_hardware_names_the_wrong_key_or_value(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        take_hardware(values)
+    assert message in str(error.value)
