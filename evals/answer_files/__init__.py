@@ -8,14 +8,22 @@ Rows hold `problem_id`, `answer` (the gold) and `response`; several rows with on
 from __future__ import annotations
 
 import os
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.answer_files.report import Report, agreements
-from evals.answer_files.rows import Row, as_text, check_target, checked, parquet_columns, read, write
-from evals.grading import LIMIT_S, Grade, Grader, Progress
+from evals.answer_files.rows import Row, as_text, checked, read
+from evals.answer_files.table import (
+    Columns,
+    check_target,
+    columns_of_pairs,
+    columns_of_responses,
+    parquet_columns,
+    write,
+)
+from evals.grading import LIMIT_S, Grader, Progress
 
 if TYPE_CHECKING:
     from evals.stats.score import Score
@@ -40,7 +48,8 @@ def grade_file(
 
     Args:
         path: the file. answers: rows are pairs of bare answers instead of responses.
-        out: where to write the rows with `verdict`, `extracted` and `reason`, in input order: .jsonl or .parquet.
+        out: where to write the rows in input order with our columns beside theirs (see `evals.answer_files.table`):
+            .jsonl or .parquet. Graded responses can be compared: `rlvr compare` reads either.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
         policy: see `evals.grading.extraction`. workers, limit_s: see `evals.grading.Grader`.
         progress: told (done, all) comparisons.
@@ -52,20 +61,21 @@ def grade_file(
     path = Path(path)
     rows = checked(path, read(path), answers)
     target = None if out is None else check_target(Path(out))
-    columns = parquet_columns(path, rows) if target and target.suffix == ".parquet" else None
+    columns = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
     wanted = [] if answers else _ks(rows, ks)
     with Grader(workers=workers, limit_s=limit_s) as grader:
         if answers:
             grades = grader.grade_answers(
                 [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows], progress
             )
-            scores = []
+            scores, ours = [], columns_of_pairs(grades)
         else:
             triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
             grades = grader.grade_responses(triples, policy, progress)
-            scores = _scores(rows, grades, grader, wanted)
+            ours = columns_of_responses(rows, grades, grader)
+            scores = _scores(rows, ours, wanted)
     if target is not None:
-        write(target, rows, grades, columns)
+        write(target, rows, ours, columns)
     samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
     reasons = Counter(grade.reason.split(":")[0] for grade in grades if grade.reason)
     return Report(
@@ -91,19 +101,11 @@ def _ks(rows: list[Row], ks: Sequence[int] | None) -> list[int]:
     return list(ks)
 
 
-def _scores(rows: list[Row], grades: list[Grade], grader: Grader, ks: list[int]) -> list[Score]:
+def _scores(rows: list[Row], ours: Columns, ks: list[int]) -> list[Score]:
     import pandas as pd
 
     from evals.stats.score import score
 
-    by_problem: dict[str, list[int]] = defaultdict(list)
-    for index, row in enumerate(rows):
-        by_problem[str(row["problem_id"])].append(index)
-    table = []
-    for problem, indices in by_problem.items():
-        own = [grades[index] for index in indices]
-        classes = grader.answer_classes([grade.answer for grade in own], own)
-        for sample, (grade, answer_class) in enumerate(zip(own, classes, strict=True)):
-            table.append((problem, sample, str(grade.verdict), answer_class, grade.boxed))
-    frame = pd.DataFrame(table, columns=["problem_id", "sample", "verdict", "answer_class", "boxed"])
+    frame = pd.DataFrame({name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")})
+    frame.insert(0, "problem_id", [str(row["problem_id"]) for row in rows])
     return score(frame.astype({"answer_class": "Int64"}), ks=ks)

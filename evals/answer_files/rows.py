@@ -1,13 +1,10 @@
-"""The rows of a file of answers: read, checked before grading, and written with their verdicts."""
+"""The rows of a file of answers: read, and checked before grading."""
 
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
-
-from evals.grading import Grade
 
 Row = dict[str, Any]
 
@@ -81,67 +78,3 @@ def as_text(value: str | float) -> str:
 def _short(value: object) -> str:
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
-
-
-# the columns added here; an input column with such a name is kept as NAME_in_file
-_OURS = ("verdict", "extracted", "reason")
-
-
-def check_target(out: Path) -> Path:
-    """The target itself.
-
-    Raises:
-        ValueError: it has another suffix, or its folder does not exist.
-    """
-    if out.suffix not in (".jsonl", ".parquet"):
-        raise ValueError(f"out is {str(out)!r}; expected a name that ends in .jsonl or .parquet")
-    if not out.parent.is_dir():
-        raise ValueError(f"out is {str(out)!r}, but there is no folder {str(out.parent)!r}")
-    return out
-
-
-def parquet_columns(path: Path, rows: list[Row]) -> dict[str, Any]:
-    """The input as Parquet columns; built before grading, to reject what Parquet cannot hold."""
-    import pyarrow as pa
-
-    columns = {}
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
-        if name in ("problem_id", "answer", "gold", "prediction") and len(set(map(type, values))) > 1:
-            values = [
-                None if value is None else as_text(value) for value in values
-            ]  # 7 beside "7": both are graded as text
-        try:
-            columns[_kept(name)] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ValueError(
-                f"{path}: the column {name!r} mixes types, which Parquet cannot hold ({error}); use .jsonl"
-            ) from error
-    return columns
-
-
-def write(target: Path, rows: list[Row], grades: list[Grade], columns: dict[str, Any] | None) -> None:
-    """Write a temporary file and rename it, so that the target is never incomplete."""
-    ours = [(str(grade.verdict), grade.answer, grade.reason) for grade in grades]
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        if columns is None:
-            with part.open("w", encoding="utf-8") as file:
-                for row, own in zip(rows, ours, strict=True):
-                    kept = {_kept(name): value for name, value in row.items()}
-                    file.write(json.dumps(kept | dict(zip(_OURS, own, strict=True)), ensure_ascii=False) + "\n")
-        else:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            own_columns = {
-                name: pa.array(values, pa.string()) for name, values in zip(_OURS, zip(*ours, strict=True), strict=True)
-            }
-            pq.write_table(pa.table(columns | own_columns), part)
-        part.replace(target)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _kept(name: str) -> str:
-    return f"{name}_in_file" if name in _OURS else name

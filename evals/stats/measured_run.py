@@ -100,6 +100,15 @@ def _tables(source: Path, responses: bool) -> dict[str, tuple[pd.DataFrame, Cond
 
 
 def _read(path: Path, responses: bool) -> pd.DataFrame:
+    frame = _json_lines(path) if path.suffix == ".jsonl" else _parquet(path, responses)
+    needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(("response",) if responses else ()))
+    if missing := [c for c in needed if c not in frame]:
+        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
+    frame = frame if responses else frame[[c for c in _READ if c in frame]]
+    return frame.assign(problem_id=frame["problem_id"].astype(str))  # graded answers keep the ids of their file
+
+
+def _parquet(path: Path, responses: bool) -> pd.DataFrame:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -107,12 +116,20 @@ def _read(path: Path, responses: bool) -> pd.DataFrame:
         there = pq.read_schema(path).names
     except pa.ArrowInvalid as error:
         raise ValueError(f"{path}: expected a Parquet file of verdicts ({error})") from error
-    needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(("response",) if responses else ()))
-    if missing := [c for c in needed if c not in there]:
-        raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
-    columns = None if responses else [c for c in _READ if c in there]
-    frame: pd.DataFrame = pq.read_table(path, columns=columns).to_pandas()
+    frame: pd.DataFrame = pq.read_table(
+        path, columns=None if responses else [c for c in _READ if c in there]
+    ).to_pandas()
     return frame
+
+
+def _json_lines(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        return pd.DataFrame([json.loads(line) for line in lines if line.strip()])
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON Lines of verdicts ({error})") from error
 
 
 def _conditions(manifest: Path) -> Conditions | None:

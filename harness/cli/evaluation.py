@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take
+from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_number, take_numbers
 
 if TYPE_CHECKING:
     from evals.data.protocols import Protocol
@@ -30,7 +30,13 @@ EVAL = """options:
   tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
-or with --answers: gold, prediction. Other columns are kept; finish_reason and expected are used when they are there."""
+or with answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there.
+options:
+  out=FILE               write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it
+  answers=true           rows are gold, prediction pairs of bare answers
+  ks=[1,8]               for pass@k and maj@k (default: powers of two up to the fewest samples of a problem)
+  workers=2              grading processes
+  limit=5                seconds that one answer may take"""
 
 
 @dataclass(frozen=True)
@@ -137,16 +143,19 @@ EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_
 
 
 def do_grade(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    answers, out = take(values, "answers", bool, False), take(values, "out", str)
+    ks, workers = take_numbers(values, "ks", int), take(values, "workers", int, 2)
+    limit = take_number(values, "limit", 5.0)
+    no_more(values, ("out", "answers", "ks", "workers", "limit"))
+    if workers < 1:
+        raise UsageError(f"workers: expected at least 1, got {workers}")
+    if not limit > 0:
+        raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     from evals.answer_files import grade_file
 
     try:
-        result = grade_file(
-            arguments.file,
-            answers=arguments.answers,
-            out=arguments.out,
-            workers=arguments.workers,
-            limit_s=arguments.limit,
-        )
+        result = grade_file(arguments.file, answers=answers, out=out, ks=ks, workers=workers, limit_s=limit)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     print(json.dumps(result.as_dict(), indent=2) if arguments.json else result.as_text())

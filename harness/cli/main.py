@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness import __version__
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
@@ -59,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Does the paper's number come back? Declare, train, evaluate, log and tabulate RLVR reproductions.",
         epilog="Options are key=value, as in: rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5",
     )
+    parser.add_argument("--version", action="version", version=f"rlvr-harness {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, call: Callable[[Any], int], summary: str, keys: str, *, as_json: bool = False) -> Any:
@@ -91,10 +93,7 @@ def build_parser() -> argparse.ArgumentParser:
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
     grade.add_argument("file", type=Path)
-    grade.add_argument("--answers", action="store_true", help="rows are gold, prediction pairs of bare answers")
-    grade.add_argument("--out", type=Path, help="write the rows with their verdicts (.parquet or .jsonl)")
-    grade.add_argument("--workers", type=int, default=2, help="grading processes (default 2)")
-    grade.add_argument("--limit", type=float, default=5.0, help="seconds one answer may take (default 5)")
+    options(grade)
     comparing = command(
         "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True
     )

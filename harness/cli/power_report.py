@@ -9,8 +9,8 @@ from typing import Any
 from evals.provenance import Origin
 from evals.stats.power import MOST, Spread, power, problems_needed, seeds_needed
 from evals.stats.variance_components import measured_spread
-from harness.cli.columns import columns
-from harness.cli.compare_report import load_run
+from harness.cli.terminal import paragraph, table
+from harness.runs.find import load_run
 
 
 def override(spread: Spread, values: dict[str, float]) -> Spread:
@@ -91,20 +91,25 @@ def as_text(document: dict[str, Any]) -> str:
     ]
     needed = [(str(r["samples"]), *map(count, r["problems_needed_by_seeds"].values())) for r in rows]
     lines = [
-        f"A difference of {100 * document['difference']:g} points between two methods on the same problems, two-sided "
-        f"test at the {100 * (1 - document['level']):.0f} % level; seeds are for each method.",
+        paragraph(
+            f"A difference of {100 * document['difference']:g} points between two methods on the same problems, "
+            f"two-sided test at the {100 * (1 - document['level']):.0f} % level; seeds are for each method."
+        ),
         "",
-        f"Power with {where}{document['problems']} problems, and the seeds that {wanted} needs:",
-        columns(("samples", *by_seeds, f"seeds for {wanted}"), at),
+        paragraph(f"Power with {where}{document['problems']} problems, and the seeds that {wanted} needs:"),
+        table(("samples", *by_seeds, f"seeds for {wanted}"), at),
         "",
         f"Problems that {wanted} needs:",
-        columns(("samples", *by_seeds), needed),
+        table(("samples", *by_seeds), needed),
         "",
     ]
     if "1" in seeds:
-        lines.append("With one seed the test covers problems only: it says nothing about other training seeds.")
-    lines.append("Standard deviations in points, and what they are from:")
+        lines.append(
+            paragraph("With one seed the test covers problems only: it says nothing about other training seeds.")
+        )
+    lines.append("Standard deviations in points, and where they come from:")
     for key, sourced in document["model"].items():
         value = f"{sourced['value']:.2f}" if key == "correlation" else f"{100 * sourced['value']:.1f}"
-        lines.append(f"  {key:<15} {value:>5}  {sourced['origin']}: {sourced['note']}")
+        source = paragraph(f"{sourced['origin']}: {sourced['note']}", " " * 25).lstrip()
+        lines.append(f"  {key:<15} {value:>5}  {source}")
     return "\n".join(lines)

@@ -17,16 +17,17 @@ from harness.command.config import (
     take_numbers,
 )
 
-COMPARE = """RUN is a verdicts.parquet, the folder of an evaluation, or the MLflow run id of an arm; the training seeds
-of one method are joined by commas: a0,a1,a2. Differences are RUN_A minus RUN_B.
+COMPARE = """RUN is a job's folder, the folder of an evaluation, a file of verdicts (verdicts.parquet, or what
+`rlvr grade out=FILE` wrote), or the MLflow run id of an arm; join the training seeds of one method by commas: a0,a1,a2.
+Differences are RUN_A minus RUN_B.
 options:
   metrics=[avg,pass,maj] and g_pass, unsolvable, fmt, mean_tokens, truncation_rate
   ks=[8,16]              for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem)
   taus=[0.5,1]           for g_pass
   benchmarks=[A,B]       some of those in both runs
-  figure=FILE.svg|.png   draw the differences
-  allow_different=true   compare though protocol, prompt, decoding or data differ; the output says what does
-  seed=0                 draws the permutations"""
+  figure=FILE.svg|.png   plot the differences
+  allow_different=true   compare even if protocol, prompt, decoding or data differ; the output says what differs
+  seed=0                 of the permutation test"""
 POWER = """options:
   difference=0.05        required; between the two methods' scores, as a fraction
   benchmark=NAME         its number of problems, and what is published about its noise
@@ -41,7 +42,8 @@ def do_compare(arguments: Any) -> int:
     from evals.plots.comparison import check_figure, write_figure
     from evals.stats.compare import compare_runs
     from evals.stats.verdict_table import METRICS
-    from harness.cli.compare_report import as_text, check_names, load_run
+    from harness.cli.compare_report import as_text
+    from harness.runs.find import check_names, load_run
 
     values = parse_overrides(arguments.options)
     metrics = choose("metrics", take_list(values, "metrics"), METRICS, default=["avg", "pass", "maj"])
@@ -76,8 +78,8 @@ def do_compare(arguments: Any) -> int:
 def do_power(arguments: Any) -> int:
     from evals.data import benchmarks
     from evals.stats.variance_components import default_spread
-    from harness.cli.compare_report import check_names
     from harness.cli.power_report import as_text, measured, override, power_document
+    from harness.runs.find import check_names
 
     values = parse_overrides(arguments.options)
     difference = take_number(values, "difference", required=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from harness.cli.main import main
 
+PYPROJECT = Path(__file__).parents[3] / "pyproject.toml"
 HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
 
 
@@ -111,7 +113,7 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
     ]
     source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    assert main(["grade", str(source), "--out", str(out), "--json"]) == 0
+    assert main(["grade", str(source), f"out={out}", "--json"]) == 0
     json.loads(capsys.readouterr().out)
     written = [json.loads(line) for line in out.read_text().splitlines()]
     assert [w["verdict"] for w in written] == ["correct", "wrong", "correct", "no_answer"]
@@ -152,12 +154,29 @@ def test_options_may_stand_before_and_after_a_flag(flag_at: int, capsys: pytest.
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 14
 
 
-@pytest.mark.parametrize("words", [["plan", "paper=egsw", "--jsn"], ["grade", "x.jsonl", "--json", "paper=egsw"]])
+@pytest.mark.parametrize("words", [["plan", "paper=egsw", "--jsn"], ["ui", "--json"]])
 def test_what_no_command_takes_is_an_error(words: list[str], capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit) as ended:
         main(words)
     assert ended.value.code == 2
     assert words[-1] in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["run", "--paper=egsw"], ["grade", "x.jsonl", "--out=y.jsonl"]])
+def test_an_option_with_dashes_hints_at_the_option_without(words: list[str], capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    assert ended.value.code == 2
+    assert f"did you mean {words[-1].removeprefix('--')}?" in capsys.readouterr().err
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert ended.value.code == 0
+    assert (
+        capsys.readouterr().out.strip() == f"rlvr-harness {tomllib.loads(PYPROJECT.read_text())['project']['version']}"
+    )
 
 
 def test_a_reader_that_goes_away_is_no_error():

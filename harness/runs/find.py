@@ -1,0 +1,66 @@
+"""Find a measured run by what people have at hand: a path or an MLflow run id."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from evals.stats.measured_run import MeasuredRun, read_run
+from harness.command.config import UsageError
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+EXPECTED = "expected a job's folder, a folder of an evaluation, a file of verdicts, or an MLflow run id"
+
+
+def check_names(*texts: str) -> None:
+    """Refuse a name that can be neither a path nor a run id, before anything heavy is imported.
+
+    Args:
+        texts: one run each; the training seeds of one method are joined by commas.
+    Raises:
+        UsageError: no such path, and no run id.
+    """
+    for part in (part for text in texts for part in text.split(",") if part):
+        if not Path(part).exists() and not RUN_ID.fullmatch(part):
+            raise UsageError(f"{part}: {EXPECTED}")
+
+
+def load_run(text: str) -> MeasuredRun:
+    """The verdicts of a run.
+
+    Args:
+        text: a path (the folder of a job or of an evaluation, or a file of verdicts such as `rlvr grade out=` writes),
+            or an MLflow run id; the training seeds of one method are joined by commas.
+    Raises:
+        UsageError: no such path or run, a run without verdicts, or as `evals.stats.measured_run.read_run`.
+    """
+    parts = [part for part in text.split(",") if part]
+    if not parts:
+        raise UsageError(f"{text!r}: {EXPECTED}")
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return read_run([_find(part, Path(folder)) for part in parts], text)
+        except (ValueError, OSError) as error:
+            raise UsageError(str(error)) from error
+
+
+def _find(part: str, folder: Path) -> Path:
+    """The file or folder of verdicts; those of an MLflow run are downloaded into `folder`."""
+    check_names(part)
+    path = Path(part)
+    if path.exists():
+        return path / "eval" if (path / "eval").is_dir() else path
+    from harness.runs.track import Tracker, tracking_uri
+
+    store = tracking_uri()
+    if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
+        raise UsageError(f"{part}: no MLflow store at {store}; set RLVR_HOME or MLFLOW_TRACKING_URI")
+    from mlflow.exceptions import MlflowException
+
+    target = folder / part
+    target.mkdir()
+    try:
+        return Tracker.open().download(part, "verdicts", target)
+    except (MlflowException, OSError) as error:
+        raise UsageError(f"{part}: no finished arm with verdicts in {store} ({error})") from error
