@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from baselines.covariance import share_of, token_covariance
-from harness.spec.equation import stage
+from harness.spec.equation import relates, stage
+from harness.spec.ranges import Share
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -14,9 +16,15 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
+def _ordered(values: Mapping[str, Any]) -> str | None:
+    low, high = values["low"], values["high"]
+    return None if low < high else f"low: expected < high={high}, got {low}"
+
+
+@relates(_ordered)
 @stage("gates")
 @reads("logp")
-def clip_cov(batch: TokenBatch, *, share: float, low: float, high: float) -> Tensor:
+def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Tensor:
     """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
 
     This is the only random choice in a method. It depends on `batch.step` and on the order of the tokens alone, so that
@@ -35,10 +43,6 @@ def clip_cov(batch: TokenBatch, *, share: float, low: float, high: float) -> Ten
     """
     import torch
 
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected in (0, 1], got {share}")
-    if not low < high:
-        raise ValueError(f"low: expected < high={high}, got {low}")
     covariances, counts = token_covariance(batch)
     candidates = ((covariances > low) & (covariances < high)).nonzero()[:, 0]
     generator = torch.Generator().manual_seed(batch.step)  # on the CPU: the same choice on every device

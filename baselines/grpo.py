@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import stage
+from harness.spec.ranges import NonNegative
 from harness.step.segments import segment_max, segment_sum
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @stage("advantage")
-def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], epsilon: float) -> Tensor:
+def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], epsilon: NonNegative) -> Tensor:
     """A_i = (r_i - mean_G r) / (std_G r + epsilon), the same on every token of i  (arXiv 2402.03300, section 4.1.2).
 
     Responses that the verifier could not score (NaN reward) take no part in the statistics and get advantage 0.
@@ -28,8 +29,6 @@ def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], eps
     Raises:
         ValueError: epsilon < 0.
     """
-    if epsilon < 0:
-        raise ValueError(f"epsilon: expected >= 0, got {epsilon}")
     rewards, ids = batch.rewards.detach(), batch.groups
     scored = ~rewards.isnan()
     rewards = rewards.nan_to_num(0.0)

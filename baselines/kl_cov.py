@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from baselines.covariance import share_of, token_covariance
 from harness.spec.equation import requires, stage
+from harness.spec.ranges import NonNegative, Share
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
 @requires(_unclipped)
 @stage("penalties")
 @reads("logp")
-def kl_cov(batch: TokenBatch, *, share: float, coefficient: float) -> Tensor:
+def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tensor:
     """`coefficient` on the share of all N tokens with the highest covariance, 0 on the others (section 4.2).
 
     The loss adds it times |log pi - log pi_old|, the authors' estimate of the KL divergence to the sampling policy,
@@ -41,10 +42,6 @@ def kl_cov(batch: TokenBatch, *, share: float, coefficient: float) -> Tensor:
     Raises:
         ValueError: share outside (0, 1], coefficient < 0, or log-probabilities or advantages are missing.
     """
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected in (0, 1], got {share}")
-    if coefficient < 0:
-        raise ValueError(f"coefficient: expected >= 0, got {coefficient}")
     covariances, counts = token_covariance(batch)
     penalties = covariances.new_zeros(batch.mask.shape)
     taken = covariances.new_zeros(len(covariances))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from harness.spec.equation import outcome_rewards, requires, stage
+from harness.spec.equation import outcome_rewards, relates, requires, stage
+from harness.spec.ranges import NonNegative
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -12,12 +14,17 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
+def _some_weight(values: Mapping[str, Any]) -> str | None:
+    return "positive: expected > 0 where negative is 0, got 0" if not any(values.values()) else None
+
+
 @requires(outcome_rewards)
+@relates(_some_weight)
 @stage("advantage")
-def weighted_reinforce(batch: TokenBatch, *, positive: float, negative: float) -> Tensor:
+def weighted_reinforce(batch: TokenBatch, *, positive: NonNegative, negative: NonNegative) -> Tensor:
     """A_i = positive where response i is correct, -negative where it is incorrect  (arXiv 2506.01347).
 
-    No baseline and no scale: a group whose responses are all incorrect still learns. Named settings of the paper:
+    No baseline and no scale: a group of incorrect responses still has a gradient. The paper's named settings:
     positive sample reinforcement (1, 0), negative sample reinforcement (0, 1), Weighted-REINFORCE (lambda, 1).
 
     Args:
@@ -27,8 +34,6 @@ def weighted_reinforce(batch: TokenBatch, *, positive: float, negative: float) -
     Raises:
         ValueError: a weight is negative, or both are 0.
     """
-    if positive < 0 or negative < 0 or positive == negative == 0:
-        raise ValueError(f"positive, negative: expected >= 0 and not both 0, got {positive} and {negative}")
     rewards = batch.rewards.detach()
     advantages = positive * (rewards > 0).to(rewards.dtype) - negative * (rewards <= 0).to(rewards.dtype)
     return advantages.unsqueeze(1) * batch.mask  # a NaN reward is neither above nor below

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from harness.spec.equation import stage
+from harness.spec.equation import relates, stage
+from harness.spec.ranges import Count, NonNegative
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -12,8 +14,14 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
+def _buffer_fits(values: Mapping[str, Any]) -> str | None:
+    buffer, limit = values["buffer"], values["max_length"]
+    return None if buffer <= limit else f"buffer: expected at most max_length={limit}, got {buffer}"
+
+
+@relates(_buffer_fits)
 @stage("rewards")
-def overlong(batch: TokenBatch, *, max_length: int, buffer: int, penalty: float) -> Tensor:
+def overlong(batch: TokenBatch, *, max_length: Count, buffer: Count, penalty: NonNegative) -> Tensor:
     """r + penalty * R_length  (arXiv 2503.14476, Eq. 13), where over the length |y|
 
     R_length = 0 up to max_length - buffer, then (max_length - buffer - |y|) / buffer, and -1 from max_length on.
@@ -26,9 +34,5 @@ def overlong(batch: TokenBatch, *, max_length: int, buffer: int, penalty: float)
     Raises:
         ValueError: a value is outside these ranges.
     """
-    if not 0 < buffer <= max_length:
-        raise ValueError(f"buffer: expected in (0, max_length={max_length}], got {buffer}")
-    if penalty < 0:
-        raise ValueError(f"penalty: expected >= 0, got {penalty}")
     over = (batch.mask.sum(1) - (max_length - buffer)).clamp(min=0, max=buffer)
     return batch.rewards.detach() - penalty * over / buffer

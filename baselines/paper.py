@@ -60,7 +60,7 @@ DAPO = replace(
 
 
 def reinforced(positive: float, negative: float) -> Experiment:
-    """Right and wrong responses, each with its weight (arXiv 2506.01347)."""
+    """Correct and incorrect responses with a weight each (arXiv 2506.01347)."""
     advantage = use(
         weighted_reinforce,
         positive=paper(positive, NSR + "PSR (1, 0), NSR (0, 1), W-REINFORCE (0.1, 1)"),

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from harness.spec.equation import outcome_rewards, requires, stage
+from harness.spec.ranges import Count, NonNegative
 from harness.step.segments import segment_sum
 
 if TYPE_CHECKING:
@@ -18,24 +19,24 @@ if TYPE_CHECKING:
 
 def _fits(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
     size = experiment.group_size.value
-    if not 1 <= values["k"] <= size:
-        return f"k: expected from 1 to group_size={size}, got {values['k']}"
+    if values["k"] > size:
+        return f"k: expected at most group_size={size}, got {values['k']}"
     return outcome_rewards(experiment, values)
 
 
 @requires(_fits)
 @stage("advantage")
-def passk(batch: TokenBatch, *, k: int, epsilon: float) -> Tensor:
+def passk(batch: TokenBatch, *, k: Count, epsilon: NonNegative) -> Tensor:
     """With n responses of which m incorrect, R = 1 - C(m, k) / C(n, k), s = sqrt(R (1 - R))  (arXiv 2508.10751):
 
     correct: (1 - R) / (s + epsilon); incorrect: (1 - R - C(m - 1, k - 1) / C(n - 1, k - 1)) / (s + epsilon).
 
     This is the paper's analytical derivation (section 2.4): the mean, over the k-subsets that hold a response, of the
     subset's advantage, where a subset's reward is 1 if any member is correct, and R and s are mean and standard
-    deviation of that over all k-subsets. At k = 1 it is GRPO with the population standard deviation. A group that is
-    all correct, all incorrect, or has fewer than k incorrect gets 0.
+    deviation of that over all k-subsets. At k = 1 it is GRPO with the population standard deviation. The advantage is 0
+    in a group whose responses are all correct or all incorrect, or that has fewer than k incorrect ones.
 
-    Responses that could not be scored (NaN reward) take no part and get 0; where fewer than k are left, all get 0.
+    Unscored responses (NaN reward) are excluded and get 0; a group with fewer than k scored responses gets 0.
 
     Args:
         k: from 1 to the group size. epsilon: >= 0 (the authors' code has 1e-6).
@@ -44,10 +45,6 @@ def passk(batch: TokenBatch, *, k: int, epsilon: float) -> Tensor:
     Raises:
         ValueError: k < 1 or epsilon < 0.
     """
-    if k < 1:
-        raise ValueError(f"k: expected at least 1, got {k}")
-    if epsilon < 0:
-        raise ValueError(f"epsilon: expected >= 0, got {epsilon}")
     rewards = batch.rewards.detach()
     scored, correct = ~rewards.isnan(), rewards > 0
     counts = segment_sum(scored.long(), batch.groups).tolist()

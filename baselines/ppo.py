@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from harness.spec.equation import stage, trains_critic
+from harness.spec.ranges import Range
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -12,8 +13,10 @@ if TYPE_CHECKING:
 
     from harness.step.batch import TokenBatch
 
+Discount = Annotated[float, Range("[0, 1]")]
 
-def returns(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
+
+def returns(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
     """What the critic learns: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
 
     [B, T], 0 on masked positions. A response that could not be scored (NaN reward) has its own values for target.
@@ -24,7 +27,7 @@ def returns(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Ten
 @stage("advantage")
 @reads("values")
 @trains_critic(returns)
-def gae(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
+def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
     """A_t = sum_l (gamma lambda)^l d_{t+l}, d_t = r_t + gamma V_{t+1} - V_t  (arXiv 1506.02438, section 3).
 
     The reward of a response falls on its last token, and the value behind it is 0. At gamma = lambda = 1 this is
@@ -39,9 +42,6 @@ def gae(batch: TokenBatch, *, gamma: float, lam: float, whiten: bool) -> Tensor:
     Raises:
         ValueError: gamma or lam outside [0, 1], or the values are missing.
     """
-    for name, value in (("gamma", gamma), ("lam", lam)):
-        if not 0 <= value <= 1:
-            raise ValueError(f"{name}: expected in [0, 1], got {value}")
     values, rewards = batch.need("values"), batch.rewards.detach()
     valid = batch.mask & ~rewards.isnan().unsqueeze(1)
     advantages = values.new_zeros(values.shape)

@@ -12,6 +12,7 @@ from math import log
 from typing import TYPE_CHECKING
 
 from harness.spec.equation import stage
+from harness.spec.ranges import NonNegative
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 @stage("shaping")
 @reads("entropies")
-def $name(batch: TokenBatch, *, alpha: float) -> Tensor:
+def $name(batch: TokenBatch, *, alpha: NonNegative) -> Tensor:
     """A (1 + alpha H / log |V|), H detached: an example, to be replaced (name the paper and its equation here).
 
     Args:
@@ -30,10 +31,8 @@ def $name(batch: TokenBatch, *, alpha: float) -> Tensor:
     Returns:
         [B, T], 0 on masked positions.
     Raises:
-        ValueError: alpha < 0, or entropies or advantages are missing.
+        ValueError: alpha is out of range, or entropies or advantages are missing.
     """
-    if not alpha >= 0:
-        raise ValueError(f"alpha: expected >= 0, got {alpha}")
     share = batch.need("entropies") / log(batch.vocab_size)  # of the largest entropy there is
     return batch.need("advantages") * (1 + alpha * share)
 '''

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, get_type_hints
 
 from evals.provenance import Origin, Sourced, assumed, code, paper
-from harness.spec.declared import Declared, check_value
+from harness.spec.declared import Declared
 from harness.spec.method import Method, Use, use
+from harness.spec.ranges import Count, Index, NonNegative, Positive, Range, Share, check_value
 
 __all__ = [
     "PPO",
@@ -38,17 +39,21 @@ __all__ = [
 class PPO(Declared):
     """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
 
-    critic_learning_rate: Sourced[float]
-    critic_warmup_steps: Sourced[int]  # rollouts that train the critic alone, before the policy's first
-    value_clip: Sourced[float]  # the largest change of a value that its loss rewards
+    critic_learning_rate: Sourced[Positive]
+    critic_warmup_steps: Sourced[Index]  # rollouts that train the critic alone, before the policy's first
+    value_clip: Sourced[Positive]  # the largest change of a value that its loss rewards
+
+    PREFIX: ClassVar[str] = "ppo."
 
 
 @dataclass(frozen=True)
 class EntropySearch(Declared):
     """How the entropy coefficient is adapted to reach `entropy_target` (see `harness.step.entropy_search`)."""
 
-    step: Sourced[float]  # by which the coefficient changes at each optimiser step
-    maximum: Sourced[float]  # of the coefficient; the minimum is 0
+    step: Sourced[Positive]  # by which the coefficient changes at each optimiser step
+    maximum: Sourced[Positive]  # of the coefficient; the minimum is 0
+
+    PREFIX: ClassVar[str] = "entropy_search."
 
 
 @dataclass(frozen=True)
@@ -60,40 +65,40 @@ class Experiment(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # hub id, local file, or "tiny"
-    dataset_rows: Sourced[int]  # about how many problems; only the cost estimate reads it
+    dataset_rows: Sourced[Count]  # about how many problems; only the cost estimate reads it
     prompt: Sourced[str]  # a name in evals.data.prompts
     rewards: Sourced[tuple[str, ...]]  # names in harness.step.rewards, summed with `reward_weights`
     reward_weights: Sourced[tuple[float, ...]]
     method: Method
     # rollout
     dynamic_sampling: Sourced[bool]  # resample groups whose rewards are all equal (DAPO)
-    prompts_per_rollout: Sourced[int]
-    group_size: Sourced[int]
-    rollout_temperature: Sourced[float]
-    rollout_top_p: Sourced[float]
-    max_prompt_tokens: Sourced[int]
-    max_completion_tokens: Sourced[int]
+    prompts_per_rollout: Sourced[Count]
+    group_size: Sourced[Annotated[int, Range(">= 2", "a group of one has no advantage")]]
+    rollout_temperature: Sourced[Positive]
+    rollout_top_p: Sourced[Share]
+    max_prompt_tokens: Sourced[Count]
+    max_completion_tokens: Sourced[Count]
     # optimisation
     critic: Sourced[bool]  # PPO with a value model, instead of group-relative advantages
-    updates_per_rollout: Sourced[int]
-    learning_rate: Sourced[float]
+    updates_per_rollout: Sourced[Count]
+    learning_rate: Sourced[Positive]
     lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
-    warmup_ratio: Sourced[float]
-    weight_decay: Sourced[float]
-    max_grad_norm: Sourced[float]
-    clip_low: Sourced[float | None]  # null: not clipped on that side
-    clip_high: Sourced[float | None]
-    dual_clip: Sourced[float | None]
-    kl_beta: Sourced[float]
-    reference_reset_every: Sourced[int | None]  # optimiser steps; null: the reference stays the base model
+    warmup_ratio: Sourced[Annotated[float, Range("[0, 1]")]]
+    weight_decay: Sourced[NonNegative]
+    max_grad_norm: Sourced[Positive]
+    clip_low: Sourced[Annotated[float, Range("(0, 1)")] | None]  # null: not clipped on that side
+    clip_high: Sourced[Positive | None]
+    dual_clip: Sourced[Annotated[float, Range("> 1")] | None]
+    kl_beta: Sourced[NonNegative]
+    reference_reset_every: Sourced[Count | None]  # optimiser steps; null: the reference stays the base model
     entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, where the search starts
-    entropy_target: Sourced[float | None]  # nats; the coefficient is adapted to reach it
-    epochs: Sourced[float]
-    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
+    entropy_target: Sourced[Positive | None]  # nats; the coefficient is adapted to reach it
+    epochs: Sourced[Positive]
+    max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
     precision: Sourced[Literal["float32", "bfloat16"]]
-    lora_rank: Sourced[int | None]  # null: all weights are trained
-    lora_alpha: Sourced[float]
-    lora_dropout: Sourced[float]
+    lora_rank: Sourced[Count | None]  # null: all weights are trained
+    lora_alpha: Sourced[Positive]
+    lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
     # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None
@@ -171,22 +176,22 @@ class Finetune(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # of problems with solutions: hub id, local file, or "tiny"
-    dataset_rows: Sourced[int]  # about how many; only the cost estimate reads it
+    dataset_rows: Sourced[Count]  # about how many; only the cost estimate reads it
     prompt: Sourced[str]  # a name in evals.data.prompts
-    batch_size: Sourced[int]  # rows of one optimiser step
-    learning_rate: Sourced[float]
+    batch_size: Sourced[Count]  # rows of one optimiser step
+    learning_rate: Sourced[Positive]
     lr_schedule: Sourced[Literal["constant", "linear", "cosine"]]
-    warmup_ratio: Sourced[float]
-    weight_decay: Sourced[float]
-    max_grad_norm: Sourced[float]
-    epochs: Sourced[float]
-    max_steps: Sourced[int | None]  # optimiser steps; null: as many as the epochs give
-    max_tokens: Sourced[int]  # of prompt and solution together
+    warmup_ratio: Sourced[Annotated[float, Range("[0, 1]")]]
+    weight_decay: Sourced[NonNegative]
+    max_grad_norm: Sourced[Positive]
+    epochs: Sourced[Positive]
+    max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
+    max_tokens: Sourced[Count]  # of prompt and solution together
     too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: left out, or cut at the end
     precision: Sourced[Literal["float32", "bfloat16"]]
-    lora_rank: Sourced[int | None]  # null: all weights are trained
-    lora_alpha: Sourced[float]
-    lora_dropout: Sourced[float]
+    lora_rank: Sourced[Count | None]  # null: all weights are trained
+    lora_alpha: Sourced[Positive]
+    lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
 
 
 Training = Experiment | Finetune

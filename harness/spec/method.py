@@ -5,14 +5,13 @@ Nothing here imports torch; the equations do what they do with the tensors of th
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from evals.provenance import Sourced, assumed
-from harness.spec.declared import check_value
+from harness.spec.equation import check_hyperparameters, hyperparameters
+from harness.spec.ranges import check_value
 from harness.step.loss import Aggregation, aggregation_coefficients
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 class Use:
     """An equation of ours with a value for each of its hyperparameters. Build it with `use`.
 
-    The hyperparameters of an equation are its keyword-only parameters; their annotations are what is checked.
+    The hyperparameters of an equation are its keyword-only parameters; their annotations say what is allowed.
     """
 
     function: Callable[..., Any]
@@ -40,7 +39,7 @@ class Use:
         for key, sourced in self.values.items():
             if not isinstance(sourced, Sourced):
                 raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")
-            check_value(f"{self.name}.{key}", sourced.value, kinds[key])
+        check_hyperparameters(self.function, {k: v.value for k, v in self.values.items()}, f"{self.name}.")
 
     @property
     def reads(self) -> frozenset[str]:
@@ -59,16 +58,6 @@ class Use:
 def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
     """`use(entropy_advantage, alpha=paper(0.4, "section 5"), kappa=paper(2.0, "section 5"))`."""
     return Use(function, values)
-
-
-def hyperparameters(function: Callable[..., Any]) -> dict[str, Any]:
-    """Name -> annotation of the keyword-only parameters of an equation."""
-    scope = vars(sys.modules[function.__module__])
-    return {
-        name: eval(p.annotation, scope) if isinstance(p.annotation, str) else p.annotation
-        for name, p in inspect.signature(function).parameters.items()
-        if p.kind is p.KEYWORD_ONLY
-    }
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Literal
 
 from evals.provenance import Sourced
 from harness.spec import Finetune, Use
+from harness.spec.ranges import Count, Positive, Share
 
 
 @dataclass(frozen=True)
@@ -54,14 +55,14 @@ class Rejection(Finetune):
 
     filters: tuple[Use, ...]
     select: Use
-    rounds: Sourced[int]
-    problems_per_round: Sourced[int]  # sampled anew for each round, without replacement
-    samples_per_problem: Sourced[int]
-    rollout_temperature: Sourced[float]
-    rollout_top_p: Sourced[float]
-    max_completion_tokens: Sourced[int]
-    branching_mass: Sourced[float]  # probability mass of the tokens that count as branches
-    selected: Sourced[int]  # samples that a round fine-tunes on, or as many as there are
+    rounds: Sourced[Count]
+    problems_per_round: Sourced[Count]  # sampled anew for each round, without replacement
+    samples_per_problem: Sourced[Count]
+    rollout_temperature: Sourced[Positive]
+    rollout_top_p: Sourced[Share]
+    max_completion_tokens: Sourced[Count]
+    branching_mass: Sourced[Share]  # probability mass of the tokens that count as branches
+    selected: Sourced[Count]  # samples that a round fine-tunes on, or as many as there are
     start_from: Sourced[Literal["last", "base"]]  # the weights that a round's fine-tuning starts from
 
     PARTS: ClassVar[tuple[str, ...]] = ("filters", "select")

@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import stage
+from harness.spec.ranges import Positive
 from harness.step.batch import reads
 from harness.step.segments import segment_softmax, segment_sum
 
@@ -23,7 +24,7 @@ def egsw(
     batch: TokenBatch,
     *,
     alpha: float,
-    temperature: float,
+    temperature: Positive,
     level: Literal["step", "trajectory"],
     entropy: EntropyReading,
     over: Literal["batch", "group"],
@@ -43,10 +44,8 @@ def egsw(
     Returns:
         [B, T], >= 0, 0 on masked positions.
     Raises:
-        ValueError: temperature <= 0, or entropies or advantages are missing.
+        ValueError: a value is out of range, or entropies or advantages are missing.
     """
-    if not temperature > 0:
-        raise ValueError(f"temperature: expected > 0, got {temperature}")
     advantages, entropies, valid = batch.need("advantages"), batch.need("entropies"), batch.mask
     if level == "trajectory":
         lengths = valid.sum(1, keepdim=True)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 from harness.spec.equation import stage
+from harness.spec.ranges import Positive, Range
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
 
 @stage("shaping")
 @reads("entropies")
-def entropy_advantage(batch: TokenBatch, *, alpha: float, kappa: float) -> Tensor:
+def entropy_advantage(
+    batch: TokenBatch, *, alpha: Positive, kappa: Annotated[float, Range("> 1", "so that the sign of A is kept")]
+) -> Tensor:
     """A + min(alpha H, |A| / kappa)  (arXiv 2506.14758, Eq. 4-6), H detached.
 
     Args:
@@ -23,12 +26,8 @@ def entropy_advantage(batch: TokenBatch, *, alpha: float, kappa: float) -> Tenso
     Returns:
         [B, T], 0 on masked positions.
     Raises:
-        ValueError: alpha <= 0, kappa <= 1, or entropies or advantages are missing.
+        ValueError: a value is out of range, or entropies or advantages are missing.
     """
-    if not alpha > 0:
-        raise ValueError(f"alpha: expected > 0, got {alpha}")
-    if not kappa > 1:
-        raise ValueError(f"kappa: expected > 1 (so that the sign of A is kept), got {kappa}")
     advantages = batch.need("advantages")
     bonus = (alpha * batch.need("entropies")).minimum(advantages.abs() / kappa)
     return (advantages + bonus) * batch.mask

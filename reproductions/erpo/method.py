@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import stage
+from harness.spec.ranges import Count, NonNegative, Positive
 from harness.step.batch import reads
 from harness.step.segments import segment_constant, segment_std, segment_z_score
 
@@ -25,12 +26,12 @@ CORRECTION = {"sample": 1, "population": 0}
 def erpo(
     batch: TokenBatch,
     *,
-    beta_p: float,
-    gamma: float,
-    eta: float,
-    buckets: int,
-    sigma_target: float,
-    delta: float,
+    beta_p: Positive,
+    gamma: NonNegative,
+    eta: NonNegative,
+    buckets: Count,
+    sigma_target: Positive,
+    delta: NonNegative,
     std: Literal["sample", "population"],
 ) -> Tensor:
     """Norm_G(A + eta Psi), Psi = W sgn(A) s~ rescaled to a standard deviation of sigma_target  (Eq. 6-10, Algorithm 1).
@@ -51,7 +52,6 @@ def erpo(
     Raises:
         ValueError: a value is out of range, or entropies, logp, ref_logp or advantages are missing.
     """
-    _check(beta_p=beta_p, gamma=gamma, eta=eta, buckets=buckets, sigma_target=sigma_target, delta=delta)
     counted = batch.mask & ~batch.rewards.isnan().unsqueeze(1)
     correction = CORRECTION[std]
     advantages, entropies, logp, ref_logp = (
@@ -125,14 +125,3 @@ def rescaled(
     scale = (segment_std(held, ids, correction=correction) + delta).masked_fill(constant, 1.0)
     psi[active] = (sigma_target * held / scale).masked_fill(constant, 0.0)
     return psi
-
-
-def _check(*, beta_p: float, gamma: float, eta: float, buckets: int, sigma_target: float, delta: float) -> None:
-    for name, value in (("beta_p", beta_p), ("sigma_target", sigma_target)):
-        if not value > 0:
-            raise ValueError(f"{name}: expected > 0, got {value}")
-    for name, value in (("gamma", gamma), ("eta", eta), ("delta", delta)):
-        if not value >= 0:
-            raise ValueError(f"{name}: expected >= 0, got {value}")
-    if buckets < 1:
-        raise ValueError(f"buckets: expected at least 1, got {buckets}")

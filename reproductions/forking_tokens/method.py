@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Literal
 
 from harness.spec.equation import stage
+from harness.spec.ranges import Share
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 def forking_tokens(
     batch: TokenBatch,
     *,
-    rho: float,
+    rho: Share,
     keep: Literal["top", "bottom"],
     scope: Literal["micro_batch", "update", "rollout"],
 ) -> Tensor:
@@ -42,8 +43,6 @@ def forking_tokens(
     Raises:
         ValueError: rho outside (0, 1], or entropies are missing.
     """
-    if not 0 < rho <= 1:
-        raise ValueError(f"rho: expected in (0, 1], got {rho}")
     entropies = batch.need("entropies")
     score = entropies if keep == "top" else -entropies
     kept = batch.mask.new_zeros(batch.mask.shape)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
+from harness.spec.equation import stage
+from harness.spec.ranges import Index, NonNegative
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -16,8 +18,9 @@ RELEASED_FACTORS = (0.8, 1.2)
 RELEASED_LEAST_STD = 1e-6
 
 
+@stage("shaping")
 @reads("old_logp")
-def ppl_advantage(batch: TokenBatch, *, alpha: float, sign: Literal[-1, 1], statistics: Statistics) -> Tensor:
+def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1], statistics: Statistics) -> Tensor:
     """A (1 + sign alpha w), w the z-score of the response's log PPL within its prompt group  (Eq. 7 and 11).
 
     The log-probabilities are those of the policy that sampled: the perplexity belongs to a response as it was drawn,
@@ -33,10 +36,8 @@ def ppl_advantage(batch: TokenBatch, *, alpha: float, sign: Literal[-1, 1], stat
         response whose log PPL is not finite (an empty one, or one with a token of probability 0); such a response takes
         no part in the statistics.
     Raises:
-        ValueError: alpha < 0, or old_logp or advantages are missing.
+        ValueError: a value is out of range, or old_logp or advantages are missing.
     """
-    if not alpha >= 0:
-        raise ValueError(f"alpha: expected >= 0, got {alpha}")
     advantages = batch.need("advantages")
     factors = 1 + sign * alpha * log_ppl_scores(batch, statistics)
     if statistics == "as_released":
@@ -76,16 +77,17 @@ def standardised(values: Tensor, statistics: Statistics) -> Tensor:
     return (values - kept.mean()) / (std if std > RELEASED_LEAST_STD else 1.0)
 
 
+@stage("shaping")
 def position_advantage(
     batch: TokenBatch,
     *,
-    gamma: float,
+    gamma: NonNegative,
     d: float,
     m: float,
     n: float,
-    bound: float | None,
-    first_step: int,
-    steps: int | None,
+    bound: NonNegative | None,
+    first_step: Index,
+    steps: Index | None,
 ) -> Tensor:
     """A + sign(A) b, b = gamma sigmoid(d r), r = m (l - n), l the relative position of the token  (Eq. 8 and 12).
 
@@ -102,12 +104,8 @@ def position_advantage(
         [B, T], of the sign of A; 0 on masked positions. l = t / |o| with t counted from 0, as in the released code, so
         that the one token of a response of length 1 is at its start.
     Raises:
-        ValueError: gamma < 0, bound < 0, first_step < 0, steps < 0, or advantages are missing.
+        ValueError: a value is out of range, or advantages are missing.
     """
-    named = {"gamma": gamma, "bound": bound, "first_step": first_step, "steps": steps}
-    for name, value in named.items():
-        if value is not None and not value >= 0:
-            raise ValueError(f"{name}: expected >= 0, got {value}")
     advantages = batch.need("advantages")
     last = None if steps is None else first_step + steps
     if batch.step < first_step or (last is not None and batch.step >= last):

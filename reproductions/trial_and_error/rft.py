@@ -9,10 +9,12 @@ import random
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 from evals.analysis.responses.repetition import Kind, redundancy
 from evals.grading.extraction import boxes
+from harness.spec.equation import checked
+from harness.spec.ranges import Range
 from harness.spec.rejection import Pool, Sample
 
 Ranking = Literal["random", "entropy", "branching"]
@@ -34,12 +36,14 @@ def cut_after_box(sample: Sample) -> Sample | None:
     return sample if box is None else replace(sample, response=sample.response[: box.end()])
 
 
-def not_redundant(sample: Sample, *, limit: float, measure: Kind) -> Sample | None:
+@checked
+def not_redundant(sample: Sample, *, limit: Annotated[float, Range("[0, 1]")], measure: Kind) -> Sample | None:
     """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.responses.repetition`."""
     return sample if redundancy(sample.response, measure) <= limit else None
 
 
-def select(pool: Pool, *, by: Ranking, noise: float) -> list[Sample]:
+@checked
+def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")]) -> list[Sample]:
     """The samples to fine-tune on: a share `noise` of incorrect ones, the others correct, chosen by the same ranking.
 
     Args:
@@ -48,8 +52,6 @@ def select(pool: Pool, *, by: Ranking, noise: float) -> list[Sample]:
     Raises:
         ValueError: noise outside [0, 1), or a sample was not measured.
     """
-    if not 0 <= noise < 1:
-        raise ValueError(f"noise: expected a number in [0, 1), got {noise}")
     wanted = pool.size - round(pool.size * noise)
     correct = top(pool.correct, wanted, by, pool.rng)
     incorrect = top(pool.incorrect, round(len(correct) * noise / (1 - noise)), by, pool.rng)

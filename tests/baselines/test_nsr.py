@@ -53,7 +53,7 @@ def test_equals_the_loops(batch: TokenBatch, positive: float, negative: float) -
 
 
 def test_bad_values_and_rewards_that_are_not_outcomes_are_refused() -> None:
-    with pytest.raises(ValueError, match="expected >= 0 and not both 0, got 0 and 0"):
+    with pytest.raises(ValueError, match="positive: expected > 0 where negative is 0, got 0"):
         weighted_reinforce(batch_of([1.0], [0]), positive=0, negative=0)
     advantage = use(weighted_reinforce, positive=assumed(0.1, WHY), negative=assumed(1.0, WHY))
     declared = experiment(replace(GRPO, advantage=advantage))

@@ -86,7 +86,7 @@ def test_stacks_that_mean_nothing_are_refused() -> None:
         return replace(GRPO, advantage=use(passk, k=assumed(k, WHY), epsilon=assumed(1e-6, WHY)))
 
     experiment(stack(4))  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="passk cannot be used here: k: expected from 1 to group_size=4, got 5"):
+    with pytest.raises(ValueError, match="passk cannot be used here: k: expected at most group_size=4, got 5"):
         experiment(stack(5))  # type: ignore[arg-type]
     shorter = use(overlong, max_length=assumed(8, WHY), buffer=assumed(4, WHY), penalty=assumed(1.0, WHY))
     with pytest.raises(ValueError, match=r"correct and incorrect are counted, got \['overlong'\]"):
@@ -94,7 +94,7 @@ def test_stacks_that_mean_nothing_are_refused() -> None:
 
 
 def test_bad_values_are_named() -> None:
-    with pytest.raises(ValueError, match="k: expected at least 1, got 0"):
+    with pytest.raises(ValueError, match="k: expected >= 1, got 0"):
         passk(batch_of([1.0], [0]), k=0, epsilon=0.0)
     with pytest.raises(ValueError, match="epsilon: expected >= 0, got -1"):
         passk(batch_of([1.0], [0]), k=1, epsilon=-1)

@@ -303,9 +303,9 @@ def test_a_token_without_a_finite_signal_has_no_psi(field: str, infinite: float)
         ({"beta_p": 0.0}, "beta_p: expected > 0, got 0.0"),
         ({"sigma_target": -1.0}, "sigma_target: expected > 0, got -1.0"),
         ({"gamma": -5.0}, "gamma: expected >= 0, got -5.0"),
-        ({"eta": math.nan}, "eta: expected >= 0, got nan"),
+        ({"eta": math.nan}, "eta: expected a finite number, got nan"),
         ({"delta": -1e-4}, "delta: expected >= 0"),
-        ({"buckets": 0}, "buckets: expected at least 1, got 0"),
+        ({"buckets": 0}, "buckets: expected >= 1, got 0"),
     ],
 )
 def test_bad_values_are_refused(values: dict[str, Any], message: str) -> None:

@@ -52,11 +52,11 @@ def test_a_bare_value_is_refused() -> None:
         ("learning_rate", "x", "learning_rate: expected a number, got 'x'"),
         ("learning_rate", True, "learning_rate: expected a number, got True"),
         ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),
-        ("group_size", 1, "group_size: expected at least 2"),
+        ("group_size", 1, "group_size: expected >= 2"),
         ("group_size", 2.5, "group_size: expected a whole number, got 2.5"),
         ("lr_schedule", "step", "lr_schedule: expected one of 'constant', 'linear', 'cosine', got 'step'"),
         ("max_steps", "all", "max_steps: expected a whole number or null, got 'all'"),
-        ("rewards", "accuracy", "rewards: expected a list of a string, got 'accuracy'"),
+        ("rewards", "accuracy", "rewards: expected a list of strings, got 'accuracy'"),
         ("reward_weights", [1.0, 1.0], "reward_weights: expected 1"),
         ("updates_per_rollout", 3, "updates_per_rollout: expected a divisor of prompts_per_rollout=4"),
         ("grpo.std", "smaple", "grpo.std: expected one of 'sample', 'population', 'none', got 'smaple'"),
@@ -103,7 +103,7 @@ def test_settings_cover_every_field() -> None:
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("batch_size", 0, "batch_size: expected at least 1, got 0"),
+        ("batch_size", 0, "batch_size: expected >= 1, got 0"),
         ("max_tokens", "all", "max_tokens: expected a whole number, got 'all'"),
         ("too_long", "keep", "too_long: expected one of 'drop', 'cut', got 'keep'"),
         ("learning_rate", 0.0, "learning_rate: expected > 0, got 0.0"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
 from harness.spec import Finetune, use
 from harness.spec.hardware import Hardware
-from harness.spec.rejection import Rejection
+from harness.spec.rejection import Rejection, Sample
 from reproductions.trial_and_error import rft
 from tests import experiments
 
@@ -172,12 +172,16 @@ def test_from_the_base_each_round_starts_anew(model_dir: Path, data: str, tmp_pa
     assert [Path(model).parts[-3:] for model in Solver.asked] == [model_dir.parts[-3:], ("round-0", "train", "final")]
 
 
+def drops_all(sample: Sample) -> None:
+    """A filter that keeps nothing."""
+
+
 def test_what_cannot_work_is_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="problems_per_round: expected at most the 8 of the data set, got 9"):
         run(rejection(dataset=data, problems_per_round=9), model_dir, tmp_path / "a", [])
     with pytest.raises(ValueError, match="got none from 0 correct and 0 incorrect"):
-        run(rejection(dataset=data, **{"not_redundant.limit": -1.0}), model_dir, tmp_path / "b", [])
-    with pytest.raises(ValueError, match="rounds: expected at least 1, got 0"):
+        run(replace(rejection(dataset=data), filters=(use(drops_all),)), model_dir, tmp_path / "b", [])
+    with pytest.raises(ValueError, match="rounds: expected >= 1, got 0"):
         rejection(rounds=0)
 
 

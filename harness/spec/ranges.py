@@ -1,0 +1,98 @@
+"""What a value may be, stated once in its annotation: `alpha: Annotated[float, Range("> 0")]`.
+
+The command line checks a declaration against these annotations, and an equation checks its own arguments against the
+same ones (`harness.spec.equation.checked`). Numbers are finite.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+_ONE_SIDED = re.compile(r"(>=|>|<=|<) (-?[\d.]+)")
+_INTERVAL = re.compile(r"([\[(])(-?[\d.]+), (-?[\d.]+)([\])])")
+
+
+@dataclass(frozen=True)
+class Range:
+    """The numbers that a value may be: one-sided (`"> 0"`, `"<= 1"`) or an interval (`"(0, 1]"`).
+
+    Args:
+        text: the range as an error message prints it. reason: why, printed behind it.
+    Raises:
+        ValueError: the text is neither form.
+    """
+
+    text: str
+    reason: str = ""
+
+    def __post_init__(self) -> None:
+        if not (_ONE_SIDED.fullmatch(self.text) or _INTERVAL.fullmatch(self.text)):
+            raise ValueError(f"range: expected a text like '> 0' or '(0, 1]', got {self.text!r}")
+
+    def __contains__(self, value: float) -> bool:
+        one_sided = _ONE_SIDED.fullmatch(self.text)
+        if one_sided:
+            return _holds(value, one_sided[1], float(one_sided[2]))
+        interval = _INTERVAL.fullmatch(self.text)
+        assert interval is not None  # checked when the range was made
+        left, low, high, right = interval.groups()
+        return _holds(value, ">=" if left == "[" else ">", float(low)) and _holds(
+            value, "<=" if right == "]" else "<", float(high)
+        )
+
+    def __str__(self) -> str:
+        text = self.text if _ONE_SIDED.fullmatch(self.text) else f"in {self.text}"
+        return f"{text} ({self.reason})" if self.reason else text
+
+
+def _holds(value: float, sign: str, bound: float) -> bool:
+    return {">": value > bound, ">=": value >= bound, "<": value < bound, "<=": value <= bound}[sign]
+
+
+Positive = Annotated[float, Range("> 0")]
+NonNegative = Annotated[float, Range(">= 0")]
+Count = Annotated[int, Range(">= 1")]
+Index = Annotated[int, Range(">= 0")]
+Share = Annotated[float, Range("(0, 1]")]  # of something, at least a bit of it
+
+
+def check_value(key: str, value: Any, kind: Any) -> None:
+    """Raise ValueError, naming the key, the value and what was expected, unless `value` fits the annotation `kind`."""
+    expected = unmet(value, kind)
+    if expected:
+        raise ValueError(f"{key}: expected {expected}, got {value!r}")
+
+
+def unmet(value: Any, kind: Any) -> str:
+    """What an annotation expects, where `value` does not fit it; "" where it fits.
+
+    Reads `Annotated[kind, Range]`, `Literal`, unions, `tuple[kind, ...]` and plain classes.
+    """
+    origin, parts = get_origin(kind), get_args(kind)
+    if origin is Annotated:
+        ranges = (part for part in parts[1:] if isinstance(part, Range))
+        return unmet(value, parts[0]) or next((str(r) for r in ranges if value not in r), "")
+    if origin is Literal:
+        return "" if value in parts else "one of " + ", ".join(map(repr, parts))
+    if origin is tuple:
+        fits = isinstance(value, tuple) and not any(unmet(v, parts[0]) for v in value)
+        return "" if fits else f"a list of {_name(parts[0], several=True)}"
+    if parts:  # a union
+        expected = [unmet(value, part) for part in parts]
+        return "" if "" in expected else " or ".join(expected)
+    if kind is float:  # an int is a fine float; a bool is neither
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return _name(kind)
+        return "" if math.isfinite(value) else "a finite number"
+    return "" if isinstance(value, kind) and not (kind is int and isinstance(value, bool)) else _name(kind)
+
+
+def _name(kind: Any, *, several: bool = False) -> str:
+    if get_origin(kind) is Annotated:
+        return _name(get_args(kind)[0], several=several)
+    names = {float: "a number", int: "a whole number", str: "a string", bool: "true or false", type(None): "null"}
+    name = names.get(kind, str(kind))
+    return name.removeprefix("a ") + "s" if several and name.startswith("a ") else name

@@ -1,0 +1,171 @@
+"""The range of a value is stated once: the command line and the equation read the same annotation."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.command.config import UsageError
+from harness.command.resolve import resolve
+from harness.spec import Experiment, Method, Use, catalogue
+from harness.spec.declarations import Training
+from harness.spec.equation import check_hyperparameters, checked, hyperparameters, relates
+from harness.spec.ranges import Range, check_value, unmet
+from harness.spec.rejection import Rejection
+
+
+@given(st.floats(-10, 10), st.floats(-10, 10), st.floats(-10, 10))
+def test_an_interval_is_its_two_bounds(value: float, a: float, b: float) -> None:
+    low, high = round(min(a, b), 3), round(max(a, b), 3)
+    assert (value in Range(f"[{low}, {high}]")) == (low <= value <= high)
+    assert (value in Range(f"({low}, {high})")) == (low < value < high)
+    assert (value in Range(f"({low}, {high}]")) == (low < value <= high)
+    assert (value in Range(f"[{low}, {high})")) == (low <= value < high)
+    assert (value in Range(f"> {low}")) == (value > low) and (value in Range(f">= {low}")) == (value >= low)
+    assert (value in Range(f"< {low}")) == (value < low) and (value in Range(f"<= {low}")) == (value <= low)
+
+
+def test_a_text_that_is_no_range_is_refused() -> None:
+    for text in ("0 <", "(0, 1", "at least 1", "[0; 1]", ""):
+        with pytest.raises(ValueError, match="range: expected a text like"):
+            Range(text)
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "expected"),
+    [
+        (1, float, ""),
+        (True, float, "a number"),
+        (math.nan, float, "a finite number"),
+        (-math.inf, Annotated[float, Range("< 1")], "a finite number"),
+        (2.0, Annotated[float, Range("(0, 1]")], "in (0, 1]"),
+        (1, Annotated[int, Range(">= 2", "why")], ">= 2 (why)"),
+        (2.5, Annotated[int, Range(">= 2")], "a whole number"),
+        (None, Annotated[int, Range(">= 2")] | None, ""),
+        (1, Annotated[int, Range(">= 2")] | None, ">= 2 or null"),
+        ("x", int | None, "a whole number or null"),
+        ((1.0, math.nan), tuple[float, ...], "a list of numbers"),
+        ((1.0, 0.0), tuple[Annotated[float, Range("> 0")], ...], "a list of numbers"),
+        (0, Literal[-1, 1], "one of -1, 1"),
+    ],
+)
+def test_what_an_annotation_expects(value: Any, kind: Any, expected: str) -> None:
+    assert unmet(value, kind) == expected
+    if expected:
+        with pytest.raises(ValueError) as error:
+            check_value("key", value, kind)
+        assert str(error.value) == f"key: expected {expected}, got {value!r}"
+
+
+REFUSED = [  # (paper, arm, values, what the message holds)
+    ("egsw", "egsw", {"egsw.temperature": 0}, "egsw.temperature: expected > 0, got 0"),
+    ("egsw", "egsw", {"egsw.temperature": math.nan}, "egsw.temperature: expected a finite number, got nan"),
+    ("egsw", "egsw", {"egsw.alpha": math.inf}, "egsw.alpha: expected a finite number, got inf"),
+    ("forking_tokens", "top20", {"forking_tokens.rho": 0}, "forking_tokens.rho: expected in (0, 1], got 0"),
+    ("forking_tokens", "top20", {"forking_tokens.rho": 1.5}, "forking_tokens.rho: expected in (0, 1], got 1.5"),
+    ("erpo", "erpo", {"erpo.buckets": 0}, "erpo.buckets: expected >= 1, got 0"),
+    ("erpo", "erpo", {"erpo.gamma": -1}, "erpo.gamma: expected >= 0, got -1"),
+    ("erpo", "erpo", {"erpo.delta": -1}, "erpo.delta: expected >= 0, got -1"),
+    ("erpo", "erpo", {"erpo.sigma_target": 0}, "erpo.sigma_target: expected > 0, got 0"),
+    ("erpo", "erpo", {"erpo.eta": 1e400}, "erpo.eta: expected a finite number, got inf"),
+    (
+        "entropy_advantage",
+        "grpo_entropy_advantage",
+        {"entropy_advantage.kappa": 1},
+        "entropy_advantage.kappa: expected > 1 (so that the sign of A is kept), got 1",
+    ),
+    ("entropy_advantage", "ppo", {"gae.lam": 1.5}, "gae.lam: expected in [0, 1], got 1.5"),
+    ("entropy_advantage", "ppo", {"ppo.value_clip": -1}, "ppo.value_clip: expected > 0, got -1"),
+    ("baselines", "kl_cov", {"kl_cov.share": 2}, "kl_cov.share: expected in (0, 1], got 2"),
+    ("baselines", "clip_cov", {"clip_cov.low": 9}, "clip_cov.low: expected < high=5.0, got 9"),
+    ("baselines", "nsr", {"weighted_reinforce.negative": 0}, "weighted_reinforce.positive: expected > 0 where"),
+    ("trial_and_error", "rft", {"select.noise": 1}, "select.noise: expected in [0, 1), got 1"),
+    ("egsw", "grpo", {"lora_dropout": 1.5}, "lora_dropout: expected in [0, 1), got 1.5"),
+    (
+        "forking_tokens",
+        "dapo",
+        {"overlong.buffer": 30000},
+        "overlong.buffer: expected at most max_length=64, got 30000",
+    ),
+    ("egsw", "grpo", {"protocol.temperature": math.inf}, "temperature=inf, expected a number >= 0"),
+]
+
+
+@pytest.mark.parametrize(("paper", "arm", "values", "message"), REFUSED)
+def test_a_value_out_of_range_is_refused_before_anything_runs(
+    paper: str, arm: str, values: dict[str, Any], message: str
+) -> None:
+    models = ["32b"] if arm == "rft" else None
+    with pytest.raises(UsageError) as error:
+        resolve(paper, models=models, arms=[arm], overrides=values)
+    assert message in str(error.value)
+
+
+def declared() -> list[tuple[str, Training]]:
+    arms = ((f"{key} {a.model}/{a.key}", a.train) for key in catalogue.papers() for a in catalogue.load(key).arms)
+    return [(name, train) for name, train in arms if train is not None]
+
+
+def test_no_number_of_any_arm_may_be_other_than_finite() -> None:
+    from harness.spec import Origin
+
+    seen = set()
+    for name, train in declared():
+        for key, sourced in train.settings().items():
+            is_number = isinstance(sourced.value, (int, float)) and not isinstance(sourced.value, bool)
+            if not is_number or key in seen:
+                continue
+            seen.add(key)
+            for value in (math.nan, math.inf, -math.inf):
+                with pytest.raises(ValueError, match=key.rpartition(".")[2]):
+                    train.override({key: value}, Origin.USER, "command line")
+                    pytest.fail(f"{name}: {key}={value} was accepted")
+    assert len(seen) > 50
+
+
+def test_every_equation_refuses_the_values_that_its_declaration_refuses() -> None:
+    """Called directly, an equation checks its own keyword arguments; `None` as a batch is never looked at."""
+    checks = 0
+    for _, train in declared():
+        for use in equations(train):
+            values = {key: sourced.value for key, sourced in use.values.items()}
+            for key, kind in hyperparameters(use.function).items():
+                for bad in out_of_range(kind):
+                    with pytest.raises(ValueError, match=f"^{key}: expected"):
+                        use.function(None, **{**values, key: bad})
+                    checks += 1
+    assert checks > 100
+
+
+def equations(train: Training) -> tuple[Use, ...]:
+    owner = train.method if isinstance(train, Experiment) else train
+    return owner.uses() if isinstance(owner, (Method, Rejection)) else ()
+
+
+def out_of_range(kind: Any) -> list[Any]:
+    """Values that an annotation of a number refuses: not finite, and beyond each bound of its range."""
+    parts = get_args(kind) if get_origin(kind) is not Annotated else (kind,)
+    bounded = next((part for part in parts if get_origin(part) is Annotated), None)
+    if bounded is None:
+        return [math.nan] if kind is float else []
+    base, text = get_args(bounded)[0], get_args(bounded)[1]
+    candidates = (math.nan, *itertools.chain(range(-3, 0), [0, 1, 2, 3]))
+    return [v for v in candidates if unmet(v, base) or v not in text]
+
+
+def test_values_may_be_checked_against_each_other() -> None:
+    @relates(lambda values: None if values["low"] < values["high"] else f"low: expected < high, got {values['low']}")
+    @checked
+    def band(batch: object, *, low: float, high: float) -> str:
+        return "called"
+
+    assert band(None, low=0.0, high=1.0) == "called"
+    with pytest.raises(ValueError, match=r"^low: expected < high, got 2\.0"):
+        band(None, low=2.0, high=1.0)
+    with pytest.raises(ValueError, match=r"^band\.low: expected < high"):
+        check_hyperparameters(band, {"low": 2.0, "high": 1.0}, "band.")
