@@ -106,32 +106,31 @@ def test_a_value_out_of_range_is_refused_before_anything_runs(
     assert message in str(error.value)
 
 
-def declared() -> list[tuple[str, Training]]:
-    arms = ((f"{key} {a.model}/{a.key}", a.train) for key in catalogue.papers() for a in catalogue.load(key).arms)
-    return [(name, train) for name, train in arms if train is not None]
+def declared() -> list[Training]:
+    arms = (arm for key in catalogue.papers() for arm in catalogue.load(key).arms)
+    return [arm.train for arm in arms if arm.train is not None]
 
 
 def test_no_number_of_any_arm_may_be_other_than_finite() -> None:
     from harness.spec import Origin
 
     seen = set()
-    for name, train in declared():
+    for train in declared():
         for key, sourced in train.settings().items():
             is_number = isinstance(sourced.value, (int, float)) and not isinstance(sourced.value, bool)
             if not is_number or key in seen:
                 continue
             seen.add(key)
             for value in (math.nan, math.inf, -math.inf):
-                with pytest.raises(ValueError, match=key.rpartition(".")[2]):
+                with pytest.raises(ValueError, match=key.rpartition(".")[2]):  # of the first arm that has the key
                     train.override({key: value}, Origin.USER, "command line")
-                    pytest.fail(f"{name}: {key}={value} was accepted")
     assert len(seen) > 50
 
 
 def test_every_equation_refuses_the_values_that_its_declaration_refuses() -> None:
     """Called directly, an equation checks its own keyword arguments; `None` as a batch is never looked at."""
     checks = 0
-    for _, train in declared():
+    for train in declared():
         for use in equations(train):
             values = {key: sourced.value for key, sourced in use.values.items()}
             for key, kind in hyperparameters(use.function).items():
