@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Literal, get_type_hints
 
-from harness.spec.declared import check_value
+from harness.spec.ranges import Count, Positive, Share, check_value
 
 
 @dataclass(frozen=True)
@@ -19,40 +18,31 @@ class Hardware:
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
-    processes: int = 1
-    micro_batch: int | None = None
+    processes: Count = 1
+    micro_batch: Count | None = None
     gradient_checkpointing: bool = False
     rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = "transformers"
-    vllm_gpu_memory: float = 0.3
+    vllm_gpu_memory: Share = 0.3
     vllm_server_url: str | None = None
-    vllm_tensor_parallel: int = 1
+    vllm_tensor_parallel: Count = 1
     deepspeed: str | None = None
-    nodes: int = 1
+    nodes: Count = 1
     ray_address: str | None = None
     packing: bool = True
-    tokens_per_gpu: int | None = None
-    sequence_parallel: int = 1
+    tokens_per_gpu: Count | None = None
+    sequence_parallel: Count = 1
     offload: bool = False
     fused_kernels: bool = False
-    resampling_rounds: int = 20
-    stall_minutes: float = 60.0
-    save_every: int = 50
-    grader_workers: int = 2
-    grader_limit_s: float = 10.0
+    resampling_rounds: Count = 20
+    stall_minutes: Positive = 60.0
+    save_every: Count = 50
+    grader_workers: Count = 2
+    grader_limit_s: Positive = 10.0
 
     def __post_init__(self) -> None:
-        kinds = get_type_hints(type(self))
+        kinds = get_type_hints(type(self), include_extras=True)
         for f in fields(self):
             check_value(f"hardware.{f.name}", getattr(self, f.name), kinds[f.name])
-        for key in _COUNTS:
-            value = getattr(self, key)
-            if value is not None and value < 1:
-                raise ValueError(f"hardware.{key}: expected at least 1, got {value!r}")
-        for key in ("stall_minutes", "grader_limit_s"):
-            if not 0 < getattr(self, key) < math.inf:
-                raise ValueError(f"hardware.{key}: expected a finite number > 0, got {getattr(self, key)!r}")
-        if not 0 < self.vllm_gpu_memory <= 1:
-            raise ValueError(f"hardware.vllm_gpu_memory: expected a share in (0, 1], got {self.vllm_gpu_memory!r}")
         if self.rollouts == "vllm_server" and self.vllm_server_url is None:
             raise ValueError(
                 "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
@@ -99,8 +89,4 @@ HELP: Mapping[str, str] = {
     "grader_limit_s": "seconds that one answer may take",
 }
 
-_COUNTS = (
-    *("processes", "micro_batch", "save_every", "grader_workers", "vllm_tensor_parallel", "nodes", "tokens_per_gpu"),
-    *("sequence_parallel", "resampling_rounds"),
-)
 HARDWARE_KEYS = tuple(f.name for f in fields(Hardware))

@@ -104,9 +104,9 @@ def test_help_lists_every_hardware_key() -> None:
     [
         ({"hardware.proceses": 2}, "did you mean 'hardware.processes'?"),
         ({"hardware.device": "gpuu"}, "hardware.device: expected one of 'auto', 'cpu', 'gpu'"),
-        ({"hardware.micro_batch": 0}, "hardware.micro_batch: expected at least 1, got 0"),
-        ({"hardware.vllm_gpu_memory": 1.5}, "hardware.vllm_gpu_memory: expected a share in (0, 1], got 1.5"),
-        ({"hardware.grader_limit_s": 0}, "hardware.grader_limit_s: expected a finite number > 0, got 0"),
+        ({"hardware.micro_batch": 0}, "hardware.micro_batch: expected >= 1 or null, got 0"),
+        ({"hardware.vllm_gpu_memory": 1.5}, "hardware.vllm_gpu_memory: expected in (0, 1], got 1.5"),
+        ({"hardware.grader_limit_s": 0}, "hardware.grader_limit_s: expected > 0, got 0"),
         ({"hardware.processes": "many"}, "hardware.processes: expected a whole number, got 'many'"),
     ],
 )
