@@ -39,7 +39,7 @@ class CommonProblems:
         return " ".join(parts)
 
 
-def alike(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> CommonProblems:
+def keep_common_problems(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> CommonProblems:
     """Cut the tables of one benchmark to the problems with at least `least` scored samples in every model and seed.
 
     Args:
@@ -67,7 +67,7 @@ def alike(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> Commo
     return CommonProblems(cut, tuple(sorted(kept)), len(every) - len(kept), k, unscored)
 
 
-def steps_to(most: int) -> list[int]:
+def powers_of_two_to(most: int) -> list[int]:
     """1, 2, 4, ... below `most`, then `most` itself."""
     return [*(2**power for power in range(most.bit_length()) if 2**power < most), most]
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from evals.plots.drawing import look
+from evals.plots.plot import look
 
 if TYPE_CHECKING:
     import pandas as pd

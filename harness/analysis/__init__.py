@@ -1,1 +1,1 @@
-"""`rlvr analyze` and the report's figures: finding the runs, measuring once, drawing."""
+"""`rlvr analyze` and the report's figures: finding the runs, measuring once, plot."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import read_json, write_json
-from evals.plots.drawing import save
-from harness.analysis.families import FAMILIES, draw_all
+from evals.plots.plot import save
+from harness.analysis.families import FAMILIES, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
 from harness.command.config import UsageError, choose
@@ -58,14 +58,14 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
     """Draw, write and log. Token tables are kept in the material's cache, so that a second call goes on from there."""
     code = environment()  # before anything is written, which may be under version control itself
-    drawn, left_out = draw_all(material, only)
+    drawn, left_out = plot_all(material, only)
     out.mkdir(parents=True, exist_ok=True)
     figures = []
-    for family, drawings in drawn.items():
-        for drawing in drawings:
-            save(drawing, out / family)
-            words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}
-            figures.append({"family": family, "name": drawing.name, **words})
+    for family, plots in drawn.items():
+        for plot in plots:
+            save(plot, out / family)
+            words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
+            figures.append({"family": family, "name": plot.name, **words})
     models = [_model(m) for m in material.models]
     index = index_page(models, material.benchmarks, figures, left_out, command)
     (out / "README.md").write_text(index, encoding="utf-8")

@@ -7,77 +7,75 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from evals.plots.drawing import Drawing
+from evals.plots.plot import Plot
 from harness.analysis.material import Material, of_benchmark
 from harness.analysis.sampled import fork_temperature, interventions, tools
 
 
 @dataclass(frozen=True)
 class Family:
-    """`draw` makes the figures; it raises ValueError where the material does not allow them. `by_name`: it generates
+    """`plot` makes the figures; it raises ValueError where the material does not allow them. `by_name`: it generates
     text with the models, so that it runs only when it is asked for."""
 
     title: str
-    draw: Callable[[Material], list[Drawing]]
+    plot: Callable[[Material], list[Plot]]
     by_name: bool = False
 
 
-def verdicts(m: Material) -> list[Drawing]:
-    from evals.analysis.responses.plots import draw_verdicts
+def verdicts(m: Material) -> list[Plot]:
+    from evals.analysis.responses.plots import plot_verdicts
 
-    return draw_verdicts(m.subjects, benchmarks=m.benchmarks)
-
-
-def unsolvable(m: Material) -> list[Drawing]:
-    from evals.analysis.responses.plot_unsolvable import draw_unsolvable
-
-    return draw_unsolvable(m.subjects, benchmarks=m.benchmarks)
+    return plot_verdicts(m.subjects, benchmarks=m.benchmarks)
 
 
-def training(m: Material) -> list[Drawing]:
-    from evals.analysis.training.plots import draw_training
+def unsolvable(m: Material) -> list[Plot]:
+    from evals.analysis.responses.unsolvable import plot_unsolvable
+
+    return plot_unsolvable(m.subjects, benchmarks=m.benchmarks)
+
+
+def training(m: Material) -> list[Plot]:
+    from evals.analysis.training.plots import plot_training
 
     curves = m.curves()
     if not curves:
         raise ValueError("none of the runs holds training curves")
-    return draw_training(m.subjects, curves)
+    return plot_training(m.subjects, curves)
 
 
-def tokens(m: Material) -> list[Drawing]:
-    from evals.analysis.tokens.plot_drops import entropy_drops
-    from evals.analysis.tokens.plots import draw_token_changes, draw_tokens
+def tokens(m: Material) -> list[Plot]:
+    from evals.analysis.tokens.entropy_drop import entropy_drops
+    from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
 
-    drawings: list[Drawing] = []
+    plots: list[Plot] = []
     for b in m.benchmarks:
-        drawn = draw_tokens(m.readable, m.tokens(b), benchmark=b)
+        drawn = plot_tokens(m.readable, m.tokens(b), benchmark=b)
         if pairs := m.readings(b):
             read = f"the responses of {m.models[0].name}"
-            drawn += draw_token_changes(m.readable, pairs, benchmark=b, read=read)
+            drawn += plot_token_changes(m.readable, pairs, benchmark=b, read=read)
             try:
                 drawn.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
             except ValueError as error:
                 m.left_out.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
-        drawings += of_benchmark(b, drawn)
-    return drawings
+        plots += of_benchmark(b, drawn)
+    return plots
 
 
-def words(m: Material) -> list[Drawing]:
+def words(m: Material) -> list[Plot]:
     import numpy as np
 
     from evals.analysis.words.embedders import CachedEmbedder, load_embedder
-    from evals.analysis.words.plots import draw_words
+    from evals.analysis.words.plots import plot_words
 
     embedder = CachedEmbedder(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
-    drawings: list[Drawing] = []
+    plots: list[Plot] = []
     for b in m.benchmarks:
         changes = {
             name: (before, np.exp(after["logp"]) - np.exp(before["logp"]))
             for name, (before, after) in m.readings(b).items()
         }
-        drawings += of_benchmark(
-            b, draw_words(m.readable, m.tokens(b), benchmark=b, changes=changes, embedder=embedder)
-        )
-    return drawings
+        plots += of_benchmark(b, plot_words(m.readable, m.tokens(b), benchmark=b, changes=changes, embedder=embedder))
+    return plots
 
 
 FAMILIES: Mapping[str, Family] = {
@@ -92,26 +90,26 @@ FAMILIES: Mapping[str, Family] = {
 }
 
 
-def draw_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Drawing]], list[str]]:
+def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Plot]], list[str]]:
     """(family -> its figures, what could not be drawn and why). None takes all but those that run by name only.
 
     Raises:
         ValueError: two figures of one name.
     """
     wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
-    found: dict[str, list[Drawing]] = {}
+    found: dict[str, list[Plot]] = {}
     left_out = []
     for key in wanted:
         print(f"{key}: {FAMILIES[key].title.lower()}", file=sys.stderr, flush=True)
         try:
-            found[key] = FAMILIES[key].draw(material)
+            found[key] = FAMILIES[key].plot(material)
         except ValueError as error:
             left_out.append(f"{key}: {error}")
             print(f"    left out: {error}", file=sys.stderr, flush=True)
     for text in material.left_out:
         print(f"    left out: {text}", file=sys.stderr, flush=True)
     left_out += material.left_out
-    twice = [name for name, n in Counter(d.name for drawings in found.values() for d in drawings).items() if n > 1]
+    twice = [name for name, n in Counter(d.name for plots in found.values() for d in plots).items() if n > 1]
     if twice:
         raise ValueError(f"figures: two are called {twice[0]!r}")
     return found, left_out

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.interventions.fork_temperature import TEMPERATURES
 from evals.analysis.subjects import Subject
-from evals.plots.drawing import Drawing
+from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
@@ -27,7 +27,7 @@ class Material:
     cache: Path  # of what takes long: token tables, interventions
     embedder: str = "ngrams"  # see `evals.analysis.words.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
-    sure: float = 1.0  # share of right samples that makes a problem one whose responses are perturbed
+    sure: float = 1.0  # share of correct samples that makes a problem one whose responses are perturbed
     samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have
     turns: int = Tools().turns  # code blocks of a response that run, in tools
     with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: draw them anew
@@ -124,13 +124,13 @@ class Material:
         return {name: frame for name, frame in found if frame is not None}
 
 
-def of_benchmark(benchmark: str, drawings: Sequence[Drawing]) -> list[Drawing]:
-    """Drawings of one benchmark, named and titled so."""
+def of_benchmark(benchmark: str, plots: Sequence[Plot]) -> list[Plot]:
+    """Plots of one benchmark, named and titled so."""
     return [
         replace(
             d,
             name=d.name if d.name.endswith(benchmark) else f"{d.name}_{benchmark}",
             title=d.title if benchmark in d.title else f"{d.title}, {benchmark}",
         )
-        for d in drawings
+        for d in plots
     ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.subjects import Subject
 from evals.data import prompts
-from evals.plots.drawing import Drawing
+from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools
 from harness.analysis.material import Material, of_benchmark
 from harness.analysis.token_cache import content
@@ -18,45 +18,44 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def interventions(m: Material) -> list[Drawing]:
+def interventions(m: Material) -> list[Plot]:
     """Replaced tokens by entropy, by position and by the response's perplexity, of the first response to each problem;
-    and perturbed ones, of right responses. The rest of a response is written anew."""
-    from evals.analysis.interventions.perturbation import Perturbation, measure_perturbation
-    from evals.analysis.interventions.plots import draw_perturbation, draw_replacement
-    from evals.analysis.interventions.replacement import PERPLEXITY, POSITIONS, measure_impact
+    and perturbed ones, of correct responses. The rest of a response is written anew."""
+    from evals.analysis.interventions.perturbation import Perturbation, measure_perturbation, plot_perturbation
+    from evals.analysis.interventions.replacement import PERPLEXITY, POSITIONS, measure_impact, plot_replacement
 
     def impact(subject: Subject, b: str, table: pd.DataFrame, **options: Any) -> pd.DataFrame:
         first = table[table["sample"] == table.groupby("problem_id")["sample"].transform("min")]
         return measure_impact(subject, b, first, **options)
 
     perturbation = Perturbation(sure=m.sure)
-    measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Drawing]]], ...] = (
-        ("replacement by entropy", impact, draw_replacement),
-        ("replacement by position", partial(impact, groups=POSITIONS), partial(draw_replacement, by="position")),
-        ("replacement by perplexity", partial(impact, groups=PERPLEXITY), partial(draw_replacement, by="perplexity")),
+    measures: tuple[tuple[str, Callable[..., pd.DataFrame], Callable[..., list[Plot]]], ...] = (
+        ("replacement by entropy", impact, plot_replacement),
+        ("replacement by position", partial(impact, groups=POSITIONS), partial(plot_replacement, by="position")),
+        ("replacement by perplexity", partial(impact, groups=PERPLEXITY), partial(plot_replacement, by="perplexity")),
         (
-            f"perturbation, {m.sure:g} right",
+            f"perturbation, {m.sure:g} correct",
             partial(measure_perturbation, perturbation=perturbation),
-            partial(draw_perturbation, perturbation=perturbation),
+            partial(plot_perturbation, perturbation=perturbation),
         ),
     )
-    drawings: list[Drawing] = []
+    plots: list[Plot] = []
     for b in m.benchmarks:
         for name, measure, drawn in measures:
             try:
                 frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
-                drawings += of_benchmark(b, drawn(frames, benchmark=b))
+                plots += of_benchmark(b, drawn(frames, benchmark=b))
             except ValueError as error:  # no response that it asks for, say: the other measures go on
                 m.left_out.append(f"{name}, {b}: {error}")
-    return drawings
+    return plots
 
 
-def tools(m: Material) -> list[Drawing]:
+def tools(m: Material) -> list[Plot]:
     """pass@k of each run's own responses, and of ones with code that is run: evaluated already, or drawn anew."""
-    from evals.analysis.interventions.plots import draw_tools
+    from evals.analysis.interventions.tool_use import plot_tools
 
     _at_most_four(m)
-    drawings: list[Drawing] = []
+    plots: list[Plot] = []
     for b in m.benchmarks:
         try:
             found = [_with_tools(m, i, b) for i in range(len(m.models))]
@@ -67,10 +66,10 @@ def tools(m: Material) -> list[Drawing]:
             notes = dict.fromkeys(one.note for one in found)
             if len(notes) > 1:
                 notes = dict.fromkeys(f"{model.name}: {one.note}" for model, one in zip(m.models, found, strict=True))
-            drawings += of_benchmark(b, draw_tools(tables, benchmark=b, turns=turns.pop(), note=" ".join(notes)))
+            plots += of_benchmark(b, plot_tools(tables, benchmark=b, turns=turns.pop(), note=" ".join(notes)))
         except ValueError as error:
             m.left_out.append(f"tools, {b}: {error}")
-    return drawings
+    return plots
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,17 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
     return _Pair(without, table, turns, note)
 
 
-def fork_temperature(m: Material) -> list[Drawing]:
+def fork_temperature(m: Material) -> list[Plot]:
     """Score by the temperature at forks and by that elsewhere, of responses drawn anew."""
-    from evals.analysis.interventions.fork_temperature import around, measure_fork_temperatures, threshold
-    from evals.analysis.interventions.plots import draw_fork_temperatures
+    from evals.analysis.interventions.fork_temperature import (
+        around,
+        measure_fork_temperatures,
+        plot_fork_temperatures,
+        threshold,
+    )
 
     _at_most_four(m)
-    drawings: list[Drawing] = []
+    plots: list[Plot] = []
     for b in m.benchmarks:
         try:
             frames = {}
@@ -151,10 +154,10 @@ def fork_temperature(m: Material) -> list[Drawing]:
                     folder=m.cache / "fork-temperature" / content(s, b),
                     policy=prompt.policy,
                 )
-            drawings += of_benchmark(b, draw_fork_temperatures(frames, benchmark=b))
+            plots += of_benchmark(b, plot_fork_temperatures(frames, benchmark=b))
         except ValueError as error:
             m.left_out.append(f"fork_temperature, {b}: {error}")
-    return drawings
+    return plots
 
 
 def _at_most_four(m: Material) -> None:

@@ -182,7 +182,7 @@ def do_report(arguments: Any) -> int:
     no_more(values, valid)
     families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
-    from harness.analysis.families import FAMILIES, draw_all
+    from harness.analysis.families import FAMILIES, plot_all
     from harness.analysis.material import Material
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
@@ -196,12 +196,12 @@ def do_report(arguments: Any) -> int:
     notes: list[str] = []
     if models:
         material = Material(models, common_benchmarks(models, benchmarks), cache, embedder)
-        drawn, notes = draw_all(material, families)
+        drawn, notes = plot_all(material, families)
     content = document(
         paper,
         chosen,
         models,
-        {FAMILIES[name].title: drawings for name, drawings in drawn.items()},
+        {FAMILIES[name].title: plots for name, plots in drawn.items()},
         [f"Figures of {note}" for note in notes],
         tokens=cache / "tokens" if tokens else None,
     )

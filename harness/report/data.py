@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.plots.drawing import Drawing, save
+from evals.plots.plot import Plot, save
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.command.config import UsageError, nearest
@@ -101,7 +101,7 @@ def document(
     paper: Reproduction,
     chosen: Chosen,
     models: Sequence[Analysed],
-    drawn: Mapping[str, Sequence[Drawing]],
+    drawn: Mapping[str, Sequence[Plot]],
     notes: Sequence[str],
     *,
     tokens: Path | None,
@@ -189,20 +189,20 @@ def _evidence(e: Evidence) -> tuple[str, ...]:
     return (line.benchmark, model, metric, *values, interval, p, line.verdict)
 
 
-def draw(drawing: Drawing) -> Figure:
-    """A drawing as the page wants it."""
+def draw(plot: Plot) -> Figure:
+    """A plot as the page wants it."""
     with tempfile.TemporaryDirectory() as folder:
-        paths = save(drawing, Path(folder))
+        paths = save(plot, Path(folder))
         svg, numbers = paths["svg"].read_text(), paths["csv"].read_text()
-    return Figure(drawing.name, drawing.title, drawing.caption, drawing.source, svg, numbers)
+    return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
 
 
-def fitting(drawn: Mapping[str, Sequence[Drawing]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
+def fitting(drawn: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
     """(the figures that fit, family by family; what does not)."""
     left, kept, too_many = FIGURES, [], []
-    for title, drawings in drawn.items():
+    for title, plots in drawn.items():
         found = []
-        for figure in map(draw, drawings):
+        for figure in map(draw, plots):
             size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
             if size <= left:
                 found.append(figure)

@@ -226,7 +226,7 @@ def _figure(f: Figure) -> str:
 
 
 def picture(svg: str) -> str:
-    """A data URI of a picture: as an image, a drawing can neither run a script nor style or number anything else."""
+    """A data URI of a picture: as an image, a plot can neither run a script nor style or number anything else."""
     return "data:image/svg+xml," + smaller(svg).translate(_IN_URI)
 
 

@@ -42,7 +42,7 @@ class Shown:
 
 
 def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
-    """As many as fit: one of each problem and run first, right and other ones in turn, until the budget is used.
+    """As many as fit: one of each problem and run first, correct and incorrect ones in turn, until the budget is used.
 
     Returns:
         in the order given.
@@ -57,14 +57,14 @@ def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
 
 
 def _ranks(responses: Sequence[Shown]) -> list[int]:
-    """The turn of each response within its problem and run: a right one and another one alternate."""
+    """The turn of each response within its problem and run: a correct one and another one alternate."""
     seen: dict[tuple[str, str, str, bool], int] = {}
     ranks = []
     for r in responses:
-        right = r.verdict == "correct"
-        key = (r.run, r.benchmark, r.problem, right)
+        correct = r.verdict == "correct"
+        key = (r.run, r.benchmark, r.problem, correct)
         seen[key] = seen.get(key, -1) + 1
-        ranks.append(2 * seen[key] + (not right))
+        ranks.append(2 * seen[key] + (not correct))
     return ranks
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from evals.analysis.responses.repetition import Kind, redundancy
+from evals.analysis.responses.quality import Kind, redundancy
 from evals.grading.extraction import boxes
 from harness.spec.equation import checked
 from harness.spec.ranges import Range
@@ -38,7 +38,7 @@ def cut_after_box(sample: Sample) -> Sample | None:
 
 @checked
 def not_redundant(sample: Sample, *, limit: Annotated[float, Range("[0, 1]")], measure: Kind) -> Sample | None:
-    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.responses.repetition`."""
+    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.responses.quality`."""
     return sample if redundancy(sample.response, measure) <= limit else None
 
 

@@ -35,7 +35,7 @@ class Branch:
     gold: str
 
 
-def go_on(
+def sample_continuations(
     branches: Sequence[Branch],
     *,
     name: str,
@@ -107,8 +107,8 @@ class PrefixedEngine:
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         """A branch that is over already, by an end token or by its length, is its own only continuation."""
         ends = model_stop_tokens(self._model_path, self.tokenizer)
-        begun = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
-        over = [r for r in begun if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
+        prefixed = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
+        over = [r for r in prefixed if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
         if over:
             stopped = [r.forced[-1] in ends for r in over]
             texts = response_text(self.tokenizer, [r.forced for r in over], stopped)
@@ -117,7 +117,7 @@ class PrefixedEngine:
                 for r, text, stop in zip(over, texts, stopped, strict=True)
             ]
         done = {r.key for r in over}
-        yield from self._inner.generate([r for r in begun if r.key not in done], decoding)
+        yield from self._inner.generate([r for r in prefixed if r.key not in done], decoding)
 
 
 def ready(
@@ -148,7 +148,7 @@ def branch_id(*parts: object) -> str:
     return "|".join(str(part) for part in parts)
 
 
-def looked_up(values: Mapping[str, str], what: str, problem: str) -> str:
+def look_up(values: Mapping[str, str], what: str, problem: str) -> str:
     """
     Raises:
         ValueError: the problem has none.

@@ -1,19 +1,22 @@
-"""What an intervention costs: the accuracy of continuations without it less that with it, by group, with its tests.
+"""What an intervention costs: accuracy of continuations without it minus with it, by group, with its tests.
 
-Every frame here has one row an intervention: `group`, `problem_id`, `k_original` and `k_altered` (continuations that
-were graded), `original` and `altered` (their accuracy), `drop` (the first less the second) and `squared_drop`. A drop
-that is not known is NaN and left out aloud.
+Every frame here has one row an intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
+continuations), `original` and `altered` (their accuracy), `drop` (original - altered) and `squared_drop`. An unknown
+drop is NaN; excluded, and counted in the caption.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.grading.verdicts import Verdict
+from evals.plots.panels import describe_problems, span
+from evals.plots.parts import legend_below, legend_height, point_look
+from evals.plots.plot import WIDTH, Plot, look, tidy
 from evals.stats.differences import Paired, holm, paired, sign_flip
 from evals.stats.intervals import Vector, over_problems
 
@@ -27,7 +30,7 @@ def impact(original: ArrayLike, altered: ArrayLike) -> float:
     """I = mean(original) - mean(altered)  (arXiv 2508.07534, Eq. 6).
 
     Args:
-        original, altered: [k], 1 where the continuation is right, 0 where it is not, NaN where that is not known.
+        original, altered: [k], 1 where the continuation is correct, 0 where it is not, NaN where that is not known.
     Returns:
         in [-1, 1]; NaN where one of them has no known value.
     """
@@ -52,10 +55,10 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[st
 
     Args:
         pairs: of each row the branches without and with the intervention.
-        verdicts: of every branch (`continuation.go_on`).
+        verdicts: of every branch (`continuation.sample_continuations`).
     """
-    right = {str(branch): rightness(rows["verdict"].tolist()) for branch, rows in verdicts.groupby("problem_id")}
-    of = [(right[original], right[altered]) for original, altered in pairs]
+    correct = {str(branch): correctness(rows["verdict"].tolist()) for branch, rows in verdicts.groupby("problem_id")}
+    of = [(correct[original], correct[altered]) for original, altered in pairs]
     columns: dict[str, list[float]] = {}
     for name, values in (("original", [o for o, _ in of]), ("altered", [a for _, a in of])):
         columns[f"k_{name}"] = [len(_known(one)) for one in values]
@@ -139,7 +142,7 @@ def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, s
     return table
 
 
-def rightness(verdicts: Sequence[str]) -> list[float]:
+def correctness(verdicts: Sequence[str]) -> list[float]:
     """1 for correct, NaN for unscored, 0 for every other verdict."""
     return [np.nan if v == Verdict.UNSCORED else float(v == Verdict.CORRECT) for v in verdicts]
 
@@ -153,3 +156,82 @@ def _known(values: ArrayLike) -> Vector:
 def _known_mean(values: ArrayLike) -> float:
     known = _known(values)
     return float(known.mean()) if len(known) else float("nan")
+
+
+def drops_by_run(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """`by_group` of every run, in percentage points.
+
+    Raises:
+        ValueError: no run, or runs with other groups.
+    """
+    import pandas as pd
+
+    if not frames:
+        raise ValueError("frames: expected one run or more, got none")
+    numbers = pd.concat([by_group(frame).assign(model=run) for run, frame in frames.items()], ignore_index=True)
+    groups = {run: list(part["group"]) for run, part in numbers.groupby("model", sort=False)}
+    first = next(iter(groups))
+    if other := [run for run in groups if groups[run] != groups[first]]:
+        raise ValueError(
+            f"groups of {first!r} are {groups[first]}, of {other[0]!r} {groups[other[0]]}; expected the same"
+        )
+    points = ["drop", "low", "high", "original", "altered"]
+    numbers[points] *= 100
+    return numbers
+
+
+def plot_groups(
+    name: str,
+    title: str,
+    caption: str,
+    source: str,
+    numbers: pd.DataFrame,
+    label: str,
+    words: Mapping[str, str] | None = None,
+) -> Plot:
+    """Points with intervals, a place a group and a point a run."""
+    groups, runs = list(dict.fromkeys(numbers["group"])), list(dict.fromkeys(numbers["model"]))
+    step = min(0.18, 0.7 / len(runs))
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        axis.axhline(0, color="black", linewidth=0.8)
+        handles = []
+        for place, run in enumerate(runs):
+            rows = numbers[numbers["model"] == run]
+            x = np.arange(len(rows)) + step * (place - (len(runs) - 1) / 2)
+            axis.vlines(x, rows["low"], rows["high"], color=look(place)["color"], linewidth=1.3)
+            handles += axis.plot(x, rows["drop"], **point_look(place))
+        axis.set_xticks(range(len(groups)), [(words or {}).get(group, group) for group in groups])
+        axis.set_xlim(-0.5, len(groups) - 0.5)
+        axis.set_ylabel(label)
+        tidy(axis)
+        axis.grid(axis="x", visible=False)
+        if len(runs) > 1:
+            legend_below(figure, handles, runs)
+
+    height = 3.0 + (legend_height(runs) if len(runs) > 1 else 0.0)
+    return Plot(name, title, caption, source, numbers, render, (WIDTH, height))
+
+
+def describe_counts(numbers: pd.DataFrame) -> str:
+    """Problems, interventions and continuations, and what is not known."""
+    text = (
+        f"{describe_problems(numbers)}, {span(numbers['interventions'])} interventions a group, {span(numbers['k'])} "
+        "graded continuations of either prefix."
+    )
+    unknown = int(numbers["unknown"].sum())
+    return text + (f" {unknown} interventions whose continuations could not be scored are left out." if unknown else "")
+
+
+def describe_accuracies(numbers: pd.DataFrame) -> str:
+    """Accuracy without and with the intervention, for a caption."""
+    parts = []
+    for run, rows in numbers.groupby("model", sort=False):
+        pairs = [f"{row.group} {row.original:.1f} to {row.altered:.1f} %" for row in rows.itertuples()]
+        parts.append(f"{run}: {', '.join(pairs)}")
+    return f"Accuracy without and with it: {'; '.join(parts)}.".replace("nan to nan %", "not known")
+
+
+def p_text(value: float) -> str:
+    return "p not known" if np.isnan(value) else f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"

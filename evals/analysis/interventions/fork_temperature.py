@@ -1,26 +1,32 @@
 """Another temperature at forking tokens than elsewhere  (arXiv 2506.01939, section 3).
 
     frame = measure_fork_temperatures(subject, "aime24", [(1.0, 1.0), (1.5, 1.0), (1.0, 1.5)],
-                                      threshold=threshold(tokens, 0.8), top_p=1.0, max_tokens=8192, n=16, folder=...)
+                                      threshold=fork_threshold(tokens["entropy"]), top_p=1.0, max_tokens=8192, n=16,
+                                      folder=...)
     scores(frame)
 
 A position is a fork where the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
-or above the threshold. The paper's is the 80th percentile of the entropies of its own responses, 0.672 nats for its
-Qwen3-8B (*page*: our text of the paper lacks the section); another model has another.
+or above the threshold (`evals.analysis.tokens.forks.fork_threshold`). The paper's is the 80th percentile of the
+entropies of its own responses, 0.672 nats for its Qwen3-8B (*page*: our text of the paper lacks the section); another
+model has another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.interventions.continuation import Branch, go_on, looked_up, ready
+from evals.analysis.interventions.continuation import Branch, look_up, ready, sample_continuations
+from evals.analysis.papers import FORKING_TOKENS
 from evals.analysis.subjects import Subject
+from evals.analysis.tokens.quantities import entropy
 from evals.analysis.tokens.token_table import need_columns
-from evals.analysis.tokens.uncertainty import entropy
+from evals.plots.panels import check_panels, describe_problems, panels_size, run_panels, span, two_line_legend
+from evals.plots.parts import point_look
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding
 from evals.sampling.engines.transformers import TransformersEngine, choose
 from evals.stats.score import compare, score
@@ -130,12 +136,12 @@ def measure_fork_temperatures(
     if not temperatures or len(set(temperatures)) != len(temperatures):
         raise ValueError(f"temperatures={list(temperatures)}, expected one pair or more, each once")
     _, model_path, prompts, golds = ready(subject, benchmark, None)
-    branches = [Branch(problem, looked_up(prompts, "prompt", problem), (), gold) for problem, gold in golds.items()]
+    branches = [Branch(problem, look_up(prompts, "prompt", problem), (), gold) for problem, gold in golds.items()]
     engine = ForkTemperatureEngine(model_path, fork_temperature=1.0, threshold=threshold, **options)
     tables = []
     for fork, other in temperatures:
         engine.fork_temperature = fork
-        table = go_on(
+        table = sample_continuations(
             branches,
             name=benchmark,
             engine=engine,
@@ -193,3 +199,84 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None,
         )
     whole = ["problems", "samples", "unscored"]
     return pd.DataFrame(found).astype(dict.fromkeys(set(found[0]) - set(whole), float))
+
+
+def plot_fork_temperatures(
+    frames: Mapping[str, pd.DataFrame],
+    *,
+    benchmark: str,
+    reference: tuple[float, float] = REFERENCE,
+    seed: int = 0,
+) -> list[Plot]:
+    """Score against the temperature at forks, and against that elsewhere, the other one held (arXiv 2506.01939,
+    section 3). A panel a run, at most four.
+
+    Args:
+        frames: run -> `measure_fork_temperatures`' frame. reference: the pair (forks, elsewhere) whose values are held.
+        seed: draws the sign flips of the tests in the numbers.
+    Raises:
+        ValueError: no run or more than four, or a frame without the reference.
+    """
+    import pandas as pd
+
+    check_panels(frames)
+    numbers = pd.concat(
+        [scores(frame, reference=reference, seed=seed).assign(model=run) for run, frame in frames.items()],
+        ignore_index=True,
+    )
+    fork, other = numbers["fork_temperature"], numbers["other_temperature"]
+    numbers["varied"] = np.select(
+        [(fork == reference[0]) & (other == reference[1]), other == reference[1], fork == reference[0]],
+        ["neither", "forks", "elsewhere"],
+        "both",
+    )
+    percent = ["score", "low", "high", "difference", "difference_low", "difference_high"]
+    numbers[percent] *= 100
+    labels = {
+        "forks": f"temperature at forks varies, elsewhere {reference[1]:g}",
+        "elsewhere": f"temperature elsewhere varies, at forks {reference[0]:g}",
+    }
+    temperatures = sorted({*fork[numbers["varied"] != "both"], *other[numbers["varied"] != "both"]})
+
+    def render(figure: Any) -> None:
+        for place, (axis, run) in enumerate(
+            run_panels(figure, list(frames), "temperature that varies", "accuracy (%)")
+        ):
+            for varied in labels:
+                _temperature_line(axis, numbers[numbers["model"] == run], varied, place)
+            axis.set_xticks(temperatures, [f"{t:g}" for t in temperatures])
+            axis.set_ylim(0, min(100.0, 1.05 * float(np.nanmax(numbers["high"].fillna(numbers["score"])))))
+        two_line_legend(figure, list(labels.values()))
+
+    caption = (
+        f"{describe_problems(numbers)}, {span(numbers['samples'] / numbers['problems'])} samples a problem. "
+        f"Accuracy: mean over problems, 95 % intervals over problems. {_thresholds(frames)} All points of a run share "
+        "each sample's random numbers."
+    )
+    if (numbers["varied"] == "both").any():
+        caption += f" {int((numbers['varied'] == 'both').sum())} pairs in which both vary are only in the numbers."
+    if unscored := int(numbers["unscored"].sum()):
+        caption += f" {unscored} responses that could not be scored are left out."
+    title = f"Accuracy by the temperature at forks and elsewhere, on {benchmark}"
+    source = f"{FORKING_TOKENS}, section 3"
+    return [Plot(f"fork_temperature_{benchmark}", title, caption, source, numbers, render, panels_size(len(frames)))]
+
+
+def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) -> None:
+    """One of a run's two lines, through the reference."""
+    column = "fork_temperature" if varied == "forks" else "other_temperature"
+    rows = rows[rows["varied"].isin([varied, "neither"])].sort_values(column)
+    style = point_look(place, hollow=varied == "elsewhere")
+    nudge = 0.012 if varied == "elsewhere" else -0.012  # where both have a point their bars stay apart
+    x = rows[column] + nudge
+    axis.vlines(x, rows["low"], rows["high"], color=style["color"], linewidth=0.9)
+    dashes = "--" if varied == "elsewhere" else "-"
+    axis.plot(x, rows["score"], **{**style, "linestyle": dashes, "markersize": 4}, linewidth=1.3)
+
+
+def _thresholds(frames: Mapping[str, pd.DataFrame]) -> str:
+    found = {run: frame["threshold"].iloc[0] for run, frame in frames.items()}
+    return (
+        "A fork is a position whose entropy at temperature 1 is at or above "
+        f"{', '.join(f'{value:.3f} nats ({run})' for run, value in found.items())}."
+    )

@@ -4,8 +4,7 @@
     by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.interventions.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
-for sure, by "controlled truncation and random replacement". What else it did is stated nowhere; `Perturbation` names
-each choice.
+reliably, by "controlled truncation and random replacement". It states nothing more; `Perturbation` names each choice.
 """
 
 from __future__ import annotations
@@ -17,12 +16,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.analysis.interventions.continuation import Branch, branch_id, go_on, looked_up, ready
-from evals.analysis.interventions.effects import effects, rightness
+from evals.analysis.interventions.continuation import Branch, branch_id, look_up, ready, sample_continuations
+from evals.analysis.interventions.effects import (
+    contrasts,
+    correctness,
+    describe_accuracies,
+    describe_counts,
+    drops_by_run,
+    effects,
+    p_text,
+    plot_groups,
+)
 from evals.analysis.interventions.selection import Selection, select
+from evals.analysis.papers import ERPO
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns, whole_responses
 from evals.grading.verdicts import Verdict
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding, Engine, sample_seed
 from evals.suggest import expected
 
@@ -48,7 +58,7 @@ class Perturbation:
             (the paper's word). "alternative": the most probable other one.
         keep: open. How much of a response is kept, in (0, 1]; the answer must come after it to be decoded again.
         problems: how many (the paper: 50), drawn by the seed from those that are answered for sure; all if fewer.
-        sure: open. The share of a problem's graded samples that must be right for that.
+        sure: open. The share of a problem's graded samples that must be correct for that.
     Raises:
         ValueError: a value out of range.
     """
@@ -75,29 +85,29 @@ class Perturbation:
 
 
 def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
-    """The problems of which at least that share of the graded samples is right, sorted; none graded is not sure."""
-    right = verdicts.assign(right=rightness(verdicts["verdict"].tolist())).groupby("problem_id")["right"].mean()
-    return sorted(str(problem) for problem in right.index[right >= sure])
+    """The problems of which at least that share of the graded samples is correct, sorted; none graded is not sure."""
+    correct = verdicts.assign(correct=correctness(verdicts["verdict"].tolist())).groupby("problem_id")["correct"].mean()
+    return sorted(str(problem) for problem in correct.index[correct >= sure])
 
 
 def chosen_responses(
     tokens: pd.DataFrame, verdicts: pd.DataFrame, perturbation: Perturbation, *, seed: int
 ) -> pd.DataFrame:
-    """The rows of a token table that belong to the first right response to each problem that is answered for sure.
+    """The rows of a token table that belong to the first correct response to each problem that is answered for sure.
 
     Raises:
         ValueError: there is no such response.
     """
     need_columns(tokens, ("problem_id", "sample", "verdict"))
     sure = sure_problems(verdicts, perturbation.sure)
-    right = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure)]
-    first = right.groupby("problem_id")["sample"].min()
+    correct = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure)]
+    first = correct.groupby("problem_id")["sample"].min()
     if first.empty:
-        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has that share of right samples")
+        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has that share of correct samples")
     names = sorted(first.index)
     kept = np.random.default_rng(seed).permutation(len(names))[: perturbation.problems]
     wanted = [(names[i], first[names[i]]) for i in kept]
-    return right[right.set_index(["problem_id", "sample"]).index.isin(wanted)]
+    return correct[correct.set_index(["problem_id", "sample"]).index.isin(wanted)]
 
 
 def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int, ...]:
@@ -141,7 +151,7 @@ def perturbation_branches(
             kept, replacements = _plan(response, taken[problem, sample], perturbation, vocabulary, generator)
             before = response["token_id"].tolist()[:kept]
             names = branch_id(problem, sample, kept, "as it was"), branch_id(problem, sample, group, "perturbed")
-            prompt, gold = looked_up(prompts, "prompt", problem), looked_up(golds, "gold", problem)
+            prompt, gold = look_up(prompts, "prompt", problem), look_up(golds, "gold", problem)
             for name, forced in zip(names, (tuple(before), perturbed(before, replacements)), strict=True):
                 branches[name] = Branch(name, prompt, forced, gold)
             rows.append((group, problem, sample, length, kept, len(replacements), *names))
@@ -190,7 +200,7 @@ def measure_perturbation(
     Args:
         subject: with model_path, the benchmark's prompts, and its verdict table (for the golds, and for what is sure).
         tokens: the subject's token table.
-        decoding, k, folder, engine, policy: see `continuation.go_on`.
+        decoding, k, folder, engine, policy: see `continuation.sample_continuations`.
     Returns:
         one row for each group and response: group, problem_id, sample, length, kept, replaced (how many tokens), and
         the columns of `effects`.
@@ -201,7 +211,7 @@ def measure_perturbation(
     frame, branches = perturbation_branches(
         table, perturbation, plain_tokens(engine.tokenizer), prompts, golds, seed=seed
     )
-    verdicts = go_on(
+    verdicts = sample_continuations(
         branches,
         name=f"perturbation-{benchmark}",
         engine=engine,
@@ -221,3 +231,54 @@ def plain_tokens(tokenizer: object) -> list[int]:
     """Every token id but the special ones."""
     special = set(tokenizer.all_special_ids)  # type: ignore[attr-defined]
     return [i for i in range(len(tokenizer)) if i not in special]  # type: ignore[arg-type]
+
+
+def plot_perturbation(
+    frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation | None = None, seed: int = 0
+) -> list[Plot]:
+    """Accuracy lost by perturbing the tokens of highest and of lowest entropy (arXiv 2603.28204, Fig. 1b).
+
+    Args:
+        frames: run -> `measure_perturbation`'s frame. perturbation: as they were measured with.
+        seed: draws the sign flips of the tests.
+    """
+    perturbation = perturbation or Perturbation()
+    numbers = drops_by_run(frames)
+    tests = [
+        f"{run}: top less bottom {100 * one['difference']:+.1f} points, {p_text(one['p_holm'])}"
+        for run, frame in frames.items()
+        for one in contrasts(frame, CONTRASTS, seed=seed).to_dict("records")
+        if one["b"]
+    ]
+    caption = (
+        f"{_meaning(perturbation)} Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
+        f"correct response to each. {describe_counts(numbers)} Accuracy of what is decoded again without the "
+        "perturbation less that with it; mean over problems, 95 % intervals over problems. "
+        f"{describe_accuracies(numbers)} {'; '.join(tests)} "
+        f"(sign flip over problems; Holm over three comparisons of a run)."
+    )
+    share = f"{100 * perturbation.share:g} %"
+    plot = plot_groups(
+        f"perturbation_{benchmark}",
+        f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}",
+        caption,
+        f"{ERPO}, Fig. 1b",
+        numbers,
+        "accuracy lost by the perturbation\n(percentage points)",
+        {"top": f"highest\n{share} entropy", "bottom": f"lowest\n{share} entropy"},
+    )
+    return [plot]
+
+
+def _meaning(perturbation: Perturbation) -> str:
+    share = f"{100 * perturbation.share:g} %"
+    by = "a random token" if perturbation.token == "random" else "the most probable other token"
+    if perturbation.scope == "all":
+        return (
+            f"The first {100 * perturbation.keep:g} % of a response are kept; in them the {share} of tokens of highest "
+            f"(lowest) entropy, at least one, are each replaced by {by}; the rest is decoded again."
+        )
+    return (
+        f"One of the {share} of tokens of highest (lowest) entropy of a response is replaced by {by}, and all after it "
+        "is decoded again."
+    )

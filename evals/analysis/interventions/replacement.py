@@ -3,8 +3,8 @@
     frame = measure_impact(subject, "aime24", tokens, decoding=Decoding(1.0, 1.0, 8192), k=8, folder=Path("out"))
     by_group(frame)    # evals.analysis.interventions.effects
 
-Eq. 5 replaces token t by the most probable other one (`alternative_id` of the token table); Eq. 6 compares the accuracy
-of k responses that go on from either, drawn independently. The paper leaves k and the choice of tokens open.
+Eq. 5 replaces token t by the most probable other one (`alternative_id` of the token table). Eq. 6 compares the accuracy
+of k continuations of either prefix, sampled independently. The paper leaves k and the choice of tokens open.
 """
 
 from __future__ import annotations
@@ -13,11 +13,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.analysis.interventions.continuation import Branch, branch_id, go_on, looked_up, ready
-from evals.analysis.interventions.effects import effects
+from evals.analysis.interventions.continuation import Branch, branch_id, look_up, ready, sample_continuations
+from evals.analysis.interventions.effects import (
+    describe_accuracies,
+    describe_counts,
+    drops_by_run,
+    effects,
+    plot_groups,
+)
 from evals.analysis.interventions.selection import Selection, select
+from evals.analysis.papers import TRIAL_AND_ERROR
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns, whole_responses
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding, Engine
 
 if TYPE_CHECKING:
@@ -58,7 +66,7 @@ def replacement_branches(
         part = wanted.get(key, rows.iloc[:0])
         for position, other in zip(part["position"].tolist(), part["alternative_id"].tolist(), strict=True):
             place, start = branch_id(*key, position), ids[:position]
-            prompt, gold = looked_up(prompts, "prompt", key[0]), looked_up(golds, "gold", key[0])
+            prompt, gold = look_up(prompts, "prompt", key[0]), look_up(golds, "gold", key[0])
             branches.append(Branch(f"{place}|o", prompt, (*start, ids[position]), gold))
             branches.append(Branch(f"{place}|r", prompt, (*start, other), gold))
     return branches
@@ -83,7 +91,7 @@ def measure_impact(
     Args:
         subject: with model_path, the benchmark's prompts and its verdict table (for the golds).
         tokens: the subject's token table.
-        decoding, k, folder, engine, policy: see `continuation.go_on`; the engine defaults to transformers.
+        decoding, k, folder, engine, policy: see `sample_continuations`; the engine defaults to transformers.
     Returns:
         one row for each group and token: group, problem_id, sample, position, length, token, entropy, and the columns
         of `effects`: `drop` is I_t.
@@ -95,7 +103,7 @@ def measure_impact(
         [select(tokens, selection, seed=seed).assign(group=group) for group, selection in groups.items()],
         ignore_index=True,
     )
-    verdicts = go_on(
+    verdicts = sample_continuations(
         replacement_branches(chosen, tokens, prompts, golds),
         name=f"replacement-{benchmark}",
         engine=engine,
@@ -116,3 +124,46 @@ def impacts(chosen: pd.DataFrame, verdicts: pd.DataFrame) -> pd.DataFrame:
     frame = chosen[columns].reset_index(drop=True)
     places = [branch_id(*at) for at in zip(frame["problem_id"], frame["sample"], frame["position"], strict=True)]
     return frame.assign(**effects([(f"{place}|o", f"{place}|r") for place in places], verdicts))
+
+
+REPLACEMENT_SOURCES = {
+    "entropy": f"{TRIAL_AND_ERROR}, Eq. 6",
+    "perplexity": f"{TRIAL_AND_ERROR}, Fig. 5b",
+    "position": f"{TRIAL_AND_ERROR}, Fig. 6b",
+}
+
+
+def plot_replacement(frames: Mapping[str, pd.DataFrame], *, benchmark: str, by: str = "entropy") -> list[Plot]:
+    """Accuracy lost by replacing a token, by group of tokens (arXiv 2508.07534, Eq. 6; by perplexity of the response
+    Fig. 5b, by position of the token Fig. 6b).
+
+    Args:
+        frames: run -> `measure_impact`'s frame; all with the same groups.
+        by: "entropy", "perplexity" or "position": what tells the groups apart.
+    Raises:
+        ValueError: no run, runs with other groups, or another `by`.
+    """
+    if by not in REPLACEMENT_SOURCES:
+        raise ValueError(f"by={by!r}, expected one of: {', '.join(REPLACEMENT_SOURCES)}")
+    numbers = drops_by_run(frames)
+    caption = (
+        "Impact I of a token (Eq. 6): accuracy of continuations of it minus that of continuations of its most probable "
+        f"alternative; above 0 the token itself was the better choice. {describe_counts(numbers)} Mean over problems, "
+        f"95 % intervals over problems. {describe_accuracies(numbers)}"
+    )
+    plot = plot_groups(
+        f"replacement_by_{by}_{benchmark}",
+        f"Accuracy lost by replacing a token, on {benchmark}",
+        caption,
+        REPLACEMENT_SOURCES[by],
+        numbers,
+        "accuracy lost by the replacement\n(percentage points)",
+        {
+            "top": "highest entropy",
+            "bottom": "lowest entropy",
+            "random": "random tokens",
+            "low PPL": "responses of\nlowest perplexity",
+            "high PPL": "responses of\nhighest perplexity",
+        },
+    )
+    return [plot]

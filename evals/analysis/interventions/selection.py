@@ -1,4 +1,4 @@
-"""Which tokens of which responses an intervention is made at: the most uncertain, the most certain, or any."""
+"""Which tokens of which responses an intervention changes: the most uncertain, the most certain, or random ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.analysis.tokens.token_table import need_columns, whole_responses
+from evals.analysis.tokens.token_table import need_columns, perplexities, whole_responses
 from evals.sampling.engines.base import sample_seed
 from evals.suggest import expected
 
@@ -76,13 +76,6 @@ def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.Da
     if not any(len(part) for part in parts):
         raise ValueError(f"{selection}: no response has a token there")
     return pd.concat(parts, ignore_index=True)
-
-
-def perplexities(table: pd.DataFrame) -> pd.Series:
-    """exp of minus the mean log-probability of each response's tokens, by (problem_id, sample)."""
-    need_columns(table, ("problem_id", "sample", "logp"))
-    means: pd.Series = table.groupby(["problem_id", "sample"], sort=False)["logp"].mean()
-    return (-means).map(math.exp)
 
 
 def _by_perplexity(table: pd.DataFrame, selection: Selection) -> pd.DataFrame:

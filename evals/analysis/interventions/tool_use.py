@@ -1,18 +1,26 @@
-"""Tool-integrated reasoning (arXiv 2508.07534, section 2.5): a model's responses drawn anew with code that is run
-(`evals.sampling.engines.tools`), and how they used it."""
+"""Tool-integrated reasoning (arXiv 2508.07534, section 2.5): sample responses whose code is run, measure its use.
+
+`evals.sampling.engines.tools` runs the code.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.responses.curves_over_k import pass_curves
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns
 from evals.code_execution.program_grader import POLICIES as PROGRAMS
 from evals.data.benchmarks import Benchmark, content_hash
 from evals.data.prompts import Prompt
+from evals.plots.panels import check_panels, panels_size, run_panels, two_line_legend
+from evals.plots.parts import covered, point_look, sizes
+from evals.plots.plot import Plot
 from evals.sampling.engines.base import Decoding, Engine
 from evals.sampling.engines.tools import ToolEngine, Tools, next_block
 from evals.sampling.evaluate import sample_problems
@@ -119,3 +127,69 @@ def tool_use(table: pd.DataFrame, turns: int) -> ToolUse:
         len(blocks) / len(ran),
         sum(ended_badly) / len(blocks) if blocks else None,
     )
+
+
+def plot_tools(
+    tables: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
+    *,
+    benchmark: str,
+    turns: int,
+    ks: Sequence[int] | None = None,
+    note: str = "",
+) -> list[Plot]:
+    """pass@k with and without tools (arXiv 2508.07534, Fig. 2). A panel a run, at most four.
+
+    Args:
+        tables: run -> its verdict tables without and with tools. turns: that the tools were drawn with.
+        ks: see `evals.analysis.responses.curves_over_k`. note: of how they were drawn, for the caption.
+    Raises:
+        ValueError: no run or more than four; or as `pass_curves` and `tool_use`.
+    """
+    check_panels(tables)
+    flat = {f"{run}, {what}": table for run, pair in tables.items() for what, table in zip(_WITH, pair, strict=True)}
+    frame, same = pass_curves(flat, ks)
+    numbers = frame.rename(columns={"pass": "pass@k (%)", "low": "low (%)", "high": "high (%)"})
+    for column in ("pass@k (%)", "low (%)", "high (%)"):
+        numbers[column] *= 100
+    shown = sorted(numbers["k"].unique())
+
+    def render(figure: Any) -> None:
+        for place, (axis, run) in enumerate(run_panels(figure, list(tables), "k (samples a problem)", "pass@k (%)")):
+            for hollow, what in zip((False, True), _WITH[::-1], strict=True):
+                rows, style = numbers[numbers["model"] == f"{run}, {what}"], point_look(place, hollow=hollow)
+                style |= {"linestyle": "--" if hollow else "-", "linewidth": 1.3, "clip_on": False}
+                # where both are the same, a ring around a point shows that there are two
+                style |= {"markersize": 8, "markerfacecolor": "none"} if hollow else {"markersize": 4}
+                axis.plot(rows["k"], rows["pass@k (%)"], **style)
+                axis.fill_between(
+                    rows["k"], rows["low (%)"], rows["high (%)"], color=style["color"], alpha=0.13, linewidth=0
+                )
+            axis.set_xscale("log", base=2)
+            axis.set_xticks(shown, [str(k) for k in shown])
+            axis.minorticks_off()
+            axis.set_ylim(0, 100)
+        two_line_legend(figure, _WITH[::-1])
+
+    uses = {run: tool_use(pair[1], turns) for run, pair in tables.items()}
+    idle = "" if any(use.share for use in uses.values()) else " No response ran code: the tools changed nothing."
+    used = "; ".join(
+        f"{run}: {100 * use.share:.0f} % of the responses ran code, {use.mean_blocks:.2f} blocks a response"
+        + ("" if use.failed is None else f", {100 * use.failed:.0f} % of them ended with an error")
+        for run, use in uses.items()
+    )
+    caption = " ".join(
+        part
+        for part in (
+            f"{sizes(flat, len(same.problems))} pass@k: chance that k samples hold a correct answer (unbiased). "
+            f"{covered(list(numbers['covers']))} With tools at most {turns} blocks of a response run. {used}.{idle}",
+            note,
+            same.note(),
+        )
+        if part
+    )
+    title = f"pass@k on {benchmark}, with and without tools"
+    source = f"{TRIAL_AND_ERROR}, Fig. 2"
+    return [Plot(f"tools_{benchmark}", title, caption, source, numbers, render, panels_size(len(tables)))]
+
+
+_WITH = ("without tools", "with tools")

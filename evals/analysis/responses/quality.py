@@ -1,26 +1,58 @@
-r"""What is wrong with the form of a response, by rule (arXiv 2508.07534, section 3.2.2 and Fig. 3d).
+"""Rule-based quality flags of a response: format, repetition, garbled text, mixed languages.
 
-The paper flags format violations (no box, or several), irrelevant content (repetitive or garbled; judged by a 32B
-model) and language mixing (a Chinese character). The first and the last are rules there too. Irrelevant content is told
-here by rules as well, so that the flag is the same on every machine: text that repeats itself, or holds characters that
-no writing uses. Fluent text that is beside the point is not found.
+The paper (arXiv 2508.07534, section 3.2.2 and Fig. 3d) flags format violations (no box, or several), irrelevant content
+(repetitive or garbled; judged by a 32B model) and language mixing (a Chinese character). The first and the last are
+rules there too. Irrelevant content is detected by rules here as well, so that the flag is the same on every machine:
+text that repeats itself, or holds characters that no writing system uses. The rules miss fluent text that is beside
+the point. 3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
 """
 
 from __future__ import annotations
 
 import unicodedata
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Literal
 
-from evals.analysis.responses.repetition import redundancy
+Kind = Literal["not_distinct", "repeated"]
+
+
+def redundancy(text: str, measure: Kind, *, n: int = 3) -> float:
+    """Share of redundant n-grams of words (split at white space), in 0..1; 0 for fewer than n words.
+
+    Neither paper defines it.
+    not_distinct: 1 - distinct n-grams / all n-grams.
+    repeated: n-grams that occur more than once, each occurrence counted, / (all n-grams + 1), as in an unused function
+        of that name in the released code of arXiv 2508.07534.
+
+    Raises:
+        ValueError: n < 1.
+    """
+    if n < 1:
+        raise ValueError(f"n: expected at least 1, got {n}")
+    words = text.split()
+    grams = Counter(zip(*(words[start:] for start in range(n)), strict=False))
+    total = grams.total()
+    if total == 0:
+        return 0.0
+    if measure == "not_distinct":
+        return 1 - len(grams) / total
+    return sum(count for count in grams.values() if count > 1) / (total + 1)
+
 
 # Section 4.4.1 drops responses above it, as "high repetition or garbled text".
 REDUNDANT_ABOVE = 0.31
+
+
 # Greek letters and letter-like symbols are mathematics; "Common" and "Inherited" belong to no language.
 NATIVE = ("Latin",)
+
+
 _MATHEMATICS = ("Greek", "Common", "Inherited")
+
+
 # Unassigned, private use, lone surrogates, control characters.
 _UNUSED = ("Cn", "Co", "Cs", "Cc")
 

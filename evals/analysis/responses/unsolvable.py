@@ -1,13 +1,23 @@
-"""k-rollout unsolvable problems and how their sets overlap across models (arXiv 2508.07534, section 2.1, Fig. 1c)."""
+"""k-rollout unsolvable problems and how their sets overlap across models (arXiv 2508.07534, section 2.1, Fig. 1c).
+
+Figures: a Venn diagram for up to three models, an UpSet plot for more.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import chain, combinations
+from typing import TYPE_CHECKING, Any
 
-from evals.analysis.common_problems import CommonProblems, alike
+import numpy as np
+
+from evals.analysis.common_problems import CommonProblems, keep_common_problems
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.subjects import Subject
 from evals.grading.verdicts import Verdict
+from evals.plots.parts import common_benchmarks, legend_below, legend_height, tables_of
+from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,12 +43,12 @@ def unsolvable_sets(
         k: None takes the largest that every problem with a verdict allows. The same for all models: more samples solve
             more problems.
     Raises:
-        ValueError: as `alike`; k < 1.
+        ValueError: as `keep_common_problems`; k < 1.
     """
     if k is not None and k < 1:
         raise ValueError(f"k: expected at least 1, got {k}")
     first = {name: _first_seed(table) for name, table in tables.items()}
-    same = alike(first, k)
+    same = keep_common_problems(first, k)
     sets = {}
     for name, table in same.tables.items():
         drawn = table.sort_values("sample").groupby("problem_id").head(same.k)
@@ -62,3 +72,143 @@ def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list
 
 def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["train_seed"] == table["train_seed"].min()] if "train_seed" in table else table
+
+
+SOURCE = f"{TRIAL_AND_ERROR}, Fig. 1c"
+
+
+_CENTRES = {1: ((0.0, 0.0),), 2: ((-0.6, 0.0), (0.6, 0.0)), 3: ((-0.58, 0.34), (0.58, 0.34), (0.0, -0.66))}
+
+
+_MOST = 20  # columns of an UpSet plot
+
+
+def plot_unsolvable(
+    subjects: Sequence[Subject], *, benchmarks: Sequence[str] | None = None, k: int | None = None
+) -> list[Plot]:
+    """For each benchmark, which problems which models cannot solve.
+
+    Args:
+        subjects: the runs, the base model first.
+        benchmarks: None takes those that all runs were measured on.
+        k: rollouts; None takes the largest number that all problems allow.
+    Raises:
+        ValueError: no runs, no common benchmark, or as `evals.analysis.responses.unsolvable.unsolvable_sets`.
+    """
+    plots = []
+    for benchmark in common_benchmarks(subjects, benchmarks):
+        sets, same = unsolvable_sets(tables_of(subjects, benchmark), k)
+        found = regions(sets, same.problems)
+        plots.append((venn if len(sets) <= 3 else upset)(sets, found, same, benchmark))
+    return plots
+
+
+def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
+    """Venn diagram of the unsolvable problems of one to three models (arXiv 2508.07534, Fig. 1c)."""
+    names = list(sets)
+    centres = np.array(_CENTRES[len(names)])
+    count = {region.models: len(region.problems) for region in found}
+    labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
+
+    def render(figure: Any) -> None:
+        from matplotlib.colors import to_rgba
+        from matplotlib.patches import Circle
+
+        axis = figure.subplots()
+        handles = []
+        for place, centre in enumerate(centres):
+            style = look(place)
+            edge = {"edgecolor": style["color"], "linestyle": style["linestyle"], "linewidth": 1.8}
+            handles.append(axis.add_patch(Circle(centre, 1.0, facecolor=to_rgba(style["color"], 0.13), **edge)))
+        for chosen in _subsets(range(len(names))):
+            models = tuple(names[i] for i in chosen)
+            axis.text(*_inside(centres, chosen), str(count.get(models, 0)), ha="center", va="center", fontsize=12)
+        bottom, top = (-1.8, 1.5) if len(names) == 3 else (-1.4, 1.1)
+        axis.text(1.75, bottom + 0.05, f"solved by all: {count.get((), 0)}", ha="right", va="bottom", fontsize=8)
+        axis.set(xlim=(-1.8, 1.8), ylim=(bottom, top), aspect="equal")
+        axis.axis("off")
+        legend_below(figure, handles, labels)
+
+    caption = f"{_what(same)} Each number counts problems; areas do not. {same.note()}".strip()
+    size = (WIDTH, (3.4 if len(names) == 3 else 2.7) + legend_height(labels))
+    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), render, size)
+
+
+def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
+    """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c)."""
+    names = list(sets)
+    ordered = sorted((r for r in found if r.models), key=lambda region: -len(region.problems))
+    shown, hidden = ordered[:_MOST], ordered[_MOST:]
+    solved = sum(len(region.problems) for region in found if not region.models)
+    labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
+
+    def render(figure: Any) -> None:
+        top, matrix = figure.subplots(2, 1, sharex=True, height_ratios=(1.6, 0.24 * len(names) + 0.1))
+        columns = range(len(shown))
+        heights = [len(region.problems) for region in shown]
+        top.bar(columns, heights, color="#444444", width=0.6)
+        for column, height in zip(columns, heights, strict=True):
+            top.annotate(str(height), (column, height), (0, 2), textcoords="offset points", ha="center", fontsize=8)
+        if not shown:
+            top.text(0.5, 0.5, "every model solves every problem", transform=top.transAxes, ha="center")
+        top.set_ylabel("problems")
+        top.set_ylim(0, max(heights, default=1) * 1.15)
+        top.yaxis.get_major_locator().set_params(integer=True)
+        top.tick_params(axis="x", length=0)
+        tidy(top)
+        top.grid(axis="x", visible=False)
+        for column, region in enumerate(shown):
+            rows = [names.index(name) for name in region.models]
+            matrix.plot([column, column], [min(rows), max(rows)], color="#444444", linewidth=1.2, zorder=1)
+            matrix.scatter([column] * len(names), range(len(names)), color="#dddddd", s=14, zorder=0)
+            for row in rows:
+                style = look(row)
+                matrix.scatter([column], [row], color=style["color"], marker=style["marker"], s=34, zorder=2)
+        matrix.set_ylim(len(names) - 0.5, -0.5)
+        matrix.set_xlim(-0.6, max(len(shown), 4) - 0.4)
+        matrix.set(xticks=[], yticks=[])
+        for side in ("top", "right", "bottom", "left"):
+            matrix.spines[side].set_visible(False)
+        matrix.set_xlabel("left unsolved by exactly these models")
+        handles = [
+            matrix.plot([], [], color=look(i)["color"], marker=look(i)["marker"], linestyle="none", markersize=6)[0]
+            for i in range(len(names))
+        ]
+        legend_below(figure, handles, labels)
+
+    more = f" {len(hidden)} smaller groups of models are not drawn." if hidden else ""
+    caption = f"{_what(same)} Columns are disjoint. Solved by all models: {solved}.{more} {same.note()}".strip()
+    size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
+    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), render, size)
+
+
+def _words(name: str, benchmark: str) -> tuple[str, str]:
+    return f"{name}_{benchmark}", f"Problems of {benchmark} that no sample solves"
+
+
+def _what(same: CommonProblems) -> str:
+    return (
+        f"{len(same.problems)} problems; unsolved: none of a model's first {same.k} scored samples is correct (of "
+        "several training seeds, the first). A set is what these samples gave, without an interval."
+    )
+
+
+def _numbers(found: Sequence[Region], benchmark: str) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in found]
+    return pd.DataFrame(rows, columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"])
+
+
+def _subsets(items: range) -> list[tuple[int, ...]]:
+    return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
+
+
+def _inside(centres: np.ndarray[Any, Any], chosen: Sequence[int]) -> np.ndarray[Any, Any]:
+    """A point well inside exactly the chosen circles: their middle, pushed away from the middle of the others."""
+    own = centres[list(chosen)].mean(axis=0)
+    others = [i for i in range(len(centres)) if i not in chosen]
+    if not others:
+        return np.asarray(centres.mean(axis=0))
+    away = own - centres[others].mean(axis=0)
+    return np.asarray(own + away / np.linalg.norm(away) * (0.5 if len(chosen) == 1 else 0.36))

@@ -1,21 +1,24 @@
-"""The tokens whose entropy falls fastest in training, and whose responses they are of (arXiv 2508.07534, Fig. 3c).
+"""Do the fastest-dropping tokens come from correct or incorrect responses? (arXiv 2508.07534, Fig. 3c.)
 
 "The bar chart shows the sample distribution of the top 20% tokens exhibiting the fastest entropy drop": those that
-occur in wrong responses alone, in right ones alone, in both. How a token's drop was measured is not said. Here
-checkpoints read the same responses, and a token of the vocabulary falls by the slope of the straight line through its
-mean entropies over the steps.
+occur only in incorrect responses, only in correct ones, or in both. The paper does not say how it measures a token's
+drop. Here checkpoints read the same responses, and the drop of a vocabulary token is the slope of the straight line
+through its mean entropies over the steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.tokens.checkpoints import same_tokens
+from evals.analysis.papers import TRIAL_AND_ERROR
 from evals.analysis.tokens.forks import top_share
-from evals.analysis.tokens.outcomes import NOT_RIGHT, RIGHT, outcomes
+from evals.analysis.tokens.panels import counted, size
+from evals.analysis.tokens.token_table import CORRECT, INCORRECT, outcomes, same_tokens
+from evals.plots.parts import legend_below
+from evals.plots.plot import Plot, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 FASTEST = 0.2  # the paper's share
 LEAST = 5  # ours: how often a token has to occur for its mean entropy to be taken
 BOTH = "both"
-PLACES = (RIGHT, NOT_RIGHT, BOTH)
+PLACES = (CORRECT, INCORRECT, BOTH)
 
 
 def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST) -> pd.DataFrame:
@@ -33,7 +36,7 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
         readings: step -> the token table of the same responses, read by the checkpoint of that step; two steps or more.
         minimum: occurrences in scored responses.
     Returns:
-        token_id; token (one of its spellings); count; place ("right": in right responses alone, "not right", "both");
+        token_id; token (one of its texts); count; place ("correct": only in correct responses, "incorrect", "both");
         slope (nats a step).
     Raises:
         ValueError: fewer than two steps, or as `same_tokens`.
@@ -45,15 +48,15 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
     steps = np.array(sorted(readings), float)
     first = readings[int(steps[0])]
     of = outcomes(first)
-    scored = of[RIGHT] | of[NOT_RIGHT]
+    scored = of[CORRECT] | of[INCORRECT]
     ids = first["token_id"][scored]
     means = pd.DataFrame(
         {step: same_tokens(first, readings[int(step)])["entropy"][scored].groupby(ids).mean() for step in steps}
     )
     away = steps - steps.mean()
     found = pd.DataFrame({"slope": means.to_numpy() @ away / (away @ away)}, index=means.index)
-    right = of[RIGHT][scored].groupby(ids).mean()
-    found["place"] = np.select([right == 1, right == 0], [RIGHT, NOT_RIGHT], BOTH)
+    correct = of[CORRECT][scored].groupby(ids).mean()
+    found["place"] = np.select([correct == 1, correct == 0], [CORRECT, INCORRECT], BOTH)
     found["count"], found["token"] = ids.groupby(ids).size(), first["token"][scored].groupby(ids).first()
     found = found[found["count"] >= minimum].rename_axis("token_id").reset_index()
     return found[["token_id", "token", "count", "place", "slope"]]
@@ -78,3 +81,75 @@ def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFra
         both = int((inside & fastest).sum())
         rows.append((place, int(inside.sum()), both, inside.mean(), both / fastest.sum()))
     return pd.DataFrame(rows, columns=["place", "tokens", "fastest", "of_all", "of_fastest"])
+
+
+ALL = "of all tokens"
+
+
+LABELS = {CORRECT: "only correct responses", INCORRECT: "only incorrect responses", BOTH: "both"}
+
+
+def entropy_drops(
+    names: Sequence[str],
+    readings: Mapping[str, Mapping[int, pd.DataFrame]],
+    benchmark: str,
+    *,
+    read: str = "the same responses",
+    share: float = FASTEST,
+    minimum: int = LEAST,
+) -> Plot:
+    """The tokens whose entropy falls fastest over the steps of a training, by whose they are (arXiv 2508.07534,
+    Fig. 3c, the bars).
+
+    Args:
+        readings: run -> step -> its checkpoint's reading of the same responses. share, minimum: see
+            `evals.analysis.tokens.entropy_drop`. read: whose responses, for the caption.
+    Raises:
+        ValueError: no run; or as `entropy_slopes` and `fastest_drops`.
+    """
+    import pandas as pd
+
+    if not readings:
+        raise ValueError("readings: expected those of one run or more, got none")
+    held = [(number, name) for number, name in enumerate(names) if name in readings]
+    parts, told = [], []
+    for _, name in held:
+        slopes = entropy_slopes(readings[name], minimum=minimum)
+        parts.append(fastest_drops(slopes, share=share).assign(model=name))
+        steps = ", ".join(map(str, sorted(readings[name])))
+        told.append(
+            f"{name}: steps {steps}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
+            f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
+        )
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers = numbers.rename(columns={"of_all": "of all (%)", "of_fastest": "of the fastest (%)"})
+    numbers[["of all (%)", "of the fastest (%)"]] *= 100
+    width = 0.8 / len(held)
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        tidy(axis)
+        handles = []
+        for at, (number, name) in enumerate(held):
+            rows = numbers[numbers["model"] == name]
+            places = [place + width * (at - (len(held) - 1) / 2) for place in range(len(PLACES))]
+            handles.append(axis.bar(places, rows["of the fastest (%)"], 0.9 * width, color=look(number)["color"]))
+            ends = ([x + side * width / 2 for x in places] for side in (-1, 1))
+            of_all = axis.hlines(rows["of all (%)"], *ends, color="black", linewidth=1.4)
+        axis.set_xticks(range(len(PLACES)), [LABELS[place] for place in PLACES])
+        axis.set_xlabel("responses that hold the token")
+        axis.set_ylabel("tokens of fastest drop (%)")
+        axis.set_ylim(0, 100)
+        axis.grid(axis="x", visible=False)
+        legend_below(figure, [*handles, of_all], [*(name for _, name in held), ALL])
+
+    table = next(iter(readings[held[0][1]].values()))
+    caption = (
+        f"{benchmark}. Bars: the {100 * share:g} % of vocabulary tokens (with at least {minimum} occurrences) "
+        "whose entropy falls fastest, by whether they occur only in correct responses, only in incorrect ones, or in "
+        "both; black lines: all such tokens. The drop is the slope of the straight line through a token's mean "
+        f"entropies; the checkpoint of each step reads {read}. {'; '.join(told)}. One set of responses: no intervals. "
+        f"{counted({names[0]: table})}"
+    )
+    return Plot(f"entropy_drops_{benchmark}", f"Tokens whose entropy falls fastest, on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in held)]))  # fmt: skip

@@ -6,31 +6,26 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.forks import RHO
-from evals.analysis.tokens.plot_entropies import (
-    branching,
-    entropy_by_outcome,
-    entropy_by_position,
-    entropy_distribution,
-)
-from evals.analysis.tokens.plot_forks import fork_kept, fork_words
-from evals.analysis.tokens.plot_parts import present
-from evals.analysis.tokens.plot_updates import change_concentration, change_distribution, perplexity, update_sizes
-from evals.plots.drawing import Drawing
+from evals.analysis.tokens.changes import change_concentration, change_distribution
+from evals.analysis.tokens.entropies import branching, entropy_by_outcome, entropy_by_position, entropy_distribution
+from evals.analysis.tokens.forks import RHO, fork_kept, fork_words
+from evals.analysis.tokens.panels import present
+from evals.analysis.tokens.updates import perplexity, update_sizes
 from evals.plots.parts import names_of
+from evals.plots.plot import Plot
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def draw_tokens(
+def plot_tokens(
     subjects: Sequence[Subject],
     tokens: Mapping[str, pd.DataFrame],
     *,
     benchmark: str,
     rho: float = RHO,
     minimum: int | None = None,
-) -> list[Drawing]:
+) -> list[Plot]:
     """Every figure of the runs' own token tables on one benchmark.
 
     Args:
@@ -52,14 +47,14 @@ def draw_tokens(
     ]
 
 
-def draw_token_changes(
+def plot_token_changes(
     subjects: Sequence[Subject],
     pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
     *,
     benchmark: str,
     rho: float = RHO,
     read: str = "the base model's responses",
-) -> list[Drawing]:
+) -> list[Plot]:
     """Every figure of what changed between the base model and the other runs, on the same responses.
 
     Args:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-SPELLINGS = ("text", "byte-level", "sentencepiece")
+ENCODINGS = ("text", "byte-level", "sentencepiece")
 _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 
@@ -20,7 +20,7 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 class TokenSpans:
     """A text, and for each token the characters [start, end) that it stands for, wholly or in part.
 
-    Tokens that share a character (each has some of its bytes) both have it in their span; in the spelling "text" the
+    Tokens that share a character (each has some of its bytes) both have it in their span; in the encoding "text" the
     later ones are empty, and an empty token stands for the character before it. Bytes that are no UTF-8 stand as lone
     surrogates, one a byte.
     """
@@ -29,28 +29,28 @@ class TokenSpans:
     spans: tuple[tuple[int, int], ...]
 
 
-def detect_spelling(tokens: Iterable[str]) -> str:
-    """Which of `SPELLINGS` these tokens are in, by how many have a plain white space, a Ġ or Ċ, or a ▁.
+def detect_encoding(tokens: Iterable[str]) -> str:
+    """Which of `ENCODINGS` these tokens are in, by how many have a plain white space, a Ġ or Ċ, or a ▁.
 
     Give it all tokens of a table: one response may be too short to show. Without any such character it is "text".
     """
-    counts = dict.fromkeys(SPELLINGS, 0)
+    counts = dict.fromkeys(ENCODINGS, 0)
     for token in tokens:
         counts["text"] += any(character.isspace() for character in token)
         counts["byte-level"] += "Ġ" in token or "Ċ" in token
         counts["sentencepiece"] += "▁" in token
-    return max(SPELLINGS, key=lambda spelling: counts[spelling])
+    return max(ENCODINGS, key=lambda encoding: counts[encoding])
 
 
-def spell(tokens: Sequence[str], spelling: str) -> TokenSpans:
+def locate_tokens(tokens: Sequence[str], encoding: str) -> TokenSpans:
     """The text of a response, and each token's place in it.
 
     Raises:
-        ValueError: an unknown spelling.
+        ValueError: an unknown encoding.
     """
-    if spelling not in SPELLINGS:
-        raise ValueError(f"spelling: expected one of {', '.join(SPELLINGS)}, got {spelling!r}")
-    pieces = [_to_bytes(token, spelling) for token in tokens]
+    if encoding not in ENCODINGS:
+        raise ValueError(f"encoding: expected one of {', '.join(ENCODINGS)}, got {encoding!r}")
+    pieces = [_to_bytes(token, encoding) for token in tokens]
     text = b"".join(pieces).decode("utf-8", errors="surrogateescape")
     holder: Sequence[int] = range(len(text))  # byte -> character
     if not text.isascii():
@@ -66,11 +66,11 @@ def spell(tokens: Sequence[str], spelling: str) -> TokenSpans:
     return TokenSpans(text, tuple(spans))
 
 
-def _to_bytes(token: str, spelling: str) -> bytes:
-    if spelling == "byte-level":
+def _to_bytes(token: str, encoding: str) -> bytes:
+    if encoding == "byte-level":
         byte_of = _byte_alphabet()
         return b"".join(bytes([byte_of[c]]) if c in byte_of else c.encode("utf-8", "surrogatepass") for c in token)
-    if spelling == "sentencepiece":
+    if encoding == "sentencepiece":
         if match := _BYTE.fullmatch(token):
             return bytes([int(match[1], 16)])
         token = token.replace("▁", " ")

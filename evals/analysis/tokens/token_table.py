@@ -1,11 +1,17 @@
-"""What analyses of a token table share: its responses, whole and in order."""
+"""What analyses of a token table share: its responses, their outcomes, and means over bins of tokens."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evals.analysis.contrast import measure_side
+from evals.grading.verdicts import Verdict
+from evals.stats.intervals import Bounds
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -55,3 +61,94 @@ def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[
     parts = [pd.Series(list(measure(rows)), rows.index, dtype=object) for rows in whole_responses(table)]
     found = pd.concat(parts) if parts else pd.Series([], dtype=object)
     return found.reindex(table.index)
+
+
+def same_tokens(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
+    """The rows of `after` in the order of `before`, indexed like it.
+
+    Raises:
+        ValueError: they are not the same tokens of the same responses, each once.
+    """
+    key = ["problem_id", "sample", "position"]
+    for table in (before, after):
+        need_columns(table, (*key, "token_id"))
+        if table.duplicated(key).any():
+            raise ValueError("token table: expected each token once")
+    ordered = after.set_index(key).reindex(before.set_index(key).index).reset_index()
+    ordered.index = before.index
+    if len(before) != len(after) or not (ordered["token_id"] == before["token_id"]).all():
+        raise ValueError("token tables: expected the same tokens of the same responses, read by two models")
+    return ordered
+
+
+ALL, CORRECT, INCORRECT = "all", "correct", "incorrect"
+
+
+OUTCOMES = (ALL, CORRECT, INCORRECT)
+
+
+def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
+    """Outcome -> which rows: all; those of correct responses; those of wrong, unanswered and truncated ones.
+
+    Rows of unscored responses are in "all" alone: whether they are correct is not known.
+    """
+    verdict = table["verdict"]
+    correct = verdict == Verdict.CORRECT
+    return {ALL: verdict.notna(), CORRECT: correct, INCORRECT: ~correct & (verdict != Verdict.UNSCORED)}
+
+
+Bins = NDArray[np.int64]
+
+
+def by_bin(values: ArrayLike, bins: Bins, problems: ArrayLike, *, count: int, bounds: Bounds = None) -> pd.DataFrame:
+    """The mean of each bin, over problems (of each problem's mean in the bin).
+
+    Args:
+        values: [N], finite. bins: [N], whole numbers from 0. problems: [N]. count: of bins.
+        bounds: the least and greatest possible value.
+    Returns:
+        One row a bin: `bin`; `mean`, `low`, `high` (95 %, over problems); `pooled`, the mean of its tokens; `tokens`,
+        `problems`. NaN where a bin is empty or nothing shows a spread.
+    """
+    import pandas as pd
+
+    values, problems = np.asarray(values, float), np.asarray(problems)
+    rows = []
+    for number in range(count):
+        inside = bins == number
+        side = measure_side(values[inside], problems[inside], bounds=bounds)
+        rows.append((number, side.mean, side.low, side.high, side.pooled, side.count, side.problems))
+    return pd.DataFrame(rows, columns=["bin", "mean", "low", "high", "pooled", "tokens", "problems"])
+
+
+def position_bins(table: pd.DataFrame, count: int) -> Bins:
+    """floor(count * position / length): the part of the response that a token lies in. [N], 0 to count - 1."""
+    need_columns(table, ("position", "length"))
+    position, length = (table[name].to_numpy(np.int64) for name in ("position", "length"))
+    part: Bins = count * position // length
+    return part
+
+
+def rank_bins(values: ArrayLike, count: int) -> Bins:
+    """`count` bins of (nearly) equal size, from the smallest values to the largest; ties in their order. [N]."""
+    held = np.asarray(values)
+    ranks = np.empty(len(held), np.int64)
+    ranks[np.argsort(held, kind="stable")] = np.arange(len(held))
+    return ranks * count // max(1, len(held))
+
+
+def perplexity_bins(table: pd.DataFrame, count: int) -> Bins:
+    """The bin of each token's response: `rank_bins` of the responses by perplexity exp(-mean logp). [N]."""
+    import pandas as pd
+
+    values = perplexities(table)
+    of_response = pd.Series(rank_bins(values.to_numpy(), count), index=values.index)
+    keys = pd.MultiIndex.from_frame(table[["problem_id", "sample"]])
+    return of_response.reindex(keys).to_numpy()
+
+
+def perplexities(table: pd.DataFrame) -> pd.Series:
+    """exp of minus the mean log-probability of each response's tokens, by (problem_id, sample)."""
+    need_columns(table, ("problem_id", "sample", "logp"))
+    means: pd.Series = table.groupby(["problem_id", "sample"], sort=False)["logp"].mean()
+    return (-means).map(math.exp)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from evals.plots.parts import line_look
+from evals.plots.plot import look
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Vector = NDArray[np.float64]
-
 SMOOTHING = 0.24  # as much noise goes through as with the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 
 
@@ -57,3 +60,59 @@ def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     s0, s1, s2 = (total(ones, power) for power in range(3))
     found: Vector = (s2 * total(x, 0) - s1 * total(x, 1)) / (s0 * s2 - s1 * s1)
     return found
+
+
+Curves = Mapping[str, "pd.DataFrame"]
+
+
+LABELS = {
+    "train/reward": "reward",
+    "train/accuracy": "accuracy (fraction)",
+    "train/entropy": "entropy (nats)",
+    "train/entropy_positive": "entropy, correct (nats)",
+    "train/entropy_negative": "entropy, incorrect (nats)",
+    "train/grad_norm": "gradient norm",
+    "train/kl": "KL to reference (nats)",
+    "train/response_length": "response length (tokens)",
+    "train/zero_variance_groups": "groups without variance (fraction)",
+    "train/shaping_ratio": "shaping / advantage",
+}
+
+
+def smoothed_line(axis: Any, points: tuple[Vector, ...], place: int, smoothing: float, **style: Any) -> None:
+    """The values pale, smoothed strong."""
+    steps, values = points
+    if len(steps):
+        axis.plot(steps, values, color=look(place)["color"], linewidth=0.5, alpha=0.3)
+        axis.plot(steps, smoothed(values, smoothing), **{**line_look(place, len(steps)), **style})
+
+
+def line_handles(figure: Any, order: Sequence[str], names: Sequence[str]) -> list[Any]:
+    return [figure.axes[0].plot([], [], **line_look(order.index(name), 1))[0] for name in names]
+
+
+def plain_name(metric: str) -> str:
+    return metric.removeprefix("train/").replace("_", " ")
+
+
+def describe_smoothing(weight: float) -> str:
+    return f"Pale: every step; strong: local straight line, exponential weights ({weight:g}). One training seed a line."
+
+
+def describe_steps(order: Sequence[str], curves: Curves, metrics: Sequence[str]) -> str:
+    """ "Steps: GRPO 60, EGSW 60. Without these curves: base." """
+    held = {
+        name: max((len(curve(curves[name], metric)[0]) for metric in metrics), default=0) if name in curves else 0
+        for name in order
+    }
+    told = "Steps: " + ", ".join(f"{name} {n:,}" for name, n in held.items() if n) + "."
+    without = [name for name, n in held.items() if not n]
+    return told + (f" Without such curves: {', '.join(without)}." if without else "")
+
+
+def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> pd.DataFrame:
+    """`model`, `step` and the metrics, as far as a run has them."""
+    import pandas as pd
+
+    parts = [curves[name].reindex(columns=["step", *metrics]).assign(model=name) for name in names]
+    return pd.concat(parts, ignore_index=True)[["model", "step", *metrics]]

@@ -6,12 +6,21 @@ largest reward that the law allows, at H = 0, is b - a.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.training.curves import LABELS, Curves, curve, describe_steps, plain_name
 from evals.analysis.training.line_fit import LineFit, Vector, fit_line
+from evals.plots.parts import legend_below, legend_height
+from evals.plots.plot import HEIGHT, WIDTH, Plot, look, tidy
+
+if TYPE_CHECKING:
+    pass
 
 
 @dataclass(frozen=True)
@@ -73,3 +82,66 @@ def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> EntropyReward:
         points=line.n,
         line=line,
     )
+
+
+def entropy_against_reward(order: Sequence[str], curves: Curves, *, performance: str = "train/reward") -> Plot:
+    """Reward against entropy, and the law R = -a exp(H) + b (arXiv 2508.07534, section 3.1)."""
+    import pandas as pd
+
+    points = {name: curve(curves[name], "train/entropy", performance) for name in order if name in curves}
+    names = [name for name, (steps, _, _) in points.items() if len(steps)]
+    laws = {name: _law(points[name]) for name in names}
+    rows = []
+    for name in names:
+        law = laws[name]
+        for step, h, r in zip(*points[name], strict=True):
+            rows.append((name, step, h, r, law.reward(h).item() if isinstance(law, EntropyReward) else np.nan))
+    numbers = pd.DataFrame(rows, columns=["model", "step", "entropy (nats)", performance, "fitted"])
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        handles = []
+        for name in names:
+            _, h, r = points[name]
+            style, law = look(order.index(name)), laws[name]
+            axis.scatter(h, r, s=10, color=style["color"], marker=style["marker"], alpha=0.35, linewidths=0)
+            if isinstance(law, EntropyReward):
+                along = np.linspace(h.min(), h.max(), 100)
+                axis.plot(along, law.reward(along), color=style["color"], linestyle=style["linestyle"], linewidth=1.6)
+            handles += axis.plot([], [], **{**style, "markersize": 4})
+        axis.set(xlabel="entropy (nats)", ylabel=LABELS.get(performance, plain_name(performance)))
+        tidy(axis)
+        legend_below(figure, handles, names)
+
+    told = "; ".join(f"{name}: {_law_words(laws[name])}" for name in names)
+    caption = (
+        f"A point a step; line: R = -a exp(H) + b by least squares, R the {plain_name(performance)}. {told}. 95 % "
+        f"intervals allow for serial correlation, not for noise in H. "
+        f"{describe_steps(order, curves, ['train/entropy', performance])}"
+    )
+    return Plot(
+        "training_entropy_reward",
+        "What reward costs in entropy",
+        caption,
+        f"{TRIAL_AND_ERROR}, section 3.1",
+        numbers,
+        render,
+        (WIDTH, HEIGHT - 0.4 + legend_height(names)),
+    )
+
+
+def _law(points: tuple[Any, ...]) -> EntropyReward | str:
+    try:
+        return fit_entropy_reward(points[1], points[2])
+    except ValueError as error:  # too few steps, or an entropy that never changes: said in the caption
+        return f"no fit ({error})"
+
+
+def _law_words(law: EntropyReward | str) -> str:
+    if isinstance(law, str):
+        return law
+
+    def value(e: Estimate) -> str:
+        return f"{e.value:.3g} [{e.low:.3g}, {e.high:.3g}]"
+
+    return f"a = {value(law.a)}, b = {value(law.b)}, R squared {law.explained:.2f}"

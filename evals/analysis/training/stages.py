@@ -1,7 +1,7 @@
-"""The rising and the plateau stage of a training curve (arXiv 2508.07534, section 3.2.2, Fig. 3a).
+"""The rising and the plateau stage of a training curve (arXiv 2508.07534, section 3.2.2, Fig. 3a and 3c).
 
 The paper speaks of a "rapid rising stage with quick performance improvements" and a "stable plateau stage with marginal
-gains", and draws a line between them without saying how. Here the line is the break of the best fit by two straight
+gains", and plots a line between them without saying how. Here the line is the break of the best fit by two straight
 lines that meet (a broken stick): no smoothing and no share of the final value has to be chosen, a plateau may still
 gain a little, and the break has an interval. There are two stages only if
 - two lines fit better than one, by more than chance and serial correlation give,
@@ -12,13 +12,34 @@ gain a little, and the break has an interval. There are two stages only if
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.analysis.training.line_fit import Vector, serial_correlation, worth
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.training.curves import (
+    LABELS,
+    SMOOTHING,
+    Curves,
+    curve,
+    describe_smoothing,
+    describe_steps,
+    line_handles,
+    long_table,
+    plain_name,
+    smoothed_line,
+)
+from evals.analysis.training.line_fit import Vector, fit_line, serial_correlation, worth
+from evals.plots.parts import legend_below, legend_height
+from evals.plots.plot import WIDTH, Plot, look, tidy
 from evals.stats.intervals import t_quantile
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LEAST = 4  # points of a stage
 CANDIDATES = 500  # breaks that are tried, spread evenly
@@ -113,3 +134,146 @@ def _fit(s: Vector, y: Vector, at: float | None) -> _Stick:
     matrix = np.stack(columns, axis=1)
     c = np.linalg.lstsq(matrix, y, rcond=None)[0]
     return _Stick(math.nan if at is None else at, c, y - matrix @ c)
+
+
+def stage_changes(curves: pd.DataFrame, stages: Stages, metrics: Sequence[str]) -> pd.DataFrame:
+    """A row a metric and stage: `metric`, `stage` ("rising", "plateau"; "all" without stages), `slope`, `low`, `high`
+    (change per step of the straight line; 95 %), `points`.
+
+    A metric with fewer than LEAST points in a stage is left out of it.
+    """
+    import pandas as pd
+
+    rows = []
+    for metric in metrics:
+        steps, values = curve(curves, metric)
+        if stages.break_step is None:
+            parts = {"all": steps == steps}
+        else:
+            parts = {"rising": steps <= stages.break_step, "plateau": steps >= stages.break_step}
+        for stage, inside in parts.items():
+            if inside.sum() >= LEAST:
+                line = fit_line(steps[inside], values[inside])
+                rows.append((metric, stage, line.slope, *line.slope_interval(), line.n))
+    return pd.DataFrame(rows, columns=["metric", "stage", "slope", "low", "high", "points"])
+
+
+def stages(
+    order: Sequence[str],
+    curves: Curves,
+    *,
+    performance: str = "train/reward",
+    smoothing: float = SMOOTHING,
+    marginal: float = 0.5,
+) -> Plot:
+    """Performance and entropy over steps, with the end of the rising stage (arXiv 2508.07534, Fig. 3a)."""
+    names = [name for name in order if name in curves and len(curve(curves[name], performance)[0])]
+    found = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    numbers = long_table(curves, names, [performance, "train/entropy"])
+    numbers["break_step"] = [found[name].break_step for name in numbers["model"]]
+    numbers["break_low"] = [found[name].low for name in numbers["model"]]
+    numbers["break_high"] = [found[name].high for name in numbers["model"]]
+
+    def render(figure: Any) -> None:
+        axes = figure.subplots(2, 1, sharex=True)
+        for axis, metric in zip(axes, (performance, "train/entropy"), strict=True):
+            for name in names:
+                place = order.index(name)
+                smoothed_line(axis, curve(curves[name], metric), place, smoothing)
+                mark_break(axis, found[name], look(place)["color"])
+            axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
+            tidy(axis)
+        axes[1].set_xlabel("optimiser step")
+        legend_below(figure, line_handles(figure, order, names), names)
+
+    told = "; ".join(f"{name}: {_stage_words(found[name])}" for name in names)
+    caption = (
+        f"Vertical line: end of the rising stage, the break of the best fit of {plain_name(performance)} by two "
+        f"straight lines that meet; shaded: its 95 % interval. {told}. "
+        f"{describe_steps(order, curves, [performance])} {describe_smoothing(smoothing)}"
+    )
+    return Plot(
+        "training_stages",
+        "Rising and plateau stage",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3a",
+        numbers,
+        render,
+        (WIDTH, 4.2 + legend_height(names)),
+    )
+
+
+def entropy_by_outcome(
+    order: Sequence[str],
+    curves: Curves,
+    *,
+    performance: str = "train/reward",
+    smoothing: float = SMOOTHING,
+    marginal: float = 0.5,
+) -> Plot:
+    """Entropy of correct and of incorrect responses over steps (arXiv 2508.07534, Fig. 3c without its bars)."""
+    import pandas as pd
+
+    metrics = {"train/entropy_positive": "-", "train/entropy_negative": "--"}
+    names = [name for name in order if name in curves and any(len(curve(curves[name], m)[0]) for m in metrics)]
+    found = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    changes = pd.concat([stage_changes(curves[n], found[n], list(metrics)).assign(model=n) for n in names])
+    columns = 1 if len(names) == 1 else 2
+    rows = -(-len(names) // columns)
+
+    def render(figure: Any) -> None:
+        axes = figure.subplots(rows, columns, squeeze=False, sharey=True, sharex=True).ravel()
+        for axis, name in zip(axes, names, strict=False):
+            colour = look(order.index(name))["color"]
+            for metric, line in metrics.items():
+                smoothed_line(
+                    axis, curve(curves[name], metric), order.index(name), smoothing, linestyle=line, marker=""
+                )
+            mark_break(axis, found[name], colour)
+            axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
+            axis.set_xlabel("optimiser step")
+            axis.tick_params(labelbottom=True)
+            tidy(axis)
+        for axis in axes[::columns]:
+            axis.set_ylabel("entropy (nats)")
+        for axis in axes[len(names) :]:
+            axis.remove()
+        handles = [figure.axes[0].plot([], [], color="#333333", linestyle=line)[0] for line in metrics.values()]
+        legend_below(figure, handles, ["correct responses", "incorrect responses"])
+
+    told = "; ".join(
+        f"{row['model']}, {_outcome(str(row['metric']))}, {row['stage']}: {1000 * row['slope']:+.3g} "
+        f"[{1000 * row['low']:+.3g}, {1000 * row['high']:+.3g}]"
+        for row in changes.to_dict("records")
+    )
+    caption = (
+        f"Mean over the tokens of a step's correct and incorrect responses. Vertical line: end of the rising stage of "
+        f"{plain_name(performance)}, shaded: its 95 % interval; none: no two stages. Change per 1,000 steps (nats, "
+        f"95 % interval; straight line in the stage): {told or 'too few steps'}. "
+        f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(smoothing)}"
+    )
+    return Plot(
+        "training_entropy_by_outcome",
+        "Entropy of correct and of incorrect responses in training",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3c",
+        long_table(curves, names, list(metrics)),
+        render,
+        (WIDTH if columns == 1 else 1.35 * WIDTH, 2.5 * rows + legend_height(["", ""])),
+    )
+
+
+def mark_break(axis: Any, found: Stages, colour: str) -> None:
+    if found.break_step is not None:
+        axis.axvline(found.break_step, color=colour, linewidth=1)
+        axis.axvspan(found.low, found.high, color=colour, alpha=0.1, linewidth=0)
+
+
+def _stage_words(found: Stages) -> str:
+    if found.break_step is None:
+        return f"none ({found.why})"
+    return f"step {found.break_step:.0f} [{found.low:.0f}, {found.high:.0f}]"
+
+
+def _outcome(metric: str) -> str:
+    return "correct" if metric.endswith("positive") else "incorrect"

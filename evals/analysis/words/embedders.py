@@ -30,7 +30,7 @@ class SentenceEmbedder(Protocol):
 
 
 class CharacterNgrams:
-    """How often a sentence has each n-gram of characters, hashed: needs no model, and sees spelling, not meaning.
+    """How often a sentence has each n-gram of characters, hashed: needs no model, and sees encoding, not meaning.
 
     For tests, and for machines without SBERT; no paper uses it.
     """

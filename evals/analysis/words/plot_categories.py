@@ -7,31 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.words.category_shares import category_changes, category_shares
+from evals.analysis.papers import TRIAL_AND_ERROR
 from evals.analysis.words.lexicon import load_lexicon
 from evals.analysis.words.plot_rows import (
     INTERVALS,
     describe_lexicon,
-    draw_rows,
     height,
     legend,
     offset,
+    plot_rows,
     point,
     right_end,
     tidy_rows,
     wrap,
 )
-from evals.analysis.words.token_categories import CATEGORIES, categorise
+from evals.analysis.words.token_categories import CATEGORIES, categorise, category_changes, category_shares
 from evals.analysis.words.words import Words, frequencies
-from evals.plots.drawing import Drawing, look
+from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PAPER = "arXiv 2508.07534"
 
-
-def category_counts(words: Sequence[Words], sizes: str, *, stated_only: bool) -> Drawing:
+def category_counts(words: Sequence[Words], sizes: str, *, stated_only: bool) -> Plot:
     """Tokens of each category in a response (arXiv 2508.07534, Table 5; its categories are those of Table 1)."""
     numbers = frequencies(words)
     whats = ("length", *CATEGORIES)
@@ -40,9 +38,9 @@ def category_counts(words: Sequence[Words], sizes: str, *, stated_only: bool) ->
     seen = numbers.loc[numbers["mean"] > 0, ["mean", "low"]].to_numpy()
     left = 10 ** np.floor(np.log10(seen[seen > 0].min()))  # a power of ten: what is 0 has no place on this axis
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axis = figure.subplots()
-        draw_rows(axis, numbers, "what", whats, words, "mean", "low", "high", least=left)
+        plot_rows(axis, numbers, "what", whats, words, "mean", "low", "high", least=left)
         for held in words:
             at = [whats.index(what) for what in empty.loc[empty["model"] == held.name, "what"]]
             offsets = [y + offset(held, words) for y in at]
@@ -58,18 +56,18 @@ def category_counts(words: Sequence[Words], sizes: str, *, stated_only: bool) ->
         f"{sizes} {INTERVALS} The horizontal scale is logarithmic; 0: none. Table 1 places no punctuation, markup or "
         f"white space: other. {describe_lexicon('token_categories', stated_only)}."
     )
-    return Drawing(
+    return Plot(
         "token_categories",
         "Tokens of each category in a response",
         caption,
-        f"{PAPER}, Table 5",
+        f"{TRIAL_AND_ERROR}, Table 5",
         numbers,
-        draw,
+        render,
         height(len(whats), len(words)),
     )
 
 
-def category_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool) -> Drawing:
+def category_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool) -> Plot:
     """Mean entropy of the tokens of each category (the categories of arXiv 2508.07534, Table 1; the figure is ours)."""
     import pandas as pd
 
@@ -77,9 +75,9 @@ def category_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool)
         [category_shares(held.table, held.category).assign(model=held.name) for held in words], ignore_index=True
     )
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axis = figure.subplots()
-        draw_rows(axis, numbers, "category", CATEGORIES, words, "entropy", "entropy_low", "entropy_high")
+        plot_rows(axis, numbers, "category", CATEGORIES, words, "entropy", "entropy_low", "entropy_high")
         axis.set_yticks(range(len(CATEGORIES)), CATEGORIES)
         axis.set_xlabel("mean entropy (nats)")
         axis.set_xlim(0, right_end(numbers["entropy"], numbers["entropy_high"]))
@@ -89,20 +87,20 @@ def category_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool)
         f"{sizes} {INTERVALS} A category that a model never uses has no point. "
         f"{describe_lexicon('token_categories', stated_only)}."
     )
-    return Drawing(
+    return Plot(
         "category_entropy",
         "Entropy of the tokens of each category",
         caption,
         "",
         numbers,
-        draw,
+        render,
         height(len(CATEGORIES), len(words)),
     )
 
 
 def category_updates(
     names: Sequence[str], changes: Mapping[str, tuple[pd.DataFrame, pd.Series]], *, stated_only: bool, top: float = 0.2
-) -> Drawing:
+) -> Plot:
     """Where an update moved the probabilities of tokens (arXiv 2508.07534, section 3.2.2, its four numbers)."""
     import pandas as pd
 
@@ -116,7 +114,7 @@ def category_updates(
     )
     shown = [name for name in names if name in changes]
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axes = figure.subplots(1, 2, sharey=True)
         for axis, column, label in zip(
             axes, ("share_in_top", "size"), (f"share in the top {top:.0%}", "mean |probability change|"), strict=True
@@ -140,12 +138,12 @@ def category_updates(
         f"(dotted: {top:.0%}, as for any token). Right: mean size of the change. Over all tokens at once, so without "
         f"intervals; tokens: {tokens}. {describe_lexicon('token_categories', stated_only)}."
     )
-    return Drawing(
+    return Plot(
         "category_changes",
         "Probability changes of the tokens of each category",
         caption,
-        f"{PAPER}, section 3.2.2",
+        f"{TRIAL_AND_ERROR}, section 3.2.2",
         numbers,
-        draw,
+        render,
         height(len(CATEGORIES), len(shown)),
     )

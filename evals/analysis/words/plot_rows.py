@@ -11,7 +11,7 @@ import numpy as np
 from evals.analysis.tokens.token_table import response_keys
 from evals.analysis.words.lexicon import load_lexicon
 from evals.analysis.words.words import Words
-from evals.plots.drawing import WIDTH, look, tidy
+from evals.plots.plot import WIDTH, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -22,7 +22,7 @@ INTERVALS = (
 )
 
 
-def draw_rows(
+def plot_rows(
     axis: Any,
     numbers: pd.DataFrame,
     by: str,

@@ -1,9 +1,9 @@
 """Rare behaviour: sentences of a trained model far from everything the base model says (arXiv 2506.14758, section 2).
 
 "We embed all response sentences using SBERT and, for each RL-generated sentence, compute the average distance to its
-nearest base-model neighbors. Sentences in the top 10 % of this distance metric are labeled as rare." Not stated in our
-text: how many neighbours (5 here: a public summary of a later version has it), which distance (1 - cosine here), and
-whether the neighbours come from the same problem (from all problems here).
+nearest base-model neighbors. Sentences in the top 10 % of this distance metric are labeled as rare." Our text does not
+state how many neighbours (5 here: a public summary of a later version has it), which distance (1 - cosine here), or
+whether the neighbours come from the same problem (from all problems here). `plots.rare_map` plots them as in Fig. 3.
 """
 
 from __future__ import annotations
@@ -87,14 +87,14 @@ def find_rare(
     """The sentences of a trained model, and which of them are rare for the base model.
 
     Args:
-        sentences: with a column `text` (`evals.analysis.words.sentence_table`). base_texts: the base model's sentences.
+        sentences: with a column `text` (`sentences.sentence_table`). base_texts: the base model's sentences.
     Raises:
         ValueError: as `nearest_distances` and `most_distant`; a frame without `text`, or without rows.
     """
     if "text" not in sentences or sentences.empty:
         raise ValueError("sentences: expected a column text and at least one row")
-    remembered = CachedEmbedder(embedder)  # models repeat themselves
-    own, base = remembered.embed(sentences["text"].tolist()), remembered.embed(list(base_texts))
+    cached = CachedEmbedder(embedder)  # models repeat themselves
+    own, base = cached.embed(sentences["text"].tolist()), cached.embed(list(base_texts))
     distance = nearest_distances(own, base, neighbours=neighbours)
     held = sentences.assign(distance=distance, rare=most_distant(distance, share=share))
     return Rarity(held, own, base, embedder.name, neighbours, share)

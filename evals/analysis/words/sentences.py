@@ -1,6 +1,7 @@
-"""Sentences of a text that holds mathematics.
+"""Sentences of a text that holds mathematics, and the sentences of a token table with their mean entropy.
 
-A formula is never cut, and one on a line of its own belongs to the sentence that leads to it. A sentence ends
+A formula (LaTeX between its delimiters) is never cut, and one on a line of its own belongs to the sentence that leads
+to it. A sentence ends
 
 - at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
   5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
@@ -13,8 +14,55 @@ The paper (arXiv 2506.14758, section 2) says only that responses are segmented i
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
-from evals.analysis.words.mathematics import DISPLAY, INLINE, find_mathematics, mask
+import numpy as np
+
+from evals.analysis.tokens.token_spans import detect_encoding, locate_tokens
+from evals.analysis.tokens.token_table import need_columns, response_keys, whole_responses
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DISPLAY, INLINE = "\ue000", "\ue001"  # characters of the private use area, which no text has a use for
+_BRACES = r"[^{}]"
+for _ in range(4):  # braces in braces, as deep as answers go
+    _BRACES = rf"(?:[^{{}}]|\{{{_BRACES}*+\}})"
+_NO_BLANK_LINE = r"(?:(?!\n[ \t]*\n)[\s\S])"
+# Where a response was cut off, a delimiter is not closed: a formula then ends at the next blank line, or with the text.
+_MATHS = re.compile(
+    rf"""
+    (?P<display>
+        \$\$ (?:(?!\$\$)[\s\S])+ \$\$
+      | \\\[ (?:(?!\\[\[\]])[\s\S])* \\\]
+      | \\begin\{{(?P<name>[A-Za-z]+\*?)\}} (?:(?!\\begin\{{(?P=name)\}})[\s\S])*? \\end\{{(?P=name)\}}
+      | (?:\$\$|\\\[) {_NO_BLANK_LINE}*
+    )
+  | \\\( (?:(?!\\[()])[\s\S])* \\\)
+  | \\\( [^\n]*
+  | (?<![\\$]) \$ (?=[^\s$]) (?:(?!\n[ \t]*\n)(?:\\.|[^$\\]))+ (?<!\s) \$ (?!\d)   # Pandoc's rule: 5$ and 3$ are money
+  | \\boxed\{{ {_BRACES}*+ \}}
+    """,
+    re.VERBOSE,
+)
+
+
+def find_mathematics(text: str) -> list[tuple[int, int, bool]]:
+    """(start, end, whether it is displayed) of each formula, delimiters and all, from left to right.
+
+    $$..$$, \\[..\\] and environments are displayed; \\(..\\), $..$ and \\boxed{..} are inline.
+    """
+    return [(*match.span(), match["display"] is not None) for match in _MATHS.finditer(text)]
+
+
+def mask(text: str) -> str:
+    """The text with every character of a formula replaced by `DISPLAY` or `INLINE`; as long as before."""
+    masked, at = [], 0
+    for start, end, displayed in find_mathematics(text):
+        masked += [text[at:start], (DISPLAY if displayed else INLINE) * (end - start)]
+        at = end
+    return "".join([*masked, text[at:]])
+
 
 _ABBREVIATIONS = {
     "e.g",
@@ -32,11 +80,23 @@ _ABBREVIATIONS = {
     "ms",
     "prof",
 }
+
+
 _BEFORE_NUMBERS = {"eq", "eqs", "eqn", "fig", "figs", "no", "nos", "sec", "ch", "ex", "thm", "def", "prop", "p", "pp"}
+
+
 _CLOSING = "\"'”’)\\]*_"
+
+
 _END = re.compile(rf"[.!?…]+[{_CLOSING}]*(?=\s|$)|[。！？]+[」』”’）]*")
+
+
 _SPACE = re.compile(r"\s+")
+
+
 _LIST_ITEM = re.compile(r"(?:[-*•+#]+|\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,4})[.)])\s")
+
+
 _GOES_ON = ":,;-–—=+"
 
 
@@ -120,3 +180,55 @@ def _skip_space(text: str, at: int) -> int:
     while at < len(text) and text[at].isspace():
         at += 1
     return at
+
+
+def sentence_table(table: pd.DataFrame, *, encoding: str | None = None) -> pd.DataFrame:
+    """One row a sentence.
+
+    A token belongs to the sentence that has its first character that is no white space; white space alone to the
+    sentence before it.
+
+    Args:
+        table: a token table.
+        encoding: how its tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+    Returns:
+        The columns that name the response, `sentence` (from 0 within it), `text` (bytes that are no UTF-8 as U+FFFD),
+        `position` of its first token, `tokens`, and `entropy` (nats, mean over its tokens; NaN where a token that began
+        in the sentence before holds all of it).
+    Raises:
+        ValueError: columns or tokens are missing.
+    """
+    import pandas as pd
+
+    need_columns(table, ("token", "entropy"))
+    keys = response_keys(table)
+    encoding = encoding or detect_encoding(set(table["token"]))
+    rows: list[dict[str, object]] = []
+    for held in whole_responses(table):
+        located = locate_tokens(held["token"].tolist(), encoding)
+        sentences = split_sentences(located.text)
+        if not sentences:
+            continue
+        anchors = [start + _blank(located.text[start:end]) for start, end in located.spans]
+        which = np.searchsorted([start for start, _ in sentences], anchors, side="right") - 1
+        counts = np.bincount(which, minlength=len(sentences))
+        sums = np.bincount(which, held["entropy"].to_numpy(float), len(sentences))
+        named = {key: held[key].iloc[0] for key in keys}
+        for i, (start, end) in enumerate(sentences):
+            text = located.text[start:end].strip().encode("utf-8", "replace").decode()
+            rows.append(
+                named
+                | {
+                    "sentence": i,
+                    "text": text,
+                    "position": int(np.searchsorted(which, i)),
+                    "tokens": int(counts[i]),
+                    "entropy": sums[i] / counts[i] if counts[i] else np.nan,
+                }
+            )
+    return pd.DataFrame(rows, columns=[*keys, "sentence", "text", "position", "tokens", "entropy"])
+
+
+def _blank(text: str) -> int:
+    """How much white space a text begins with; nothing if it is all white space."""
+    return len(text) - len(text.lstrip()) if text.strip() else 0

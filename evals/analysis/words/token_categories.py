@@ -1,8 +1,8 @@
-"""What each token does: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1).
+"""What each token does: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
 
-The paper gives examples and no rule. Ours: the tokens of a response are spelt out to its text; every character of the
-text belongs to one category; a token has the category of most of its characters that are no white space (of several,
-that of the first). So all pieces of a word, and all words of a phrase ("let's check"), go together.
+The paper gives examples and no rule. Ours: decode the tokens of a response to its text; give every character of the
+text one category; a token has the category of most of its characters that are not white space (ties: that of the
+first). So all pieces of a word, and all words of a phrase ("let's check"), go together.
 
 - formal: everything inside mathematics; outside it numbers, LaTeX commands, operators and symbols, and variables
   (letters that stand alone, but not a, A and I), and names of functions (lexicon).
@@ -18,17 +18,19 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from evals.analysis.tokens.token_spans import detect_spelling, spell
+import numpy as np
+
+from evals.analysis.contrast import measure_side
+from evals.analysis.tokens.token_spans import detect_encoding, locate_tokens
 from evals.analysis.tokens.token_table import by_response, need_columns, response_keys
 from evals.analysis.words.lexicon import Lexicon, load_lexicon
-from evals.analysis.words.mathematics import find_mathematics
+from evals.analysis.words.sentences import find_mathematics
 
 if TYPE_CHECKING:
     import pandas as pd
 
 CATEGORIES = ("formal", "logical", "metacognitive", "semantic", "other")
 FORMAL, _, _, SEMANTIC, OTHER = range(len(CATEGORIES))
-
 _OPERAND = r"(?=\s*(?:\d|[^\W\d_](?!\w)|[($\\]))"  # what a sign that is also punctuation must stand before to be one
 _LEXEME = re.compile(
     rf"""
@@ -64,27 +66,27 @@ def characters(text: str, lexicon: Lexicon) -> bytearray:
     return held
 
 
-def classify(tokens: Sequence[str], lexicon: Lexicon, spelling: str) -> list[str]:
+def classify(tokens: Sequence[str], lexicon: Lexicon, encoding: str) -> list[str]:
     """The category of each token of one whole response, in order.
 
     Args:
-        spelling: how the tokens are written, see `evals.analysis.tokens.token_spans`.
+        encoding: how the tokens are written, see `evals.analysis.tokens.token_spans`.
     """
-    spelt = spell(tokens, spelling)
-    held = characters(spelt.text, lexicon)
+    located = locate_tokens(tokens, encoding)
+    held = characters(located.text, lexicon)
     found = []
-    for start, end in spelt.spans:
-        solid = [held[i] for i in range(start, end) if not spelt.text[i].isspace()]
+    for start, end in located.spans:
+        solid = [held[i] for i in range(start, end) if not located.text[i].isspace()]
         found.append(CATEGORIES[max(solid, key=solid.count)] if solid else CATEGORIES[OTHER])
     return found
 
 
-def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, spelling: str | None = None) -> pd.Series:
+def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding: str | None = None) -> pd.Series:
     """The category of each row of a token table, under the table's index.
 
     Args:
         lexicon: of the categories in `CATEGORIES`; None loads "token_categories".
-        spelling: None finds it out from all tokens.
+        encoding: None finds it out from all tokens.
     Raises:
         ValueError: columns or tokens are missing.
     """
@@ -92,7 +94,7 @@ def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, spelling:
 
     words = lexicon or load_lexicon("token_categories")
     need_columns(table, ("token",))
-    pieces = spelling or detect_spelling(set(table["token"]))
+    pieces = encoding or detect_encoding(set(table["token"]))
     found = by_response(table, lambda rows: classify(rows["token"].tolist(), words, pieces))
     return pd.Series(pd.Categorical(found, CATEGORIES), table.index, name="category")
 
@@ -123,3 +125,89 @@ def _kind(match: re.Match[str]) -> int:
         letter = len(match[0]) == 1 and unicodedata.category(match[0]) != "Lo"  # a Chinese character is a word
         return FORMAL if letter and match[0] not in _NOT_VARIABLES else SEMANTIC
     return OTHER
+
+
+def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
+    """How much of the responses each category is, and how unsure the model is there.
+
+    Args:
+        table: a token table. category: of its rows (`evals.analysis.words.token_categories.categorise`).
+    Returns:
+        One row a category: `tokens`; `share` of all tokens (mean over problems) with `share_low`, `share_high` and
+        `share_pooled` (over all tokens at once); `entropy` (nats, mean over the `problems` that have such tokens) with
+        `entropy_low`, `entropy_high` and `entropy_pooled`. Intervals at 95 % over problems, NaN where there is none.
+    """
+    import pandas as pd
+
+    need_columns(table, ("problem_id", "entropy"))
+    problems, entropy = table["problem_id"].to_numpy(), table["entropy"].to_numpy()
+    rows = []
+    for name in CATEGORIES:
+        held = (category == name).to_numpy()
+        share = measure_side(held, problems, bounds=(0, 1))
+        unsure = measure_side(entropy[held], problems[held])
+        rows.append(
+            {
+                "category": name,
+                "tokens": unsure.count,
+                "share": share.mean,
+                "share_low": share.low,
+                "share_high": share.high,
+                "share_pooled": share.pooled,
+                "problems": unsure.problems,
+                "entropy": unsure.mean,
+                "entropy_low": unsure.low,
+                "entropy_high": unsure.high,
+                "entropy_pooled": unsure.pooled,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def category_changes(change: pd.Series, category: pd.Series, *, top: float = 0.2) -> pd.DataFrame:
+    """Where an update moved the probabilities of the tokens.
+
+    The paper says that "among the top 20 % of tokens with the greatest probability updates" the categories have the
+    "proportions" 0.039, 0.034, 0.033 and 0.031. These sum to 0.137, so they are neither the make-up of the top 20 %
+    (`share_of_top`, sums to 1) nor the part of each category in it (`share_in_top`, 0.2 on average); they may be mean
+    changes (`top_size`). All three are given.
+
+    Args:
+        change: p_after - p_before of each token, in [-1, 1]. category: of the same rows.
+        top: which part of all tokens, those with the largest |change|, is the top; of equal ones the first.
+    Returns:
+        One row a category: `tokens`, `change` (mean), `size` (mean of |change|), `share_of_top`, `share_in_top`,
+        `top_size` (mean of |change| in the top). NaN for the mean of nothing.
+    Raises:
+        ValueError: top outside (0, 1], different rows, no tokens, or a change that is no difference of probabilities.
+    """
+    import pandas as pd
+
+    if not 0 < top <= 1:
+        raise ValueError(f"top: expected a share in (0, 1], got {top}")
+    if not change.index.equals(category.index) or change.empty:
+        raise ValueError(f"change, category: expected the same rows, at least one; got {len(change)}, {len(category)}")
+    values = change.to_numpy(float)
+    if not (abs(values) <= 1 + 1e-9).all():  # NaN is caught as well
+        raise ValueError("change: expected differences of probabilities, in [-1, 1]")
+    in_top = np.zeros(len(values), bool)
+    in_top[np.argsort(-abs(values), kind="stable")[: int(np.ceil(top * len(values)))]] = True
+    rows = []
+    for name in CATEGORIES:
+        held = (category == name).to_numpy()
+        rows.append(
+            {
+                "category": name,
+                "tokens": int(held.sum()),
+                "change": _mean(values[held]),
+                "size": _mean(abs(values[held])),
+                "share_of_top": float(held[in_top].mean()),
+                "share_in_top": _mean(in_top[held]),
+                "top_size": _mean(abs(values[held & in_top])),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def _mean(values: np.ndarray) -> float:
+    return float(values.mean()) if len(values) else float("nan")

@@ -2,6 +2,8 @@
 
 words = read_words(["base", "GRPO"], {"base": table, "GRPO": other_table}, embedder=load_embedder("sbert"))
 entropy_contrasts(words)                                                          # arXiv 2506.14758, Fig. 2, as numbers
+
+Pivotal tokens and reflective sentences: arXiv 2506.14758, section 2, Fig. 2 and 8.
 """
 
 from __future__ import annotations
@@ -13,16 +15,63 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.analysis.contrast import Side, contrast, measure_side
-from evals.analysis.tokens.token_table import response_keys
+from evals.analysis.tokens.token_spans import detect_encoding, locate_tokens
+from evals.analysis.tokens.token_table import by_response, need_columns, response_keys
 from evals.analysis.words.embedders import CachedEmbedder, SentenceEmbedder
-from evals.analysis.words.lexicon import load_lexicon
-from evals.analysis.words.pivotal import pivotal_tokens, reflective_sentences
+from evals.analysis.words.lexicon import Lexicon, load_lexicon
 from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity, find_rare
-from evals.analysis.words.sentence_table import sentence_table
+from evals.analysis.words.sentences import sentence_table
 from evals.analysis.words.token_categories import CATEGORIES, categorise
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding: str | None = None) -> pd.Series:
+    """Which tokens are (pieces of) pivotal words.
+
+    The paper averages over "commonly occurring pivotal tokens" against all others. A token counts when at least half of
+    its characters that are no white space belong to a word of the lexicon, so every piece of such a word does.
+
+    Args:
+        table: a token table.
+        lexicon: None loads "pivotal_tokens".
+        encoding: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+    Returns:
+        Booleans under the table's index.
+    Raises:
+        ValueError: columns or tokens are missing.
+    """
+    words = lexicon or load_lexicon("pivotal_tokens")
+    need_columns(table, ("token",))
+    pieces = encoding or detect_encoding(set(table["token"]))
+    return by_response(table, lambda rows: _in_words(rows["token"].tolist(), words, pieces)).astype(bool)
+
+
+def reflective_sentences(texts: pd.Series, *, lexicon: Lexicon | None = None) -> pd.Series:
+    """Which sentences hold a keyword of reflection, such as verify or check.
+
+    Args:
+        texts: sentences (`evals.analysis.words.sentences.sentence_table`).
+        lexicon: None loads "reflective".
+    Returns:
+        Booleans under the index of `texts`.
+    """
+    words = lexicon or load_lexicon("reflective")
+    return texts.map(lambda text: bool(words.find(text))).astype(bool)
+
+
+def _in_words(tokens: list[str], lexicon: Lexicon, encoding: str) -> list[bool]:
+    located = locate_tokens(tokens, encoding)
+    held = bytearray(len(located.text))
+    for found in lexicon.find(located.text):
+        held[found.start : found.end] = b"\1" * (found.end - found.start)
+    inside = []
+    for start, end in located.spans:
+        solid = [held[i] for i in range(start, end) if not located.text[i].isspace()]
+        inside.append(bool(solid) and 2 * sum(solid) >= len(solid))
+    return inside
+
 
 COMPARISONS = {"pivotal": "tokens", "reflective": "sentences", "rare": "sentences"}  # of what
 
@@ -34,7 +83,7 @@ class Words:
     Args:
         name, number: what it is called, and which of the runs it is (its colour in figures).
         table: its token table. category, pivotal: of each token.
-        sentences: as `evals.analysis.words.sentence_table`, with the column `reflective`; only those that have tokens.
+        sentences: as `sentences.sentence_table`, with the column `reflective`; only those that have tokens.
         rarity: None for the base model, and where nothing was embedded.
     """
 
@@ -55,7 +104,7 @@ def read_words(
     neighbours: int = NEIGHBOURS,
     share: float = SHARE,
     stated_only: bool = False,
-    spelling: str | None = None,
+    encoding: str | None = None,
 ) -> list[Words]:
     """Measure what `tokens` has a table of, in the order of `names`, of which the first is the base model.
 
@@ -64,7 +113,7 @@ def read_words(
         embedder: finds rare sentences, where the base model has a table; None leaves them out.
         neighbours, share: see `evals.analysis.words.rare`.
         stated_only: use the papers' own words only, none of those that we added.
-        spelling: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+        encoding: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
     Raises:
         ValueError: a table of an unknown name or without rows, or as the measurements.
     """
@@ -82,15 +131,15 @@ def read_words(
         table = tokens[name]
         if table.empty:
             raise ValueError(f"{name}: expected a token table with rows")
-        every = sentence_table(table, spelling=spelling)
+        every = sentence_table(table, encoding=encoding)
         every = every.assign(reflective=reflective_sentences(every["text"], lexicon=reflections))
         measured = every[every["tokens"] > 0]
         rarity = None
         if once is not None and found and found[0].number == 0:
             base = found[0].sentences["text"].tolist()
             rarity = find_rare(measured, base, once, neighbours=neighbours, share=share)
-        category = categorise(table, lexicon=categories, spelling=spelling)
-        pivotal = pivotal_tokens(table, lexicon=pivots, spelling=spelling)
+        category = categorise(table, lexicon=categories, encoding=encoding)
+        pivotal = pivotal_tokens(table, lexicon=pivots, encoding=encoding)
         found.append(Words(name, number, table, category, pivotal, measured, rarity))
     return found
 

@@ -38,7 +38,7 @@ def subject(model_path: Path, problems: Sequence[str], verdict: str = "correct")
 
 
 class Rule:
-    """Ends every response with the boxed 7, which is right, or with 8, as `right(request)` says."""
+    """Ends every response with the boxed 7, which is correct, or with 8, as `right(request)` says."""
 
     chunk_rows = 5
     context = None
@@ -54,6 +54,6 @@ class Rule:
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         self.asked += requests
         for request in requests:
-            begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
-            text = begun + ("\\boxed{7}" if self.right(request) else "\\boxed{8}")
+            prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+            text = prefixed + ("\\boxed{7}" if self.right(request) else "\\boxed{8}")
             yield [Completion(request.key, text, len(request.forced) + 3, "stop")]

@@ -14,10 +14,10 @@ from evals.analysis.subjects import Subject
 from evals.analysis.tokens import token_pass
 from evals.files import write_json
 from evals.grading.verdicts import schema
-from evals.plots.drawing import Drawing
+from evals.plots.plot import Plot
 from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
-from harness.analysis.families import FAMILIES, Family, draw_all
+from harness.analysis.families import FAMILIES, Family, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
@@ -188,18 +188,18 @@ def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pyt
 
 
 def test_a_family_that_cannot_be_drawn_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    def fails(material: Material) -> list[Drawing]:
+    def fails(material: Material) -> list[Plot]:
         raise ValueError("two models at least")
 
-    one = Drawing("one", "One", "", "", pd.DataFrame(), lambda figure: None)
+    one = Plot("one", "One", "", "", pd.DataFrame(), lambda figure: None)
     families = {"a": Family("A", fails), "b": Family("B", lambda m: [one]), "c": Family("C", fails, by_name=True)}
     monkeypatch.setattr("harness.analysis.families.FAMILIES", families)
     nothing = Material([], [], tmp_path)
-    assert draw_all(nothing, None) == ({"b": [one]}, ["a: two models at least"])
-    assert draw_all(nothing, ["c"]) == ({}, ["c: two models at least"])
+    assert plot_all(nothing, None) == ({"b": [one]}, ["a: two models at least"])
+    assert plot_all(nothing, ["c"]) == ({}, ["c: two models at least"])
     monkeypatch.setitem(families, "d", Family("D", lambda m: [one]))
     with pytest.raises(ValueError, match="two are called 'one'"):
-        draw_all(nothing, ["b", "d"])
+        plot_all(nothing, ["b", "d"])
 
 
 def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
@@ -225,7 +225,7 @@ def test_a_killed_pass_goes_on_after_its_last_whole_part(tmp_path: Path, monkeyp
     whole = token_table(subject, "b", tmp_path / "unbroken")
     assert list(dict.fromkeys(whole["problem_id"])) == ["p0", "p1", "p4"]  # an empty response has no token
 
-    read, calls = token_pass._read, []
+    read, calls = token_pass._read_responses, []
 
     def dies_at(number: int | None) -> None:
         def reads(answers: Any, engine: Any, **options: Any) -> pd.DataFrame:
@@ -235,7 +235,7 @@ def test_a_killed_pass_goes_on_after_its_last_whole_part(tmp_path: Path, monkeyp
             return read(answers, engine, **options)
 
         calls.clear()
-        monkeypatch.setattr(token_pass, "_read", reads)
+        monkeypatch.setattr(token_pass, "_read_responses", reads)
 
     dies_at(2)
     with pytest.raises(KeyboardInterrupt):

@@ -168,12 +168,12 @@ class Programmer:
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         for request in requests:
-            begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
-            block = next_block(begun, 0)
+            prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+            block = next_block(prefixed, 0)
             if block is None:
                 text = f"```python\n{program(request.prompt_text)}\n```\n\\boxed{{-1}}"
             else:
-                text = f"{begun}\\boxed{{{begun.split('```output')[1].split()[0]}}}"
+                text = f"{prefixed}\\boxed{{{prefixed.split('```output')[1].split()[0]}}}"
             yield [Completion(request.key, text, len(request.forced) + 20, "stop")]
 
 

@@ -49,7 +49,7 @@ def test_each_environment_has_a_column() -> None:
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """base, grpo and egsw of EGSW's Table 1; egsw is right far more often than grpo on MATH-500 alone."""
+    """base, grpo and egsw of EGSW's Table 1; egsw is correct far more often than grpo on MATH-500 alone."""
     home = tmp_path_factory.mktemp("store")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
@@ -130,15 +130,15 @@ def test_nulls_of_a_table_are_no_words() -> None:
 
 
 def test_figures_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from evals.plots.drawing import Drawing
+    from evals.plots.plot import Plot
     from harness.report import data
 
     def line(figure: Any) -> None:
         figure.subplots().plot([0, 1])
 
-    drawings = [Drawing(name, f"Figure {name}", "", "", pd.DataFrame({"x": [1]}), line) for name in "ab"]
-    figures, notes = data.fitting({"A": drawings})
+    plots = [Plot(name, f"Figure {name}", "", "", pd.DataFrame({"x": [1]}), line) for name in "ab"]
+    figures, notes = data.fitting({"A": plots})
     assert [f.name for f in figures[0][1]] == ["a", "b"] and notes == []
     monkeypatch.setattr(data, "FIGURES", 1.5 * len(figures[0][1][0].svg))
-    figures, notes = data.fitting({"A": drawings[:1], "B": drawings[1:]})
+    figures, notes = data.fitting({"A": plots[:1], "B": plots[1:]})
     assert [title for title, _ in figures] == ["A"] and len(notes) == 1 and "Figure b" in notes[0]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.analysis.interventions.continuation import Branch, PrefixedEngine, go_on
+from evals.analysis.interventions.continuation import Branch, PrefixedEngine, sample_continuations
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.encode import model_stop_tokens
 from evals.sampling.engines.transformers import TransformersEngine
@@ -29,7 +29,7 @@ def test_they_begin_as_told_and_a_run_is_resumed(engine: TransformersEngine, tmp
     branches = some_branches(engine)
 
     def again(k: int, branches: list[Branch] = branches) -> list[tuple[str, int, str, int]]:
-        frame = go_on(
+        frame = sample_continuations(
             branches, name="x", engine=engine, model_path=engine.model_path, decoding=DECODING, k=k, seed=3,
             folder=tmp_path / "out",
         )  # fmt: skip
@@ -51,9 +51,9 @@ def test_what_is_over_is_not_gone_on_with(random_model: Path) -> None:
     end = model_stop_tokens(str(random_model), inner.tokenizer)[0]
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
     branches = [Branch(name, "p", ids, "7") for name, ids in forced.items()]
-    begun = PrefixedEngine(inner, branches, str(random_model))
+    prefixed = PrefixedEngine(inner, branches, str(random_model))
     asked = [Request((branch.id, 0), "p", 1) for branch in branches]
-    got = {c.key[0]: c for batch in begun.generate(asked, DECODING) for c in batch}
+    got = {c.key[0]: c for batch in prefixed.generate(asked, DECODING) for c in batch}
     letter = inner.tokenizer.decode([40])
     assert (got["ended"].text, got["ended"].tokens, got["ended"].finish_reason) == (letter, 2, "stop")
     assert (got["full"].text, got["full"].tokens, got["full"].finish_reason) == (letter * 12, 12, "length")
@@ -65,5 +65,7 @@ def test_branches_that_are_none(random_model: Path, tmp_path: Path) -> None:
     inner = Rule(random_model, lambda _: True)
     for branches, message in (([], "one branch or more"), ([Branch("a", "p", (), "7")] * 2, "ids of their own")):
         with pytest.raises(ValueError, match=message):
-            go_on(branches, name="x", engine=inner, model_path=str(random_model), decoding=DECODING, k=1, seed=0,
-                  folder=tmp_path)  # fmt: skip
+            sample_continuations(
+                branches, name="x", engine=inner, model_path=str(random_model), decoding=DECODING, k=1, seed=0,
+                folder=tmp_path,
+            )  # fmt: skip

@@ -9,14 +9,11 @@ import pandas as pd
 import pytest
 
 from evals.analysis.interventions.effects import effects
-from evals.analysis.interventions.perturbation import Perturbation
-from evals.analysis.interventions.plots import (
-    draw_fork_temperatures,
-    draw_perturbation,
-    draw_replacement,
-    draw_tools,
-)
-from evals.plots.drawing import Drawing, save
+from evals.analysis.interventions.fork_temperature import plot_fork_temperatures
+from evals.analysis.interventions.perturbation import Perturbation, plot_perturbation
+from evals.analysis.interventions.replacement import plot_replacement
+from evals.analysis.interventions.tool_use import plot_tools
+from evals.plots.plot import Plot, save
 
 LONG = "GRPO + EGSW with a name that is longer than a line of a legend can be, three training seeds averaged"
 WORDS = {"c": "correct", "w": "wrong", "u": "unscored"}
@@ -51,8 +48,8 @@ def samples(**problems: str) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def drawn(drawing: Drawing, folder: Path) -> dict[str, Path]:
-    paths = save(drawing, folder)
+def drawn(plot: Plot, folder: Path) -> dict[str, Path]:
+    paths = save(plot, folder)
     assert paths["png"].stat().st_size > 5000
     return paths
 
@@ -62,14 +59,14 @@ UNKNOWN = interventions(top="uu cc, cc ww, cc cc", bottom="uu cc, uu cc, uu cc")
 
 
 def test_replacement(tmp_path: Path) -> None:
-    (one,) = draw_replacement({"base": FRAME}, benchmark="b")
+    (one,) = plot_replacement({"base": FRAME}, benchmark="b")
     assert one.source == "arXiv 2508.07534, Eq. 6"
     # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
     assert one.numbers["drop"].tolist() == pytest.approx([250 / 3, 0])
     assert "3 problems, 3 interventions a group, 2 graded continuations" in one.caption
     assert "base: top 100.0 to 16.7 %, bottom 83.3 to 83.3 %" in one.caption
     drawn(one, tmp_path)
-    (two,) = draw_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
+    (two,) = plot_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
     assert two.source == "arXiv 2508.07534, Fig. 6b"
     assert "4 interventions whose continuations could not be scored are left out" in two.caption
     assert "bottom not known" in two.caption and "nan" not in two.caption
@@ -77,7 +74,7 @@ def test_replacement(tmp_path: Path) -> None:
 
 
 def test_perturbation(tmp_path: Path) -> None:
-    (one,) = draw_perturbation({"base": FRAME, LONG: FRAME}, benchmark="b", perturbation=Perturbation(keep=0.25))
+    (one,) = plot_perturbation({"base": FRAME, LONG: FRAME}, benchmark="b", perturbation=Perturbation(keep=0.25))
     assert one.source == "arXiv 2603.28204, Fig. 1b"
     assert one.caption.startswith(
         "The first 25 % of a response are kept; in them the 5 % of tokens of highest (lowest)"
@@ -85,7 +82,7 @@ def test_perturbation(tmp_path: Path) -> None:
     # differences 1, 0, 3/2: of the four sign patterns of the two that are not 0, two are as far: 1/2, times 3 at most 1
     assert "base: top less bottom +83.3 points, p = 1.000" in one.caption
     drawn(one, tmp_path)
-    (other,) = draw_perturbation(
+    (other,) = plot_perturbation(
         {"base": FRAME}, benchmark="b", perturbation=Perturbation(scope="one", token="alternative")
     )
     assert "replaced by the most probable other token, and all after it" in other.caption
@@ -102,12 +99,12 @@ def forks(*pairs: tuple[float, float]) -> pd.DataFrame:
 @pytest.mark.parametrize("runs", [1, 3, 4])
 def test_fork_temperatures(runs: int, tmp_path: Path) -> None:
     frame = forks((1.0, 1.0), (0.5, 1.0), (1.0, 2.0), (0.5, 2.0))
-    (one,) = draw_fork_temperatures({f"{i} {LONG}": frame for i in range(runs)}, benchmark="b")
+    (one,) = plot_fork_temperatures({f"{i} {LONG}": frame for i in range(runs)}, benchmark="b")
     assert one.numbers["varied"].tolist() == ["neither", "forks", "elsewhere", "both"] * runs
     # (1/2, 0, 1) at the reference and (1, 0, 1) elsewhere
     assert one.numbers["score"].tolist() == pytest.approx([50, 200 / 3, 200 / 3, 200 / 3] * runs)
     assert one.numbers["difference"].tolist() == pytest.approx([0, 50 / 3, 50 / 3, 50 / 3] * runs)
-    assert f"{runs} pairs in which both vary are in the numbers alone. {4 * runs} responses" in one.caption
+    assert f"{runs} pairs in which both vary are only in the numbers. {4 * runs} responses" in one.caption
     assert "3 problems, 2 samples a problem" in one.caption and "0.672 nats" in one.caption
     drawn(one, tmp_path)
 
@@ -116,7 +113,7 @@ def test_fork_temperatures(runs: int, tmp_path: Path) -> None:
 def test_tools(runs: int, tmp_path: Path) -> None:
     ran = "```python\nprint(1)\n```\n```output\n1\n```\n"
     without, with_tools = samples(p0="cw", p1="ww"), samples(p0="cc", p1="cw").assign(response=[ran, "x", "x", "x"])
-    (one,) = draw_tools({f"{i} {LONG}": (without, with_tools) for i in range(runs)}, benchmark="b", turns=4)
+    (one,) = plot_tools({f"{i} {LONG}": (without, with_tools) for i in range(runs)}, benchmark="b", turns=4)
     assert one.source == "arXiv 2508.07534, Fig. 2"
     # pass@1: (1/2 + 0) / 2 and (1 + 1/2) / 2; pass@2: (1 + 0) / 2 and 1
     assert one.numbers["pass@k (%)"].tolist() == pytest.approx([25, 50, 75, 100] * runs)
@@ -126,13 +123,13 @@ def test_tools(runs: int, tmp_path: Path) -> None:
 
 def test_what_cannot_be_drawn() -> None:
     with pytest.raises(ValueError, match="one run or more"):
-        draw_replacement({}, benchmark="b")
+        plot_replacement({}, benchmark="b")
     with pytest.raises(ValueError, match="by='length', expected one of: entropy, perplexity, position"):
-        draw_replacement({"a": FRAME}, benchmark="b", by="length")
+        plot_replacement({"a": FRAME}, benchmark="b", by="length")
     with pytest.raises(ValueError, match="expected the same"):
-        draw_replacement({"a": FRAME, "b": FRAME[FRAME["group"] == "top"]}, benchmark="b")
+        plot_replacement({"a": FRAME, "b": FRAME[FRAME["group"] == "top"]}, benchmark="b")
     frame = forks(*product((1.0, 2.0), repeat=2))
     with pytest.raises(ValueError, match="one to four runs in this figure, got 5"):
-        draw_fork_temperatures({str(i): frame for i in range(5)}, benchmark="b")
+        plot_fork_temperatures({str(i): frame for i in range(5)}, benchmark="b")
     with pytest.raises(ValueError, match="reference="):
-        draw_fork_temperatures({"a": frame}, benchmark="b", reference=(3.0, 3.0))
+        plot_fork_temperatures({"a": frame}, benchmark="b", reference=(3.0, 3.0))

@@ -33,7 +33,7 @@ def test_branches_are_the_token_and_its_alternative() -> None:
 
 
 def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
-    """Right, unless 43 or 49 was forced; and token 44 is wrong while its alternative is right."""
+    """Right, unless 43 or 49 was forced; and token 44 is wrong while its alternative is correct."""
     engine = Rule(random_model, lambda request: not {43, 49, 44} & set(request.forced))
     top, bottom = Selection("top", count=1), Selection("bottom", count=1)
     groups = {"top": top, "bottom": bottom, "again": top}

@@ -7,7 +7,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.selection import Selection, perplexities, select
+from evals.analysis.interventions.selection import Selection, select
+from evals.analysis.tokens.token_table import perplexities
 from tests.evals.analysis.interventions import token_table
 
 ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}

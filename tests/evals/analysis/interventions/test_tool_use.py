@@ -41,11 +41,11 @@ class Calculator:
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         for request in requests:
             self.asked.append(request)
-            begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
-            shown = outputs(begun, 9)
+            prefixed = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+            shown = outputs(prefixed, 9)
             factors = request.prompt_text.split("<user>")[1].split()[0]
             new = f"so \\boxed{{{shown[0].strip()}}}" if shown else f"```python\nprint({factors})\n```\n\\boxed{{1}}"
-            yield [Completion(request.key, begun + new, len(request.forced) + 9, "stop")]
+            yield [Completion(request.key, prefixed + new, len(request.forced) + 9, "stop")]
 
 
 PROBLEMS = (Problem("a", "6*7", "42"), Problem("b", "3*3", "9"))

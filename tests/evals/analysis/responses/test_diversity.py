@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.responses.diversity import distinct_at_k, diversity_curves
+from evals.analysis.responses.curves_over_k import distinct_at_k, diversity_curves
 from tests.evals.analysis.verdict_tables import table
 
 

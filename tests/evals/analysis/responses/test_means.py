@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evals.analysis.responses.means import mean_over_problems
+from evals.analysis.responses.forms import mean_over_problems
 from evals.stats.intervals import over_problems, over_problems_and_seeds
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evals.analysis.responses.pass_curves import pass_curves
+from evals.analysis.responses.curves_over_k import pass_curves
 from tests.evals.analysis.verdict_tables import table
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.responses.repetition import redundancy
+from evals.analysis.responses.quality import redundancy
 
 
 def test_by_hand() -> None:

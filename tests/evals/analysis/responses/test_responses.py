@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from evals.analysis.responses.responses import MEASURES, lengths, response_table, shares
+from evals.analysis.responses.forms import MEASURES, lengths, response_table, shares
 from tests.evals.analysis.verdict_tables import table
 
 
@@ -44,8 +44,8 @@ def test_lengths_by_hand() -> None:
     # tokens are 10, 20, 30, 40 of p and 10 of q; p: c, w, u, unknown length
     given = table({"p": "cwuw", "q": "c"}, tokens=[10, 20, 30, None, 10])
     found = lengths({"a": response_table(given)}).set_index("outcome")
-    assert found["samples"].to_dict() == {"all": 4, "right": 2, "not right": 1}
+    assert found["samples"].to_dict() == {"all": 4, "correct": 2, "incorrect": 1}
     assert found.loc["all", "mean"] == pytest.approx((20 + 10) / 2)  # over problems
     assert found.loc["all", "q50"] == 15  # over responses: 10, 10, 20, 30
-    assert found.loc["right", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
+    assert found.loc["correct", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
     assert lengths({"a": response_table(given.assign(tokens=None))}).empty

@@ -7,9 +7,9 @@ from itertools import chain, combinations
 import numpy as np
 import pytest
 
-from evals.analysis.responses.plot_unsolvable import _CENTRES, _inside, draw_unsolvable
+from evals.analysis.responses.unsolvable import _CENTRES, _inside, plot_unsolvable
 from evals.analysis.subjects import Subject
-from tests.evals.analysis.drawn import check_draws
+from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
 RUNS = [
@@ -23,8 +23,8 @@ RUNS = [
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_regions_are_counted(count: int) -> None:
     subjects = [Subject(f"m{i}", {"b": table(problems)}) for i, problems in enumerate(RUNS[:count])]
-    (drawing,) = draw_unsolvable(subjects)
-    counts = dict(zip(drawing.numbers["unsolved by exactly"], drawing.numbers["problem_ids"], strict=True))
+    (plot,) = plot_unsolvable(subjects)
+    counts = dict(zip(plot.numbers["unsolved by exactly"], plot.numbers["problem_ids"], strict=True))
     assert (
         counts
         == [
@@ -34,15 +34,15 @@ def test_regions_are_counted(count: int) -> None:
             {"m0 & m1 & m2": "p", "m0": "r", "m1": "q"},
         ][count - 1]
     )
-    assert "3 problems" in drawing.caption and "first 1 scored samples" in drawing.caption
-    check_draws(drawing)
+    assert "3 problems" in plot.caption and "first 1 scored samples" in plot.caption
+    check_renders(plot)
 
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_problems_that_all_solve_can_be_drawn(count: int) -> None:
-    (drawing,) = draw_unsolvable([Subject(f"m{i}", {"b": table({"p": "c"})}) for i in range(count)])
-    assert drawing.numbers["problems"].tolist() == [1]
-    check_draws(drawing)
+    (plot,) = plot_unsolvable([Subject(f"m{i}", {"b": table({"p": "c"})}) for i in range(count)])
+    assert plot.numbers["problems"].tolist() == [1]
+    check_renders(plot)
 
 
 @pytest.mark.parametrize("count", _CENTRES)

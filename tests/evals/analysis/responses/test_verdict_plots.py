@@ -5,9 +5,9 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evals.analysis.responses.plots import draw_verdicts
+from evals.analysis.responses.plots import plot_verdicts
 from evals.analysis.subjects import Subject
-from tests.evals.analysis.drawn import check_draws
+from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
 
@@ -20,7 +20,7 @@ def test_numbers_and_captions() -> None:
         subject("base", {"p": "cwwn", "q": "wwtu"}),
         subject("a run of a long name " * 5, {"p": "ccww", "q": "cwww"}),
     ]
-    drawn = {drawing.name: drawing for drawing in draw_verdicts(runs)}
+    drawn = {plot.name: plot for plot in plot_verdicts(runs)}
     assert list(drawn) == ["pass_at_k_b", "answer_diversity_b", "response_length_b", "response_form_b"]
     curves = drawn["pass_at_k_b"].numbers
     # base: p 1 of 4, q 0 of 3; the other: 2 and 1 of 4. All problems have three scored samples.
@@ -30,32 +30,32 @@ def test_numbers_and_captions() -> None:
     assert "2 problems, n = 4 samples" in caption and "Left out: 1 response that could not be scored" in caption
     form = drawn["response_form_b"].numbers.set_index(["model", "measure"])
     assert form.loc[("base", "truncated"), "value (%)"] == pytest.approx(100 / 8)
-    for drawing in drawn.values():
-        check_draws(drawing)
+    for plot in drawn.values():
+        check_renders(plot)
 
 
 def test_awkward_runs_can_be_drawn() -> None:
     one = subject("one problem, one sample", {"p": "n"}, tokens=[None], finish_reason=[None])
-    drawn = draw_verdicts([one])
-    assert [drawing.name for drawing in drawn] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
+    drawn = plot_verdicts([one])
+    assert [plot.name for plot in drawn] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
     assert "No interval" in drawn[0].caption and "Truncation is not known" in drawn[2].caption
     seeds = pd.concat([table({"p": "cw", "q": "cc"}, train_seed=s) for s in (0, 1)])
     unknown = subject("unknown length", {"p": "cw", "q": "ww"}, tokens=[None] * 4)
-    drawn += draw_verdicts([Subject("seeds", {"b": seeds}), unknown])
+    drawn += plot_verdicts([Subject("seeds", {"b": seeds}), unknown])
     assert "seeds: 2 training seeds" in drawn[-1].caption and "4 responses of unknown length" in drawn[-2].caption
-    for drawing in drawn:
-        check_draws(drawing)
+    for plot in drawn:
+        check_renders(plot)
 
 
 def test_benchmarks_are_those_that_all_runs_have() -> None:
     a = Subject("a", {"x": table({"p": "c"}), "y": table({"p": "c"})})
     b = Subject("b", {"y": table({"p": "w"}), "z": table({"p": "w"})})
-    assert {drawing.name.rsplit("_", 1)[1] for drawing in draw_verdicts([a, b])} == {"y"}
+    assert {plot.name.rsplit("_", 1)[1] for plot in plot_verdicts([a, b])} == {"y"}
     with pytest.raises(ValueError, match="benchmark 'x': not measured for every run"):
-        draw_verdicts([a, b], benchmarks=["x"])
+        plot_verdicts([a, b], benchmarks=["x"])
     with pytest.raises(ValueError, match="no benchmark was measured for all"):
-        draw_verdicts([a, Subject("c", {})])
+        plot_verdicts([a, Subject("c", {})])
     with pytest.raises(ValueError, match="a name for each run, got 'a' twice"):
-        draw_verdicts([a, a])
+        plot_verdicts([a, a])
     with pytest.raises(ValueError, match="at least one run"):
-        draw_verdicts([])
+        plot_verdicts([])

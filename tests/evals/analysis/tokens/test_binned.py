@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.binned import by_bin, by_position, perplexity_bins, position_bins, rank_bins
+from evals.analysis.tokens.entropies import by_position
+from evals.analysis.tokens.token_table import by_bin, perplexity_bins, position_bins, rank_bins
 from tests.evals.analysis.token_tables import random_table
 
 
@@ -48,8 +49,8 @@ def test_perplexity_is_of_the_response() -> None:
 def test_entropy_by_position_against_loops() -> None:
     table = random_table(problems=3, samples=5, seed=3)
     found = by_position(table, count=4)
-    members = {"all": lambda v: True, "right": lambda v: v == "correct",
-               "not right": lambda v: v in ("wrong", "no_answer", "truncated")}  # fmt: skip
+    members = {"all": lambda v: True, "correct": lambda v: v == "correct",
+               "incorrect": lambda v: v in ("wrong", "no_answer", "truncated")}  # fmt: skip
     assert set(found["outcome"]) == set(members)
     for row in found.to_dict("records"):
         of_problem: dict[str, list[float]] = {}

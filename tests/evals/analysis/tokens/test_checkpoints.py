@@ -8,7 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.checkpoints import concentration, fork_overlap, probability_change, same_tokens
+from evals.analysis.tokens.changes import concentration, probability_change
+from evals.analysis.tokens.forks import fork_overlap
+from evals.analysis.tokens.token_table import same_tokens
 from tests.evals.analysis.token_tables import random_table
 
 

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.entropy_drop import entropy_slopes, fastest_drops
-from evals.analysis.tokens.plot_drops import entropy_drops
-from tests.evals.analysis.drawn import check_draws
+from evals.analysis.tokens.entropy_drop import entropy_drops, entropy_slopes, fastest_drops
+from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.token_tables import random_table
 
 
@@ -36,7 +35,7 @@ def test_slopes_by_hand() -> None:
     found = entropy_slopes(STEPS, minimum=2).set_index("token")
     # over steps -10, 0, 10: b (-10 + 0 + 8) / 200 = -0.01; c (-20 + 5) / 200 = -0.075; d is unscored
     assert found["slope"].to_dict() == pytest.approx({"a": 0.0, "b": -0.01, "c": -0.075})
-    assert found["place"].to_dict() == {"a": "right", "b": "both", "c": "not right"}
+    assert found["place"].to_dict() == {"a": "correct", "b": "both", "c": "incorrect"}
     assert found["count"].to_dict() == {"a": 2, "b": 2, "c": 2}
     assert entropy_slopes(STEPS, minimum=3).empty
     # two steps: the difference
@@ -48,12 +47,12 @@ def test_slopes_by_hand() -> None:
 
 
 def test_shares_by_hand() -> None:
-    slopes = pd.DataFrame({"place": ["right"] * 4 + ["not right"] * 4 + ["both"] * 2, "slope": [0.0] * 10})
+    slopes = pd.DataFrame({"place": ["correct"] * 4 + ["incorrect"] * 4 + ["both"] * 2, "slope": [0.0] * 10})
     slopes.loc[[4, 8], "slope"] = [-2.0, -1.0]
     found = fastest_drops(slopes, share=0.2).set_index("place")  # 1 + floor(0.2 * 9) = 2 of ten
-    assert found["tokens"].to_dict() == {"right": 4, "not right": 4, "both": 2}
-    assert found["of_all"].to_dict() == {"right": 0.4, "not right": 0.4, "both": 0.2}
-    assert found["of_fastest"].to_dict() == {"right": 0.0, "not right": 0.5, "both": 0.5}
+    assert found["tokens"].to_dict() == {"correct": 4, "incorrect": 4, "both": 2}
+    assert found["of_all"].to_dict() == {"correct": 0.4, "incorrect": 0.4, "both": 0.2}
+    assert found["of_fastest"].to_dict() == {"correct": 0.0, "incorrect": 0.5, "both": 0.5}
     with pytest.raises(ValueError, match="at least one"):
         fastest_drops(slopes[:0])
     with pytest.raises(ValueError, match="two steps or more, got 1"):
@@ -70,7 +69,7 @@ def test_it_is_drawn(runs: int) -> None:
         for i, name in enumerate(names[1:], 1)
     }
     found = entropy_drops(names, readings, "b")
-    check_draws(found)
+    check_renders(found)
     sums = found.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
     assert np.allclose(sums, 100)
     assert "steps 0, 3, 5" in found.caption and found.source == "arXiv 2508.07534, Fig. 3c"

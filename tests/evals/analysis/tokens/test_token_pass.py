@@ -11,10 +11,17 @@ import pytest
 import torch
 
 from evals.analysis.subjects import Response
-from evals.analysis.tokens import teacher_forcing
-from evals.analysis.tokens.output_head import split
-from evals.analysis.tokens.teacher_forcing import Encoded, encode, read_tokens
-from evals.analysis.tokens.token_pass import COLUMNS, in_parts, measure, token_table
+from evals.analysis.tokens import token_pass
+from evals.analysis.tokens.token_pass import (
+    COLUMNS,
+    Encoded,
+    encode,
+    in_parts,
+    measure,
+    read_tokens,
+    split,
+    token_table,
+)
 from evals.grading.verdicts import Verdict
 from tests.experiments import save_random_model
 
@@ -62,8 +69,8 @@ def test_it_equals_the_whole_logits(
 ) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    monkeypatch.setattr(teacher_forcing, "LOGITS_AT_ONCE", 200)  # pieces of a few positions
-    monkeypatch.setattr(teacher_forcing, "TOKENS_AT_ONCE", 45)  # batches of two rows
+    monkeypatch.setattr(token_pass, "LOGITS_AT_ONCE", 200)  # pieces of a few positions
+    monkeypatch.setattr(token_pass, "TOKENS_AT_ONCE", 45)  # batches of two rows
     table = token_table(
         ANSWERS, str(folder), temperature=temperature, mass=0.9, device="cpu", dtype=dtype, progress=False
     )
@@ -88,8 +95,8 @@ def test_it_equals_the_whole_logits(
 
 def test_pieces_and_batches_change_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = token_table(ANSWERS, str(folder), device="cpu", dtype="float64")
-    monkeypatch.setattr(teacher_forcing, "LOGITS_AT_ONCE", 1)
-    monkeypatch.setattr(teacher_forcing, "TOKENS_AT_ONCE", 1)
+    monkeypatch.setattr(token_pass, "LOGITS_AT_ONCE", 1)
+    monkeypatch.setattr(token_pass, "TOKENS_AT_ONCE", 1)
     single = token_table(ANSWERS[::-1], str(folder), device="cpu", dtype="float64")
     for key, rows in whole.groupby(["problem_id", "sample"]):
         other = single.set_index(["problem_id", "sample"]).loc[key]

@@ -1,4 +1,4 @@
-"""Figures of tokens: the numbers behind them, words of their captions, and drawing with few, many and missing runs."""
+"""Figures of tokens: the numbers behind them, words of their captions, and plot with few, many and missing runs."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.plots import draw_token_changes, draw_tokens
-from evals.plots.drawing import Drawing
+from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
+from evals.plots.plot import Plot
 from tests.evals.analysis.token_tables import random_table
 
 LONG = "GRPO + entropy advantage (alpha=0.4, kappa=2), three seeds, Qwen2.5-Math-7B"
@@ -18,24 +18,24 @@ def subjects(*names: str) -> list[Subject]:
     return [Subject(name, {}) for name in names]
 
 
-def drawn(drawings: list[Drawing]) -> dict[str, Drawing]:
+def drawn(plots: list[Plot]) -> dict[str, Plot]:
     """Draw each on a figure without a file, as `save` does; by name without the benchmark."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    for drawing in drawings:
-        figure = Figure(figsize=drawing.size, layout="constrained")
+    for plot in plots:
+        figure = Figure(figsize=plot.size, layout="constrained")
         FigureCanvasAgg(figure)
-        drawing.draw(figure)
-        assert all(axis.get_xlabel() for axis in figure.axes) and drawing.source and "aime24" in drawing.caption
-    found = {drawing.name.removesuffix("_aime24"): drawing for drawing in drawings}
-    assert len(found) == len(drawings)
+        plot.render(figure)
+        assert all(axis.get_xlabel() for axis in figure.axes) and plot.source and "aime24" in plot.caption
+    found = {plot.name.removesuffix("_aime24"): plot for plot in plots}
+    assert len(found) == len(plots)
     return found
 
 
 def test_numbers_are_those_of_the_tables() -> None:
     tables = {"base": random_table(seed=1), LONG: random_table(seed=2)}
-    found = drawn(draw_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
+    found = drawn(plot_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
     assert list(found) == [
         "entropy_distribution", "entropy_by_position", "entropy_by_outcome", "branching_factor", "perplexity",
         "update_size", "fork_words_0", "fork_words_2",
@@ -46,10 +46,10 @@ def test_numbers_are_those_of_the_tables() -> None:
         rbf = found["branching_factor"].numbers.set_index("model").loc[name]
         means = [rows["nucleus"].mean() for _, rows in table.groupby("problem_id")]
         assert rbf["mean"] == pytest.approx(np.mean(means)) and rbf["pooled"] == pytest.approx(table["nucleus"].mean())
-        right = found["entropy_by_outcome"].numbers.query("model == @name and outcome == 'right'")
+        right = found["entropy_by_outcome"].numbers.query("model == @name and outcome == 'correct'")
         chosen = table[table["verdict"] == "correct"]
         assert right["pooled"].iloc[0] == pytest.approx(chosen["entropy"].mean())
-        ppl = found["perplexity"].numbers.query("model == @name and outcome == 'right'")["perplexity"]
+        ppl = found["perplexity"].numbers.query("model == @name and outcome == 'correct'")["perplexity"]
         expected = [np.exp(-rows["logp"].mean()) for _, rows in chosen.groupby(["problem_id", "sample"])]
         assert ppl.tolist() == pytest.approx(sorted(expected))
     words = found["fork_words_2"].numbers.set_index("word")["mean entropy (nats)"]
@@ -65,7 +65,7 @@ def test_numbers_are_those_of_the_tables() -> None:
 def test_changes_between_runs() -> None:
     before = random_table(seed=3)
     pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
-    found = drawn(draw_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
+    found = drawn(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
     assert list(found) == ["forks_kept", "probability_change", "change_concentration"]
     kept = found["forks_kept"].numbers.set_index("model")["kept (%)"]
     assert 100 > kept["GRPO"] > kept["ERPO"] > 20  # the more it moves, the fewer forks it keeps
@@ -80,7 +80,7 @@ def test_changes_between_runs() -> None:
 @pytest.mark.parametrize("names", [("base",), ("base", "GRPO", LONG, "EGSW")])
 def test_one_and_four_runs(names: tuple[str, ...]) -> None:
     tables = {name: random_table(seed=i) for i, name in enumerate(names)}
-    drawn(draw_tokens(subjects(*names), tables, benchmark="aime24"))
+    drawn(plot_tokens(subjects(*names), tables, benchmark="aime24"))
 
 
 def test_missing_values_are_drawn_as_missing() -> None:
@@ -89,14 +89,14 @@ def test_missing_values_are_drawn_as_missing() -> None:
         "nothing right": random_table(seed=1).assign(verdict="wrong"),
         "unscored": random_table(seed=2).assign(verdict="unscored"),
     }
-    found = drawn(draw_tokens(subjects(*tables), tables, benchmark="aime24"))
+    found = drawn(plot_tokens(subjects(*tables), tables, benchmark="aime24"))
     by_outcome = found["entropy_by_outcome"].numbers.set_index(["model", "outcome"])
-    assert np.isnan(by_outcome.loc[("nothing right", "right"), "mean"])
-    assert np.isnan(by_outcome.loc[("one problem", "not right"), "low"])
+    assert np.isnan(by_outcome.loc[("nothing right", "correct"), "mean"])
+    assert np.isnan(by_outcome.loc[("one problem", "incorrect"), "low"])
     only_unscored = {"unscored": tables["unscored"]}
-    assert "entropy_by_outcome" not in drawn(draw_tokens(subjects("unscored"), only_unscored, benchmark="aime24"))
+    assert "entropy_by_outcome" not in drawn(plot_tokens(subjects("unscored"), only_unscored, benchmark="aime24"))
     same = random_table(seed=4)  # a model that did not change
-    drawn(draw_token_changes(subjects("base", "GRPO"), {"GRPO": (same, same)}, benchmark="aime24"))
+    drawn(plot_token_changes(subjects("base", "GRPO"), {"GRPO": (same, same)}, benchmark="aime24"))
 
 
 def test_bad_input_is_named() -> None:
@@ -108,6 +108,6 @@ def test_bad_input_is_named() -> None:
     ]
     for tables, message in wrong:
         with pytest.raises(ValueError, match=message):
-            draw_tokens(subjects("base"), tables, benchmark="aime24")
+            plot_tokens(subjects("base"), tables, benchmark="aime24")
     with pytest.raises(ValueError, match="no word of base occurs 999 times"):
-        draw_tokens(subjects("base"), {"base": table}, benchmark="aime24", minimum=999)
+        plot_tokens(subjects("base"), {"base": table}, benchmark="aime24", minimum=999)

@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.uncertainty import branching_factor, entropy
+from evals.analysis.tokens.quantities import branching_factor, entropy
 
 
 def test_by_hand() -> None:

@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.training.stage_changes import stage_changes
-from evals.analysis.training.stages import Stages, find_stages
+from evals.analysis.training.stages import Stages, find_stages, stage_changes
 
 STEPS = np.arange(1, 101)
 

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from evals.analysis.subjects import Subject
-from evals.analysis.training.plots import draw_training
-from tests.evals.analysis.drawn import check_draws
+from evals.analysis.training.plots import plot_training
+from tests.evals.analysis.rendered import check_renders
 
 SUBJECTS = [Subject(name, {}) for name in ("base", "GRPO", "a run of a long name " * 5)]
 STEPS = np.arange(1, 61)
@@ -34,7 +34,7 @@ def curves(**columns: object) -> pd.DataFrame:
 
 def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
     law = curves(**{"train/reward": 0.9 - 0.3 * np.exp(ENTROPY), "train/shaping_ratio": ENTROPY})
-    drawn = {d.name: d for d in draw_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
+    drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
     assert list(drawn) == [
         "training_dynamics",
         "training_response_length",
@@ -46,10 +46,10 @@ def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
     ]
     assert "GRPO: step 20 [20, 20]" in drawn["training_stages"].caption
     assert "a = 0.3 [0.3, 0.3], b = 0.9 [0.9, 0.9]" in drawn["training_entropy_reward"].caption
-    assert "GRPO, wrong, rising: -" in drawn["training_entropy_by_outcome"].caption
-    for drawing in drawn.values():
-        assert "Without such curves: base" in drawing.caption and "GRPO" in drawing.caption
-        check_draws(drawing)
+    assert "GRPO, incorrect, rising: -" in drawn["training_entropy_by_outcome"].caption
+    for plot in drawn.values():
+        assert "Without such curves: base" in plot.caption and "GRPO" in plot.caption
+        check_renders(plot)
     assert set(drawn["training_shaping_ratio"].numbers["model"]) == {SUBJECTS[2].name}
     assert "Without such curves: base, GRPO" in drawn["training_shaping_ratio"].caption
     dynamics = drawn["training_dynamics"].numbers
@@ -59,18 +59,18 @@ def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
 
 def test_short_and_gappy_curves_can_be_drawn() -> None:
     gaps = curves().head(6).assign(**{"train/entropy": 0.5, "train/entropy_positive": np.nan})
-    drawn = {d.name: d for d in draw_training(SUBJECTS, {"GRPO": gaps})}
+    drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": gaps})}
     assert "GRPO: none (needs at least 10 steps, got 6)" in drawn["training_stages"].caption
     assert "GRPO: no fit (x must vary" in drawn["training_entropy_reward"].caption
-    assert "right" not in drawn["training_entropy_by_outcome"].caption.split("interval;")[2]
-    for drawing in drawn.values():
-        check_draws(drawing)
+    assert ", correct," not in drawn["training_entropy_by_outcome"].caption.split("interval;")[2]
+    for plot in drawn.values():
+        check_renders(plot)
     bare = pd.DataFrame({"step": [1, 2], "train/reward": [0.1, 0.2]})
-    assert [d.name for d in draw_training(SUBJECTS, {"GRPO": bare})] == ["training_dynamics"]
+    assert [d.name for d in plot_training(SUBJECTS, {"GRPO": bare})] == ["training_dynamics"]
 
 
 def test_curves_of_nobody_are_refused() -> None:
     with pytest.raises(ValueError, match="got 'other'"):
-        draw_training(SUBJECTS, {"other": curves()})
+        plot_training(SUBJECTS, {"other": curves()})
     with pytest.raises(ValueError, match="at least one run, got none"):
-        draw_training(SUBJECTS, {})
+        plot_training(SUBJECTS, {})

@@ -7,8 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from evals.analysis.words.category_shares import category_changes, category_shares
-from evals.analysis.words.token_categories import CATEGORIES
+from evals.analysis.words.token_categories import CATEGORIES, category_changes, category_shares
 from tests.evals.analysis.tokens import token_table
 
 

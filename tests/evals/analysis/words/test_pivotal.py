@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.words.lexicon import load_lexicon
-from evals.analysis.words.pivotal import pivotal_tokens, reflective_sentences
+from evals.analysis.words.words import pivotal_tokens, reflective_sentences
 from tests.evals.analysis.tokens import token_table
 
 

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from evals.analysis.words.sentence_table import sentence_table
+from evals.analysis.words.sentences import sentence_table
 from tests.evals.analysis.tokens import token_table
 
 

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.words.mathematics import find_mathematics, mask
-from evals.analysis.words.sentences import split_sentences
+from evals.analysis.words.sentences import find_mathematics, mask, split_sentences
 from tests.shared import shared_file
 
 # | stands where a sentence must end

@@ -16,8 +16,8 @@ from tests.shared import shared_file
 LEXICON = load_lexicon("token_categories")
 
 
-def kinds(*tokens: str, spelling: str = "text") -> list[str]:
-    return classify(tokens, LEXICON, spelling)
+def kinds(*tokens: str, encoding: str = "text") -> list[str]:
+    return classify(tokens, LEXICON, encoding)
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_the_examples_of_table_1(category: str, examples: list[str]) -> None:
 
 def test_pieces_go_with_their_word_and_words_with_their_phrase() -> None:
     assert kinds(" there", "fore", ",") == ["logical", "logical", "other"]
-    assert kinds("Ġthere", "fore", "Ċ", spelling="byte-level") == ["logical", "logical", "other"]
-    assert kinds("▁there", "fore", "<0x0A>", spelling="sentencepiece") == ["logical", "logical", "other"]
+    assert kinds("Ġthere", "fore", "Ċ", encoding="byte-level") == ["logical", "logical", "other"]
+    assert kinds("▁there", "fore", "<0x0A>", encoding="sentencepiece") == ["logical", "logical", "other"]
     assert kinds(" the", "re", " is") == ["semantic"] * 3
     assert kinds("Let", "'s", " check", " it") == ["metacognitive"] * 3 + ["semantic"]
     assert kinds("First", ",", " I", " will", " go", ".", " First", " x") == [
@@ -47,7 +47,7 @@ def test_pieces_go_with_their_word_and_words_with_their_phrase() -> None:
     assert kinds(" well", "-", "known", " so", "-", "called") == ["semantic"] * 6
     assert kinds(" don", "'", "t", " wait", ".", " Wait") == ["semantic"] * 4 + ["other", "metacognitive"]
     # both bytes of π
-    assert kinds("Ï", "Ģ", spelling="byte-level") == kinds(" π", "") == ["formal", "formal"]
+    assert kinds("Ï", "Ģ", encoding="byte-level") == kinds(" π", "") == ["formal", "formal"]
 
 
 def test_mathematics_is_formal_and_what_stands_before_an_operand_is_an_operator() -> None:

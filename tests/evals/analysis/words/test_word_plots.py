@@ -10,9 +10,8 @@ import pytest
 
 from evals.analysis.subjects import Subject
 from evals.analysis.words.embedders import CharacterNgrams
-from evals.analysis.words.plot_map import two_components
-from evals.analysis.words.plots import draw_words
-from evals.plots.drawing import Drawing, save
+from evals.analysis.words.plots import plot_words, two_components
+from evals.plots.plot import Plot, save
 from tests.evals.analysis.tokens import token_table
 
 TOKENS = ["So", " x", " =", " 3", ".", "\n", "Let", "'s", " check", ":", " the", " sum", " is", " 7", ".", " Wait", "!"]
@@ -26,30 +25,30 @@ def table(seed: int, problems: int) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Drawing]:
+def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Plot]:
     tables = {name: table(i, problems) for i, name in enumerate(names)}
-    drawings = draw_words([Subject(name, {}) for name in names], tables, benchmark="aime24", **options)  # type: ignore[arg-type]
-    return {drawing.name: drawing for drawing in drawings}
+    plots = plot_words([Subject(name, {}) for name in names], tables, benchmark="aime24", **options)  # type: ignore[arg-type]
+    return {plot.name: plot for plot in plots}
 
 
-def draw_all(drawings: dict[str, Drawing]) -> None:
+def plot_all(plots: dict[str, Plot]) -> None:
     """As `save` does, without writing files."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    for drawing in drawings.values():
-        figure = Figure(figsize=drawing.size, layout="constrained")
+    for plot in plots.values():
+        figure = Figure(figsize=plot.size, layout="constrained")
         FigureCanvasAgg(figure)
-        drawing.draw(figure)
+        plot.render(figure)
         figure.draw_without_rendering()
-        assert len(drawing.numbers) > 0 and any(axis.get_xlabel() for axis in figure.axes)
+        assert len(plot.numbers) > 0 and any(axis.get_xlabel() for axis in figure.axes)
 
 
 def test_every_figure_with_its_paper() -> None:
     moved = table(5, 4)
     change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
     found = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
-    assert {name: drawing.source for name, drawing in found.items()} == {
+    assert {name: plot.source for name, plot in found.items()} == {
         "token_categories": "arXiv 2508.07534, Table 5",
         "category_entropy": "",
         "exploratory_entropy": "arXiv 2506.14758, Fig. 2 (right)",
@@ -59,13 +58,13 @@ def test_every_figure_with_its_paper() -> None:
     }
     for name in ("exploratory_entropy", "rare_sentences"):
         assert "not SBERT" in found[name].caption
-    for name, drawing in found.items():
+    for name, plot in found.items():
         if name != "category_changes":
-            assert drawing.caption.startswith("aime24: 4 problems, 8 responses of each run.")
+            assert plot.caption.startswith("aime24: 4 problems, 8 responses of each run.")
         if name != "rare_sentences":
-            assert " assumed" in drawing.caption
+            assert " assumed" in plot.caption
     assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
-    draw_all(found)
+    plot_all(found)
 
 
 def test_the_points_of_the_map_are_an_image(tmp_path: Path) -> None:
@@ -80,17 +79,17 @@ def test_one_run_and_one_problem() -> None:
     assert sorted(found) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
     assert "Rare sentences: not measured" in found["exploratory_entropy"].caption
     assert found["exploratory_entropy"].numbers["difference_low"].isna().all()
-    draw_all(found)
+    plot_all(found)
 
 
 def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn() -> None:
     plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
     subjects = [Subject(name, {}) for name in ("base", "lost", "GRPO")]
-    drawings = draw_words(subjects, {"base": plain, "GRPO": plain})
-    assert all("Not measured: lost." in drawing.caption for drawing in drawings)
-    draw_all({drawing.name: drawing for drawing in drawings})
+    plots = plot_words(subjects, {"base": plain, "GRPO": plain})
+    assert all("Not measured: lost." in plot.caption for plot in plots)
+    plot_all({plot.name: plot for plot in plots})
     with pytest.raises(ValueError, match="expected one at least"):
-        draw_words(subjects, {})
+        plot_words(subjects, {})
 
 
 @pytest.mark.parametrize("shape", [(40, 6), (6, 40)])

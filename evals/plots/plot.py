@@ -1,6 +1,6 @@
 """A figure as a value: what it shows, the numbers behind it, and how it is drawn. One look for all of them.
 
-Each figure function returns a `Drawing`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
+Each figure function returns a `Plot`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
 words as JSON. Nothing here knows an analysis.
 """
 
@@ -26,7 +26,7 @@ _DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with ras
 
 
 @dataclass(frozen=True)
-class Drawing:
+class Plot:
     """A figure that is not drawn yet.
 
     Args:
@@ -35,7 +35,7 @@ class Drawing:
         caption: n, intervals and what they cover, and everything else a reader needs.
         source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
         numbers: every number that is drawn, one row a point, columns named with their unit.
-        draw: draws on an empty matplotlib Figure; labels its axes with units.
+        render: plots on an empty matplotlib Figure; labels its axes with units.
         size: inches.
     """
 
@@ -44,7 +44,7 @@ class Drawing:
     caption: str
     source: str
     numbers: pd.DataFrame
-    draw: Callable[[Any], None]
+    render: Callable[[Any], None]
     size: tuple[float, float] = (WIDTH, HEIGHT)
 
 
@@ -67,7 +67,7 @@ def tidy(axis: Any) -> None:
         axis.spines[side].set_visible(False)
 
 
-def save(drawing: Drawing, folder: Path) -> dict[str, Path]:
+def save(plot: Plot, folder: Path) -> dict[str, Path]:
     """Write NAME.svg, NAME.png, NAME.csv (the numbers) and NAME.json (title, caption, source); same input, same files.
 
     Returns:
@@ -78,16 +78,16 @@ def save(drawing: Drawing, folder: Path) -> dict[str, Path]:
     from matplotlib.figure import Figure
 
     folder.mkdir(parents=True, exist_ok=True)
-    paths = {ending: folder / f"{drawing.name}.{ending}" for ending in ("svg", "png", "csv", "json")}
+    paths = {ending: folder / f"{plot.name}.{ending}" for ending in ("svg", "png", "csv", "json")}
     with rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9}):
-        figure = Figure(figsize=drawing.size, layout="constrained")
+        figure = Figure(figsize=plot.size, layout="constrained")
         FigureCanvasAgg(figure)
-        drawing.draw(figure)
+        plot.render(figure)
         write_atomically(
             paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None})
         )
         write_atomically(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
-    write_atomically(paths["csv"], lambda part: drawing.numbers.to_csv(part, index=False))
-    words = {"title": drawing.title, "caption": drawing.caption, "source": drawing.source}
+    write_atomically(paths["csv"], lambda part: plot.numbers.to_csv(part, index=False))
+    words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
     write_text(paths["json"], json.dumps(words, indent=2, ensure_ascii=False) + "\n")
     return paths

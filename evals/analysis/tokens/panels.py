@@ -1,4 +1,4 @@
-"""What the figures of tokens share: panels of lines with bands, and the words of their captions."""
+"""What the token figures share: panels of lines with bands, and caption texts."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.analysis.tokens.outcomes import ALL, NOT_RIGHT, RIGHT, outcomes
-from evals.plots.drawing import WIDTH, look, tidy
+from evals.analysis.tokens.token_table import ALL, CORRECT, INCORRECT, outcomes
 from evals.plots.parts import legend_below, legend_height, line_look
+from evals.plots.plot import WIDTH, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TRIAL_AND_ERROR, FORKING_TOKENS = "arXiv 2508.07534", "arXiv 2506.01939"
-TITLES = {ALL: "all responses", RIGHT: "right responses", NOT_RIGHT: "other responses"}
+TITLES = {ALL: "all responses", CORRECT: "correct responses", INCORRECT: "incorrect responses"}
 BAND = "Bands and bars: 95 % intervals over problems (not over training seeds); none where one problem shows no spread."
-
 Tables = Mapping[str, "pd.DataFrame"]
 
 
@@ -49,7 +47,7 @@ def counted(tables: Tables) -> str:
     return text + (f" Unscored responses are in neither outcome ({'; '.join(unscored)})." if unscored else "")
 
 
-def present(tables: Tables, wanted: Sequence[str] = (RIGHT, NOT_RIGHT)) -> list[str]:
+def present(tables: Tables, wanted: Sequence[str] = (CORRECT, INCORRECT)) -> list[str]:
     """Those of the outcomes that some response has."""
     return [o for o in wanted if any(outcomes(table)[o].any() for table in tables.values())]
 

@@ -9,19 +9,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.plots.drawing import PALETTE, Drawing, look, save, tidy
+from evals.plots.plot import PALETTE, Plot, look, save, tidy
 
 
-def line(values: list[float]) -> Drawing:
+def line(values: list[float]) -> Plot:
     numbers = pd.DataFrame({"k": range(1, len(values) + 1), "pass (%)": values})
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axis = figure.subplots()
         axis.plot(numbers["k"], numbers["pass (%)"], **look(0))
         axis.set(xlabel="k", ylabel="pass@k (%)")
         tidy(axis)
 
-    return Drawing("line", "pass@k", "3 problems", "arXiv 2508.07534, Fig. 1a", numbers, draw)
+    return Plot("line", "pass@k", "3 problems", "arXiv 2508.07534, Fig. 1a", numbers, render)
 
 
 def test_all_four_files_are_written_and_are_the_same_twice(tmp_path: Path) -> None:

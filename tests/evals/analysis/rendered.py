@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from evals.plots.drawing import Drawing
+from evals.plots.plot import Plot
 
 
-def check_draws(drawing: Drawing) -> None:
+def check_renders(plot: Plot) -> None:
     """It can be drawn, nothing of it lies outside the page, and it has its words and numbers."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     with rc_context({"font.size": 9, "axes.titlesize": 9}):
-        figure = Figure(figsize=drawing.size, layout="constrained")
+        figure = Figure(figsize=plot.size, layout="constrained")
         FigureCanvasAgg(figure)
-        drawing.draw(figure)
+        plot.render(figure)
         figure.draw_without_rendering()
         box = figure.get_tightbbox()
-    width, height = drawing.size
-    assert box.x0 > -0.05 and box.y0 > -0.05 and box.x1 < width + 0.05 and box.y1 < height + 0.05, drawing.name
-    assert drawing.name and drawing.title and drawing.caption and len(drawing.numbers)
+    width, height = plot.size
+    assert box.x0 > -0.05 and box.y0 > -0.05 and box.x1 < width + 0.05 and box.y1 < height + 0.05, plot.name
+    assert plot.name and plot.title and plot.caption and len(plot.numbers)

@@ -1,4 +1,7 @@
-"""Figures of token entropies: their distribution, along a response, of right and other responses, branching."""
+"""Token entropies: their distribution, along a response, by outcome; and branching factors, as figures.
+
+Sources: arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a; arXiv 2508.07534, Fig. 1d, 3c, 6a.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +9,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from evals.analysis.contrast import measure_side
-from evals.analysis.tokens.binned import by_position
-from evals.analysis.tokens.entropy_shape import shares, summary
-from evals.analysis.tokens.forks import RHO, threshold
-from evals.analysis.tokens.outcomes import RIGHT, outcomes
-from evals.analysis.tokens.plot_parts import (
+from evals.analysis.papers import FORKING_TOKENS, TRIAL_AND_ERROR
+from evals.analysis.tokens.forks import RHO, threshold, top_share
+from evals.analysis.tokens.panels import (
     BAND,
-    FORKING_TOKENS,
     TITLES,
-    TRIAL_AND_ERROR,
     Tables,
     above_zero,
     band_line,
@@ -27,16 +27,74 @@ from evals.analysis.tokens.plot_parts import (
     present,
     size,
 )
-from evals.plots.drawing import WIDTH, Drawing, look, tidy
+from evals.analysis.tokens.token_table import CORRECT, by_bin, need_columns, outcomes, position_bins
 from evals.plots.parts import line_look, point_look
+from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
 
+QUANTILES = (0.5, 0.8, 0.9, 0.95, 0.99)
+
+
+def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
+    """The share of the values in each bin [from, to), the last one closed: `from`, `to`, `count`, `share`.
+
+    Raises:
+        ValueError: no values, or one outside the edges.
+    """
+    import pandas as pd
+
+    held, ends = np.asarray(values, float), np.asarray(edges, float)
+    if not len(held):
+        raise ValueError("values: expected at least one")
+    if not ((held >= ends[0]) & (held <= ends[-1])).all():
+        raise ValueError(f"values: expected all of them from {ends[0]} to {ends[-1]}")
+    counts = np.histogram(held, ends)[0]
+    return pd.DataFrame({"from": ends[:-1], "to": ends[1:], "count": counts, "share": counts / len(held)})
+
+
+def summary(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
+    """A row an outcome that has tokens: `tokens`, `mean`, `q50`...`q99` (nats, over tokens), and `in_forks`: the share
+    of all entropy that the share rho of highest-entropy tokens holds (NaN where all entropies are 0)."""
+    import pandas as pd
+
+    need_columns(table, ("entropy", "verdict"))
+    rows = []
+    for outcome, chosen in outcomes(table).items():
+        values = table["entropy"][chosen].to_numpy()
+        if not len(values):
+            continue
+        total = values.sum()
+        in_forks = values[top_share(values, rho)].sum() / total if total > 0 else np.nan
+        rows.append((outcome, len(values), values.mean(), *np.quantile(values, QUANTILES), in_forks))
+    names = ["outcome", "tokens", "mean", *(f"q{round(100 * q):02d}" for q in QUANTILES), "in_forks"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def by_position(table: pd.DataFrame, column: str = "entropy", *, count: int = 20) -> pd.DataFrame:
+    """A column's mean by relative position, for each outcome  (arXiv 2508.07534, Fig. 6a: entropy).
+
+    Returns:
+        `by_bin`'s columns after `outcome`, and `position`, the middle of the bin in (0, 1).
+    """
+    import pandas as pd
+
+    need_columns(table, ("problem_id", "verdict", column))
+    bins = position_bins(table, count)
+    parts = []
+    for outcome, rows in outcomes(table).items():
+        chosen = rows.to_numpy()
+        found = by_bin(table[column][rows], bins[chosen], table["problem_id"][rows], count=count)
+        found.insert(0, "outcome", outcome)
+        parts.append(found.assign(position=(found["bin"] + 0.5) / count))
+    return pd.concat(parts, ignore_index=True)
+
+
 BIN = 0.1  # nats
 
 
-def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO) -> Drawing:
+def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO) -> Plot:
     """How many tokens have which entropy (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
     import pandas as pd
 
@@ -51,7 +109,7 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     numbers["share"] = 100 * numbers["share"]
     numbers = numbers.rename(columns={"share": "share of tokens (%)", "from": "from (nats)", "to": "to (nats)"})
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axis = figure.subplots()
         tidy(axis)
         for number, name in held:
@@ -76,12 +134,12 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
         f"temperature 1). Upright lines: where the {100 * rho:g} % of highest entropy begin, and what share of all "
         f"entropy they hold ({of_forks}). {counted(tables)}"
     )
-    return Drawing(f"entropy_distribution_{benchmark}", f"Entropy of tokens on {benchmark}", caption,
-                   f"{FORKING_TOKENS}, Fig. 2a", numbers, draw, size([n for _, n in held]))  # fmt: skip
+    return Plot(f"entropy_distribution_{benchmark}", f"Entropy of tokens on {benchmark}", caption,
+                   f"{FORKING_TOKENS}, Fig. 2a", numbers, render, size([n for _, n in held]))  # fmt: skip
 
 
-def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Drawing:
-    """Mean entropy along a response, right and other ones apart (arXiv 2508.07534, Fig. 6a).
+def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Plot:
+    """Mean entropy along a response, correct and incorrect ones apart (arXiv 2508.07534, Fig. 6a).
 
     Args:
         count: how many parts a response has; None takes 20, or fewer where the shortest of the runs' median lengths has
@@ -96,7 +154,7 @@ def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *,
     numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for _, n in held], ignore_index=True)
     there = present(tables) or ["all"]
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axes = panels(figure, [TITLES[o] for o in there])
         for axis, outcome in zip(axes, there, strict=True):
             for number, name in held:
@@ -112,22 +170,23 @@ def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *,
         f"{benchmark}. Mean entropy of the tokens of each {100 / count:.3g} % of a response, over problems. {BAND} "
         f"Other responses are wrong, unanswered or truncated. {counted(tables)}"
     )
-    return Drawing(f"entropy_by_position_{benchmark}", f"Entropy along a response on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 6a", numbers, draw, size([n for _, n in held], len(there)))  # fmt: skip
+    return Plot(f"entropy_by_position_{benchmark}", f"Entropy along a response on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 6a", numbers, render, size([n for _, n in held], len(there)))  # fmt: skip
 
 
-def entropy_by_outcome(names: Sequence[str], tables: Tables, benchmark: str) -> Drawing:
-    """Mean entropy of right and of other responses (arXiv 2508.07534, Fig. 3c shows it over training)."""
+def entropy_by_outcome(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
+    """Mean entropy of correct and of incorrect responses (arXiv 2508.07534, Fig. 3c shows it over training)."""
     numbers = _means(names, tables, "entropy", split=True)
     caption = (
-        f"{benchmark}. Mean entropy of the tokens of right responses (filled) and of others (hollow: wrong, "
+        f"{benchmark}. Mean entropy of the tokens of correct responses (filled) and of others (hollow: wrong, "
         f"unanswered, truncated), over problems, which need not be the same for both. {BAND} {counted(tables)}"
     )
-    return _rows(f"entropy_by_outcome_{benchmark}", f"Entropy of right and other responses on {benchmark}", caption,
+    title = f"Entropy of correct and incorrect responses on {benchmark}"
+    return _rows(f"entropy_by_outcome_{benchmark}", title, caption,
                  f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, names, "mean entropy (nats)", 0.0)  # fmt: skip
 
 
-def branching(names: Sequence[str], tables: Tables, benchmark: str) -> Drawing:
+def branching(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     """The mean rollout branching factor of each run (arXiv 2508.07534, Fig. 1d)."""
     numbers = _means(names, tables, "nucleus", split=False)
     caption = (
@@ -156,25 +215,25 @@ def _means(names: Sequence[str], tables: Tables, column: str, *, split: bool) ->
 def _rows(
     name: str, title: str, caption: str, source: str, numbers: pd.DataFrame, names: Sequence[str], label: str,
     least: float,
-) -> Drawing:  # fmt: skip
+) -> Plot:  # fmt: skip
     """A row a run, with a point and an interval for each outcome; the axis begins at `least`, the least value."""
     from textwrap import fill
 
     shown = [n for n in names if n in set(numbers["model"])]
 
-    def draw(figure: Any) -> None:
+    def render(figure: Any) -> None:
         axis = figure.subplots()
         tidy(axis)
         axis.grid(axis="y", visible=False)
         for row in numbers.to_dict("records"):
-            aside = {"all": 0.0, RIGHT: -0.12}.get(row["outcome"], 0.12)
+            aside = {"all": 0.0, CORRECT: -0.12}.get(row["outcome"], 0.12)
             y = shown.index(row["model"]) + aside
             axis.hlines(y, max(row["low"], least), row["high"], color=look(row["number"])["color"], linewidth=1)
-            axis.plot(row["mean"], y, **point_look(row["number"], hollow=row["outcome"] not in ("all", RIGHT)))
+            axis.plot(row["mean"], y, **point_look(row["number"], hollow=row["outcome"] not in ("all", CORRECT)))
         axis.set_yticks(range(len(shown)), [fill(n, 26) for n in shown])
         axis.set_ylim(len(shown) - 0.5, -0.5)
         top = numbers["mean"].max() - least
         axis.set_xlim(least - 0.02 * top, least + 1.5 * top if top > 0 else least + 1.0)
         axis.set_xlabel(label)
 
-    return Drawing(name, title, caption, source, numbers.drop(columns="number"), draw, (WIDTH, 0.9 + 0.5 * len(shown)))
+    return Plot(name, title, caption, source, numbers.drop(columns="number"), render, (WIDTH, 0.9 + 0.5 * len(shown)))

@@ -1,0 +1,199 @@
+"""pass@k and answer diversity against k for several models, with bands.
+
+Sources: arXiv 2508.07534, Fig. 1a and 2 (pass@k), section 2.4 and Fig. 1b (number of distinct answers).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import comb
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.common_problems import CommonProblems, check_ks, keep_common_problems, powers_of_two_to
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.plots.parts import (
+    covered,
+    legend_below,
+    legend_height,
+    sizes,
+)
+from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.stats.intervals import over_problems_and_seeds
+from evals.stats.score import score
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def pass_curves(
+    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
+) -> tuple[pd.DataFrame, CommonProblems]:
+    """One row a model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and what it is over.
+
+    Every point of every curve is over the same problems, so that a crossing is not one of problems that dropped out.
+
+    Args:
+        tables: model -> verdict table of one benchmark.
+        ks: None takes the powers of two up to the largest k that every problem with a verdict allows. Given, problems
+            with fewer scored samples than the largest are left out.
+    Raises:
+        ValueError: as `keep_common_problems`; a k < 1.
+    """
+    import pandas as pd
+
+    if ks is not None:
+        check_ks(ks)
+    same = keep_common_problems(tables, None if ks is None else max(ks))
+    rows = [
+        {
+            "model": name,
+            "k": one.k,
+            "pass": one.value,
+            "low": one.interval and one.interval.low,
+            "high": one.interval and one.interval.high,
+            "covers": one.interval and one.interval.covers,
+        }
+        for name, table in same.tables.items()
+        for one in score(table, ks=ks or powers_of_two_to(same.k), metrics=("pass",))
+    ]
+    return pd.DataFrame(rows).astype({"low": float, "high": float}), same
+
+
+def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
+    """The expected number of distinct answers among k of the n samples, all k-subsets equally likely.
+
+    Class a, given m_a times, is in a k-subset with probability 1 - C(n - m_a, k) / C(n, k); the sum over a is the
+    expectation (rarefaction; Hurlbert, Ecology 52, 1971). k = n gives the number of distinct answers. Responses without
+    an answer (None) take a place in the subset and are no answer.
+
+    Raises:
+        ValueError: k < 1 or k > n.
+    """
+    n = len(classes)
+    if not 1 <= k <= n:
+        raise ValueError(f"k must lie in 1..n, got k = {k} with n = {n}")
+    subsets = comb(n, k)
+    given = Counter(a for a in classes if a is not None).values()
+    return sum((subsets - comb(n - m, k)) / subsets for m in given)
+
+
+def diversity_curves(
+    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
+) -> tuple[pd.DataFrame, CommonProblems]:
+    """One row a model and k: `model`, `k`, `distinct`, `low`, `high` (answers a problem; 95 %), `covers`.
+
+    Args and Raises: as `pass_curves`.
+    """
+    import pandas as pd
+
+    if ks is not None:
+        check_ks(ks)
+    same = keep_common_problems(tables, None if ks is None else max(ks))
+    rows = []
+    for name, table in same.tables.items():
+        answers = table.groupby(["train_seed", "problem_id"], sort=True)["answer_class"].agg(_classes).unstack()
+        for k in ks or powers_of_two_to(same.k):
+            matrix = np.array([[distinct_at_k(classes, k) for classes in seed] for seed in answers.to_numpy()])
+            interval = over_problems_and_seeds(matrix, bounds=(0.0, float(k)))
+            ends = (None, None, None) if interval is None else (interval.low, interval.high, interval.covers)
+            rows.append((name, k, matrix.mean(), *ends))
+    frame = pd.DataFrame(rows, columns=["model", "k", "distinct", "low", "high", "covers"])
+    return frame.astype({"low": float, "high": float}), same
+
+
+def _classes(column: pd.Series[int]) -> tuple[int | None, ...]:
+    return tuple(int(a) if present else None for a, present in zip(column, column.notna(), strict=True))
+
+
+def pass_at_k(tables: Mapping[str, pd.DataFrame], benchmark: str, ks: Sequence[int] | None = None) -> Plot:
+    """pass@k against k, all runs (arXiv 2508.07534, Fig. 1a; Fig. 2 with tools)."""
+    frame, same = pass_curves(tables, ks)
+    numbers = frame.assign(benchmark=benchmark)
+    for column in ("pass", "low", "high"):
+        numbers[column] = 100 * numbers[column]
+    numbers = numbers.rename(columns={"pass": "pass@k (%)", "low": "low (%)", "high": "high (%)"})
+    return _over_k(
+        f"pass_at_k_{benchmark}",
+        f"pass@k on {benchmark}",
+        f"{TRIAL_AND_ERROR}, Fig. 1a",
+        numbers,
+        same,
+        tables,
+        ("pass@k (%)", "low (%)", "high (%)"),
+        "pass@k: chance that k samples hold a correct answer (unbiased estimate)",
+        label="pass@k (%)",
+        limits=(10.0, 100.0),
+    )
+
+
+def answer_diversity(tables: Mapping[str, pd.DataFrame], benchmark: str, ks: Sequence[int] | None = None) -> Plot:
+    """Different answers to a problem among k samples, all runs (arXiv 2508.07534, Fig. 1b)."""
+    frame, same = diversity_curves(tables, ks)
+    columns = ("answers", "low (answers)", "high (answers)")
+    numbers = frame.assign(benchmark=benchmark).rename(
+        columns=dict(zip(("distinct", "low", "high"), columns, strict=True))
+    )
+    return _over_k(
+        f"answer_diversity_{benchmark}",
+        f"Different answers to a problem of {benchmark}",
+        f"{TRIAL_AND_ERROR}, Fig. 1b",
+        numbers,
+        same,
+        tables,
+        columns,
+        "Expected number of different answers among k samples; equal answers are those that the verifier calls equal, "
+        "and a response without an answer adds none",
+        label="different answers a problem",
+        limits=(1.0, float("inf")),
+    )
+
+
+def _over_k(
+    name: str,
+    title: str,
+    source: str,
+    numbers: pd.DataFrame,
+    same: CommonProblems,
+    tables: Mapping[str, pd.DataFrame],
+    columns: tuple[str, str, str],
+    what: str,
+    label: str,
+    limits: tuple[float, float],
+) -> Plot:
+    """A line a run over k, with a band; columns are (value, low, high) of `numbers`, `limits` of the axis' top."""
+    value, low, high = columns
+    names = list(tables)
+    ks = sorted(numbers["k"].unique())
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        handles = []
+        for place, run in enumerate(names):
+            rows = numbers[numbers["model"] == run]
+            handles += axis.plot(
+                rows["k"], rows[value], **{**look(place), "markersize": 4, "linewidth": 1.4}, clip_on=False
+            )
+            if len(ks) == 1:
+                axis.plot([rows["k"]] * 2, [rows[low], rows[high]], color=look(place)["color"], linewidth=1)
+            else:
+                axis.fill_between(rows["k"], rows[low], rows[high], color=look(place)["color"], alpha=0.13, linewidth=0)
+        axis.set_xscale("log", base=2)
+        shown = ks[:: -(-len(ks) // 10)]
+        axis.set_xticks(shown, [str(k) for k in shown])
+        axis.minorticks_off()
+        least, most = limits
+        axis.set_ylim(0, min(most, max(least, axis.get_ylim()[1])))
+        axis.set_xlabel("k (samples a problem)")
+        axis.set_ylabel(label)
+        tidy(axis)
+        legend_below(figure, handles, names)
+
+    caption = " ".join(
+        part
+        for part in (f"{sizes(tables, len(same.problems))} {what}. {covered(list(numbers['covers']))}", same.note())
+        if part
+    )
+    return Plot(name, title, caption, source, numbers, render, (WIDTH, 3.0 + legend_height(names)))

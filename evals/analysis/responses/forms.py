@@ -1,0 +1,260 @@
+"""What responses look like, from a verdict table with its texts: length, form, repetition, quality flags.
+
+None of it needs a verdict, so unscored responses count too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import asdict, dataclass
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.papers import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
+from evals.analysis.responses.quality import NATIVE, REDUNDANT_ABOVE, flags, redundancy
+from evals.grading.verdicts import Verdict
+from evals.plots.parts import (
+    legend_below,
+    legend_height,
+    point_look,
+    sizes,
+)
+from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.stats.intervals import Bounds, Interval, over_problems_and_seeds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over problems (each counts once), its 95 % interval, and what it is over.
+
+    `interval` is None where nothing shows the spread (`evals.stats.intervals.over_problems`). `problems` have a value
+    in
+    every training seed, `excluded` have not; `samples` are the values behind the mean.
+    """
+
+    value: float
+    interval: Interval | None
+    problems: int
+    excluded: int
+    samples: int
+
+
+def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> Mean | None:
+    """The mean of a column; None where no problem has a value in every training seed.
+
+    Args:
+        values: a row a response: `problem_id`, `train_seed` (if there are several), and the column; missing values are
+            left out.
+        bounds: the least and the greatest value possible; None: without limits.
+    """
+    frame = values if "train_seed" in values else values.assign(train_seed=0)
+    known = frame[frame[column].notna()]
+    per_problem = known.assign(value=known[column].astype(float)).pivot_table(
+        index="train_seed", columns="problem_id", values="value", aggfunc="mean"
+    )
+    matrix = per_problem.reindex(frame["train_seed"].unique()).dropna(axis="columns")
+    if matrix.empty:
+        return None
+    kept = known["problem_id"].isin(matrix.columns)
+    return Mean(
+        value=float(matrix.to_numpy().mean()),
+        interval=over_problems_and_seeds(matrix.to_numpy(), bounds=bounds),
+        problems=matrix.shape[1],
+        excluded=frame["problem_id"].nunique() - matrix.shape[1],
+        samples=int(kept.sum()),
+    )
+
+
+# column of `response_table` -> what people call its mean
+MEASURES = {
+    "boxed": "Fmt (has a box)",
+    "truncated": "truncated",
+    "redundancy": "3-gram redundancy",
+    "format_violation": "not exactly one box",
+    "irrelevant": "repetitive or garbled",
+    "language_mixing": "mixes languages",
+}
+
+
+QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+def response_table(
+    table: pd.DataFrame, *, redundant_above: float = REDUNDANT_ABOVE, native: Collection[str] = NATIVE
+) -> pd.DataFrame:
+    """One row a response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
+
+    `truncated` says that the length limit stopped it (`finish_reason` "length"), missing where the reason is unknown;
+    `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
+    `evals.analysis.responses.quality.flags`.
+
+    Raises:
+        ValueError: the table has no texts.
+    """
+    import pandas as pd
+
+    if "response" not in table:
+        raise ValueError("the verdict table lacks the column response")
+    seeded = table if "train_seed" in table else table.assign(train_seed=0)
+    made = seeded[["problem_id", "train_seed", "sample", "verdict", "tokens", "boxed"]].reset_index(drop=True)
+    reason = seeded["finish_reason"].reset_index(drop=True)
+    made["truncated"] = (reason == "length").astype(float).where(reason.notna())
+    texts = seeded["response"].tolist()
+    made["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
+    told = [asdict(flags(text, redundant_above=redundant_above, native=native)) for text in texts]
+    return pd.concat([made, pd.DataFrame(told)], axis="columns")
+
+
+def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """One row a model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`, `samples`.
+
+    Args:
+        responses: model -> its `response_table`. A measure that no response has a value for is left out.
+    """
+    import pandas as pd
+
+    rows = []
+    for name, table in responses.items():
+        for measure in MEASURES:
+            mean = mean_over_problems(table, measure, bounds=(0.0, 1.0))
+            if mean is not None:
+                ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
+                rows.append((name, measure, mean.value, *ends, mean.problems, mean.samples))
+    columns = ["model", "measure", "value", "low", "high", "problems", "samples"]
+    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+
+
+def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """A row a model and outcome ("all", "correct", "incorrect"). Columns: `samples`; `mean`, `low`, `high`,
+    `q05`..`q95` (tokens).
+
+    Quantiles are over responses; the mean and its 95 % interval over the problems that have such a response. Unscored
+    responses are in "all" only. Responses of unknown length are left out, and so is an outcome without responses.
+    """
+    import pandas as pd
+
+    rows = []
+    for name, table in responses.items():
+        correct = table["verdict"] == Verdict.CORRECT
+        outcomes = {
+            "all": correct | ~correct,
+            "correct": correct,
+            "incorrect": ~correct & (table["verdict"] != Verdict.UNSCORED),
+        }
+        for outcome, chosen in outcomes.items():
+            known = table[chosen & table["tokens"].notna()]
+            mean = mean_over_problems(known, "tokens", bounds=None) if len(known) else None
+            if mean is not None:
+                ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
+                quantiles = known["tokens"].astype(float).quantile(list(QUANTILES))
+                rows.append((name, outcome, len(known), mean.value, *ends, *quantiles))
+    columns = ["model", "outcome", "samples", "mean", "low", "high", *(f"q{round(100 * q):02d}" for q in QUANTILES)]
+    return pd.DataFrame(rows, columns=columns).astype({"low": float, "high": float})
+
+
+def response_length(responses: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
+    """Length of correct and of incorrect responses (arXiv 2506.14758, section 6.2; arXiv 2506.01939, Table 2)."""
+    names = list(responses)
+    numbers = lengths(responses).assign(benchmark=benchmark)
+    outcomes = {"correct": -0.17, "incorrect": 0.17}
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        for row in numbers[numbers["outcome"].isin(outcomes)].to_dict("records"):
+            place = names.index(str(row["model"]))
+            y, colour = place + outcomes[str(row["outcome"])], look(place)["color"]
+            axis.plot([row["q05"], row["q95"]], [y, y], color=colour, linewidth=0.9)
+            axis.plot([row["q25"], row["q75"]], [y, y], color=colour, linewidth=3.5, solid_capstyle="butt")
+            axis.plot([row["q50"]], [y], **point_look(place, hollow=row["outcome"] != "correct"))
+        for place in set(range(len(names))) - {names.index(name) for name in numbers["model"]}:
+            axis.text(0, place, " not known", va="center", color=look(place)["color"])
+        axis.set_yticks(range(len(names)), [fill(name, 22) for name in names])
+        axis.set_ylim(len(names) - 0.5, -0.5)
+        axis.set_xlim(left=0)
+        axis.set_xlabel("length of a response (tokens)")
+        tidy(axis)
+        axis.grid(axis="y", visible=False)
+
+    unknown = sum(int(table["tokens"].isna().sum()) for table in responses.values())
+    means = "; ".join(
+        f"{row['model']} {row['mean']:.0f}"
+        + ("" if np.isnan(row["low"]) else f" [{row['low']:.0f}, {row['high']:.0f}]")
+        for row in numbers[numbers["outcome"] == "all"].to_dict("records")
+    )
+    caption = (
+        f"{_sizes(responses)} Filled: correct; hollow: incorrect, unanswered or truncated (unscored responses are in "
+        "neither). Marker: median of the responses; thick line: middle half; thin line: 5 to 95 %. Mean of all "
+        f"responses over problems, with its 95 % interval: {means}."
+    )
+    if unknown:
+        caption += f" {unknown} responses of unknown length are left out."
+    return Plot(
+        f"response_length_{benchmark}",
+        f"Length of responses on {benchmark}",
+        caption,
+        f"{ENTROPY_ADVANTAGE}, section 6.2",
+        numbers,
+        render,
+        (WIDTH, 0.8 + 0.55 * len(names)),
+    )
+
+
+def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, redundant_above: float) -> Plot:
+    """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d; arXiv 2603.28204, Fmt of Table 1)."""
+    names = list(responses)
+    numbers = shares(responses).assign(benchmark=benchmark)
+    for column in ("value", "low", "high"):
+        numbers[column] = 100 * numbers[column]
+    numbers = numbers.rename(columns={"value": "value (%)", "low": "low (%)", "high": "high (%)"})
+    measures = [measure for measure in MEASURES if (numbers["measure"] == measure).any()]
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        handles = []
+        for place, name in enumerate(names):
+            rows = numbers[numbers["model"] == name].set_index("measure")
+            for y, measure in enumerate(measures):
+                if measure in rows.index:
+                    low, high = rows.loc[measure, "low (%)"], rows.loc[measure, "high (%)"]
+                    at = y + (place - (len(names) - 1) / 2) * 0.7 / len(names)
+                    axis.plot([low, high], [at, at], color=look(place)["color"], linewidth=1)
+                    axis.plot([rows.loc[measure, "value (%)"]], [at], **point_look(place))
+            handles += axis.plot([], [], **point_look(place))
+        axis.set_yticks(range(len(measures)), [MEASURES[measure] for measure in measures])
+        axis.set_ylim(len(measures) - 0.5, -0.5)
+        axis.set_xlim(-2, 102)
+        axis.set_xlabel("mean of the responses (%)")
+        for y in range(1, len(measures)):
+            axis.axhline(y - 0.5, color="black", linewidth=0.3, alpha=0.3)
+        tidy(axis)
+        axis.grid(axis="y", visible=False)
+        legend_below(figure, handles, names)
+
+    caption = (
+        f"{_sizes(responses)} 95 % intervals over problems (and training seeds, where there are several; one problem "
+        "has none). Shares of responses; 3-gram redundancy is the mean of 1 - distinct / all 3-grams of words. "
+        f"Repetitive: redundancy above {redundant_above:g}; garbled: characters that no writing uses; mixes languages: "
+        "letters of another script. Rules, where the paper asks a language model whether content is irrelevant. "
+        "Unscored responses count."
+    )
+    if "truncated" not in measures:
+        caption += " Truncation is not known."
+    return Plot(
+        f"response_form_{benchmark}",
+        f"Form of responses on {benchmark}",
+        caption,
+        f"{TRIAL_AND_ERROR}, Fig. 3d; {ERPO}, Table 1 (Fmt)",
+        numbers,
+        render,
+        (WIDTH, 0.7 + len(measures) * (0.2 + 0.12 * len(names)) + legend_height(names)),
+    )
+
+
+def _sizes(responses: Mapping[str, pd.DataFrame]) -> str:
+    problems = set().union(*(table["problem_id"] for table in responses.values()))
+    return sizes(responses, len(problems))

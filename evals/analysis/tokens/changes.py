@@ -1,0 +1,175 @@
+"""How token probabilities change between two checkpoints that read the same responses.
+
+before, after = token_table(answers, base), token_table(answers, trained)
+probability_change(before, after)     # arXiv 2508.07534, section 3.2.2, Fig. 4 and 5a
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.tokens.entropies import shares
+from evals.analysis.tokens.forks import RHO, top_share
+from evals.analysis.tokens.panels import BAND, TITLES, band_line, counted, legend, number_of, panels, present, size
+from evals.analysis.tokens.token_table import (
+    by_bin,
+    outcomes,
+    perplexity_bins,
+    position_bins,
+    rank_bins,
+    same_tokens,
+)
+from evals.plots.parts import line_look
+from evals.plots.plot import Plot
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+BINS = {"entropy": 10, "perplexity": 5, "position": 10}
+
+
+def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
+    """p_after - p_before of each token, in [-1, 1]; indexed as `before`.
+
+    Raises:
+        ValueError: as `same_tokens`.
+    """
+    p_after, p_before = np.exp(same_tokens(before, after)["logp"]), np.exp(before["logp"])
+    change: pd.Series = p_after - p_before
+    return change
+
+
+def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO) -> pd.DataFrame:
+    """Where the largest probability changes are: by entropy, by the response's perplexity, by position.
+
+    A token counts as changed if |change| is above 0 and among the `share` largest (ties all are). Were changes spread
+    evenly, that share of the tokens of every bin would be changed.
+
+    Args:
+        before: entropies and perplexities are those before the change. change: `probability_change`.
+    Returns:
+        `by`, then `by_bin` of being changed (fractions), and `mean_change`: mean |change| of the bin's tokens. Bins are
+        tenths of the tokens by entropy, fifths of the responses by perplexity, tenths of a response's length.
+    """
+    import pandas as pd
+
+    size = change.abs().to_numpy()
+    changed = top_share(size, share) & (size > 0)
+    bins = {
+        "entropy": rank_bins(before["entropy"], BINS["entropy"]),
+        "perplexity": perplexity_bins(before, BINS["perplexity"]),
+        "position": position_bins(before, BINS["position"]),
+    }
+    parts = []
+    for by, numbers in bins.items():
+        found = by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0))
+        sizes = by_bin(size, numbers, before["problem_id"], count=BINS[by])
+        found.insert(0, "by", by)
+        parts.append(found.assign(mean_change=sizes["pooled"]))
+    return pd.concat(parts, ignore_index=True)
+
+
+Pairs = Mapping[str, "tuple[pd.DataFrame, pd.DataFrame]"]  # name -> the same responses read before and after
+
+
+STABLE = 0.06  # "over 99 % of tokens" change by less, section 3.2.2
+
+
+STEP = 0.05
+
+
+AXES = {
+    "entropy": "entropy before (tenths of tokens)",
+    "perplexity": "response's perplexity (fifths)",
+    "position": "position (tenths)",
+}
+
+
+def change_distribution(
+    names: Sequence[str], pairs: Pairs, benchmark: str, *, read: str = "the same responses"
+) -> Plot:
+    """How far each token's probability moved, in correct and in incorrect responses (arXiv 2508.07534, Fig. 4a)."""
+    import pandas as pd
+
+    held = number_of(names, _before(pairs))
+    there = present(_before(pairs)) or ["all"]
+    edges = np.linspace(-1, 1, round(2 / STEP) + 1)
+    parts, stable = [], []
+    for _, name in held:
+        before, after = pairs[name]
+        change = probability_change(before, after)
+        stable.append(f"{name}: {100 * (change.abs() < STABLE).mean():.1f} %")
+        for outcome in there:
+            chosen = outcomes(before)[outcome]
+            if chosen.any():
+                found = shares(change[chosen].clip(-1, 1), edges)
+                parts.append(found.assign(model=name, outcome=outcome, mean_change=change[chosen].mean()))
+    numbers = pd.concat(parts, ignore_index=True).assign(share=lambda f: 100 * f["share"])
+    numbers = numbers.rename(columns={"share": "share of tokens (%)"})
+
+    def render(figure: Any) -> None:
+        axes = panels(figure, [TITLES[o] for o in there])
+        for axis, outcome in zip(axes, there, strict=True):
+            for number, name in held:
+                rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
+                style = line_look(number, len(rows)) | {"marker": ""}
+                axis.plot(rows["from"] + STEP / 2, rows["share of tokens (%)"].where(rows["count"] > 0),
+                          label=name, **style)  # fmt: skip
+            axis.set_xlim(-1, 1)
+            axis.set_xlabel("change of probability")
+        axes[0].set_yscale("log")
+        axes[0].set_ylabel(f"tokens (% in {STEP:g}, log)")
+        legend(figure, axes[0])
+
+    caption = (
+        f"{benchmark}. Probability of each token under the run less that under {names[0]}, both reading {read}; tokens "
+        f"that moved by less than {STABLE:g}: {'; '.join(stable)}. Gaps: no token. {counted(_before(pairs))}"
+    )
+    return Plot(f"probability_change_{benchmark}", f"Change of token probabilities on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 4a", numbers, render, size([n for _, n in held], len(there)))  # fmt: skip
+
+
+def change_concentration(
+    names: Sequence[str], pairs: Pairs, benchmark: str, *, share: float = RHO, read: str = "the same responses"
+) -> Plot:
+    """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy; Fig. 5a: perplexity; position)."""
+    import pandas as pd
+
+    held = number_of(names, _before(pairs))
+    parts = []
+    for _, name in held:
+        before, after = pairs[name]
+        parts.append(concentration(before, probability_change(before, after), share=share).assign(model=name))
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers[["mean", "low", "high", "pooled"]] *= 100
+
+    def render(figure: Any) -> None:
+        axes = panels(figure, list(BINS))
+        for axis, (by, count) in zip(axes, BINS.items(), strict=True):
+            for number, name in held:
+                rows = numbers[(numbers["model"] == name) & (numbers["by"] == by)]
+                band_line(axis, number, rows["bin"] + 1, rows, name)
+            axis.axhline(100 * share, color="black", linewidth=0.8, linestyle=":")
+            axis.set_xticks(range(1, count + 1, 1 if count < 6 else 3))
+            axis.set_xlabel(AXES[by], fontsize=8)
+        axes[0].set_ylim(0, min(100.0, max(1.5 * numbers["mean"].max(), 150 * share)))
+        axes[0].set_ylabel("tokens that moved most (%)")
+        legend(figure, axes[0])
+
+    caption = (
+        f"{benchmark}. Of the tokens of each part, those among the {100 * share:g} % whose probability moved most "
+        f"between {names[0]} and the run, both reading {read}; over problems. Dotted: changes spread evenly. Parts go "
+        f"from low to high: tenths of all tokens by entropy and fifths of the responses by perplexity (both under "
+        f"{names[0]}), tenths of a response. {BAND} "
+        f"{counted(_before(pairs))}"
+    )
+    return Plot(f"change_concentration_{benchmark}", f"Where token probabilities change on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 4b, 5a", numbers, render, size([n for _, n in held], 3))  # fmt: skip
+
+
+def _before(pairs: Pairs) -> dict[str, pd.DataFrame]:
+    return {name: before for name, (before, _) in pairs.items()}

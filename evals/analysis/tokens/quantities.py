@@ -1,0 +1,90 @@
+"""Quantities of a token's distribution: entropy, rollout branching factor, update-size proxy G_t.
+
+Entropy and branching factor (arXiv 2508.07534, section 2.2) are functions of log-probabilities over the full
+vocabulary, such as `logits.log_softmax(-1)`. `evals.analysis.tokens.token_pass` has them for every token of a response.
+
+G_t (Eq. 4 and A.1): with logits z = W h, the gradient of alpha log pi(o) with respect to W is alpha (e(o) - pi) h^T, a
+product of two vectors, so its Frobenius norm is |alpha| ||e(o) - pi|| ||h||.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+_TRIED = (32, 512, 8192)  # how many of the most probable tokens are looked at before all are sorted
+
+
+def entropy(log_p: Tensor) -> Tensor:
+    """-sum p log p of each distribution, in nats  (Eq. 3). [..., V] -> [...]. Zero probabilities (-inf) count as 0."""
+    import torch
+
+    finite = log_p.clamp(min=torch.finfo(log_p.dtype).min)  # 0 times it is 0, 0 times -inf is not
+    return -(log_p.exp() * finite).sum(-1)
+
+
+def branching_factor(log_p: Tensor, *, mass: float) -> Tensor:
+    """The size of the smallest set of tokens whose probability is at least `mass`. [..., V] -> [...], whole numbers.
+
+    Sums are in float64. The most probable tokens are picked out first, since they mostly suffice: sorting a whole
+    vocabulary for each token is what takes long.
+
+    Raises:
+        ValueError: mass outside (0, 1].
+    """
+    if not 0 < mass <= 1:
+        raise ValueError(f"mass: expected a number in (0, 1], got {mass}")
+    rows = log_p.reshape(-1, log_p.shape[-1])
+    size = rows.new_zeros(len(rows)).long()
+    left = size.new_ones(len(rows)).nonzero().squeeze(1)  # rows whose set is not found yet
+    for count in (*(k for k in _TRIED if k < rows.shape[1]), rows.shape[1]):
+        p = rows[left].topk(count).values.exp().double()
+        total = p.cumsum(-1)
+        # a token is in the set if those ahead of it do not reach the mass
+        size[left] = ((total - p < mass) & (p > 0)).sum(-1)
+        left = left[total[:, -1] < mass]
+        if not len(left):
+            break
+    return size.reshape(log_p.shape[:-1])
+
+
+def output_error(log_p: Tensor, tokens: Tensor) -> Tensor:
+    """||e(o) - pi||, the length of the gradient of log pi(o) with respect to the logits.
+
+    Args:
+        log_p: [..., V], log-probabilities. tokens: [...], the tokens o.
+    Returns:
+        [...], in [0, sqrt 2]: 0 for a token that is certain.
+    """
+    at = tokens.unsqueeze(-1)
+    others: Tensor = log_p.exp().scatter(-1, at, 0.0).norm(dim=-1)
+    own = -log_p.gather(-1, at).squeeze(-1).expm1()  # 1 - pi(o), exact where pi(o) is nearly 1
+    return (own.square() + others.square()).sqrt()
+
+
+def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor, alpha: Tensor | float = 1.0) -> Tensor:
+    """G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||  (Eq. 4).
+
+    Args:
+        log_p: [..., V]. tokens: [...]. hidden: [..., d], what the output layer reads.
+        alpha: [...] or a number: the factor of log pi's gradient, see `clipped_weight`.
+    """
+    length: Tensor = hidden.norm(dim=-1)
+    size = output_error(log_p, tokens) * length
+    return size * (abs(alpha) if isinstance(alpha, float) else alpha.abs())
+
+
+def clipped_weight(ratio: Tensor, advantage: Tensor, *, clip_low: float, clip_high: float) -> Tensor:
+    """alpha_t: the derivative of min(r A, clip(r, 1 - low, 1 + high) A) with respect to log pi  (A.1).
+
+    It is r A, or 0 where the clip holds; on policy (r = 1) it is A. The paper prints
+    r min(A, clip(A, 1 - eps, 1 + eps)), with the advantage clipped in the ratio's place: that is no derivative of
+    GRPO's objective (an advantage of 2 would count as 1.2), so we take the derivative.
+
+    Args:
+        ratio, advantage: [...], the importance ratio r and A. Returns [...].
+    """
+    held = ((advantage > 0) & (ratio > 1 + clip_high)) | ((advantage < 0) & (ratio < 1 - clip_low))
+    return (ratio * advantage).masked_fill(held, 0.0)

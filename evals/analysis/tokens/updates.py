@@ -1,0 +1,102 @@
+"""Figures of update sizes G_t and of the responses' perplexities (arXiv 2508.07534, Fig. 4b, section 3.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.tokens.panels import (
+    BAND,
+    TITLES,
+    Tables,
+    above_zero,
+    band_line,
+    counted,
+    legend,
+    number_of,
+    panels,
+    present,
+    size,
+)
+from evals.analysis.tokens.token_table import by_bin, outcomes, perplexities, rank_bins
+from evals.plots.parts import line_look
+from evals.plots.plot import Plot, tidy
+
+if TYPE_CHECKING:
+    pass
+
+
+def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count: int = 10) -> Plot:
+    """The update-size proxy G_t by entropy (arXiv 2508.07534, Eq. 4 and Fig. 4b)."""
+    import pandas as pd
+
+    held = number_of(names, tables)
+    parts = []
+    for _, name in held:
+        table = tables[name]
+        bins = rank_bins(table["entropy"], count)
+        found = by_bin(table["update_size"], bins, table["problem_id"], count=count)
+        entropies = by_bin(table["entropy"], bins, table["problem_id"], count=count)["pooled"]
+        parts.append(found.assign(model=name, mean_entropy=entropies))
+    numbers = pd.concat(parts, ignore_index=True)
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        tidy(axis)
+        for number, name in held:
+            rows = numbers[numbers["model"] == name]
+            band_line(axis, number, rows["bin"] + 1, rows, name)
+        above_zero(axis, numbers["mean"])
+        axis.set_xticks(range(1, count + 1))
+        axis.set_xlabel(f"entropy, from low to high ({count} parts of the tokens)")
+        axis.set_ylabel("update size $G_t$ at $|\\alpha_t| = 1$")
+        legend(figure, axis)
+
+    caption = (
+        f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, "
+        f"for an advantage of one, over problems. Hidden states of different models may differ in scale. {BAND} "
+        f"{counted(tables)}"
+    )
+    return Plot(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size([n for _, n in held]))  # fmt: skip
+
+
+def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
+    """The perplexity distributions of correct and incorrect responses (arXiv 2508.07534, section 3.3, Fig. 5)."""
+    import pandas as pd
+
+    held = number_of(names, tables)
+    there = present(tables) or ["all"]
+    parts = []
+    for _, name in held:
+        for outcome in there:
+            values = np.sort(perplexities(tables[name][outcomes(tables[name])[outcome]]).to_numpy())
+            at_most = 100 * np.arange(1, len(values) + 1) / max(1, len(values))
+            parts.append(
+                pd.DataFrame({"model": name, "outcome": outcome, "perplexity": values, "at most (%)": at_most})
+            )
+    numbers = pd.concat(parts, ignore_index=True)
+
+    def render(figure: Any) -> None:
+        axes = panels(figure, [TITLES[o] for o in there])
+        for axis, outcome in zip(axes, there, strict=True):
+            for number, name in held:
+                rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
+                style = line_look(number, len(rows)) | {"marker": ""}
+                axis.step(rows["perplexity"], rows["at most (%)"], where="post", label=name, **style)
+            axis.set_xlim(1, float(numbers["perplexity"].quantile(0.99)) * 1.02)
+            axis.set_xlabel("perplexity of the response")
+        axes[0].set_ylim(0, 101)
+        axes[0].set_ylabel("responses with at most that (%)")
+        legend(figure, axes[0])
+
+    caption = (
+        f"{benchmark}. Perplexity exp(-mean log-probability of a response's tokens) under the run that gave it, at "
+        f"temperature 1; the axis ends at the 99 % quantile. {counted(tables)}"
+    )
+    return Plot(f"perplexity_{benchmark}", f"Perplexity of responses on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, section 3.3", numbers, render,
+                   size([n for _, n in held], len(there)))  # fmt: skip
