@@ -66,7 +66,7 @@ def do_run(arguments: Any) -> int:
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     from harness.backends import backend
-    from harness.jobs.run import check_data, run, say
+    from harness.jobs.run import check_data, read_record, run, say
     from harness.runs.disk import full_disk_named
     from harness.runs.track import Tracker, home
     from harness.tables.tabulate import report
@@ -78,10 +78,13 @@ def do_run(arguments: Any) -> int:
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
     with full_disk_named(home()):
-        run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
+        folders = run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
     print(report(jobs[0].paper, Tracker.open()).markdown())
     say(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)")
-    return 0
+    diverged = [folder for folder in folders if read_record(folder).get("diverged")]
+    if diverged:
+        say(f"{len(diverged)} of {len(folders)} runs diverged: " + ", ".join(folder.name for folder in diverged))
+    return 1 if diverged else 0
 
 
 def _jobs(values: dict[str, Any]) -> list[Any]:

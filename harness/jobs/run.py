@@ -28,10 +28,13 @@ from harness.runs.record import environment, gpus
 from harness.runs.track import Tracker, home
 from harness.spec.hardware import Hardware
 from harness.spec.scales import SCALES
+from harness.step.finite import Diverged
 
 
 def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:
-    """Run all jobs in order; finished ones are passed over. Returns the folders of their records.
+    """Run all jobs in order and skip finished ones. Returns the folders of their records.
+
+    A training that diverges is recorded as such and not evaluated; the other jobs still run.
 
     Args:
         data_dir: where the benchmarks are, as `check_data` gave it.
@@ -75,6 +78,8 @@ def run_job(
         )
         known = run_id == link.get("run_id")
         if finished and known:
+            if finished.get("diverged"):
+                say(f"    {Diverged(**finished['diverged'])}, as recorded in {folder}")
             tracker.finish(run_id, "FINISHED")
             commit = str(finished["environment"]["commit"])[:10]
             say(f"    finished already, on {finished['finished']} with code at {commit}: {folder}")
@@ -85,10 +90,21 @@ def run_job(
             tracker.settings(run_id, job.settings())
             if not known:
                 _replay(tracker, run_id, folder / "train" / "metrics.jsonl")
-            model, training = _train(job, base, folder, tracker, run_id, hardware)
-            verdicts = _evaluate(job, model, folder, hardware, data_dir)
-            record = finished or _record(job, base, fingerprint, hardware, training, verdicts)
+            verdicts: dict[str, Path] = {}
+            diverged: Diverged | None = None
+            training: dict[str, Any] | None = None
+            try:
+                if finished and finished.get("diverged"):
+                    raise Diverged(**finished["diverged"])
+                model, training = _train(job, base, folder, tracker, run_id, hardware)
+                verdicts = _evaluate(job, model, folder, hardware, data_dir)
+            except Diverged as error:  # a result, not a failure: nothing of it is evaluated, and its table cell says so
+                diverged = error
+                say(f"    {error}; not evaluated. The last good checkpoint is kept in {folder / 'train'}")
+            record = finished or _record(job, base, fingerprint, hardware, training, verdicts, diverged)
             _log(tracker, run_id, record, verdicts, folder)
+            if diverged is not None:
+                tracker.tags(run_id, {"rlvr.diverged": str(diverged)})
             write_json(folder / "record.json", record)
             status = "FINISHED"
         except KeyboardInterrupt:
@@ -103,6 +119,12 @@ def job_folder(job: Job, base_fingerprint: str) -> Path:
     """The folder of a job; another base model (the tiny one rebuilt, say) gives another folder."""
     name = f"{job.model}-{job.arm}-{job.digest}-{base_fingerprint[:6]}-seed{job.seed}"
     return home() / job.paper / job.scale / name
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The record of a job that `run` returned."""
+    record: dict[str, Any] = read_json(folder / "record.json")
+    return record
 
 
 def say(text: str) -> None:
@@ -174,6 +196,7 @@ def _record(
     hardware: Hardware,
     training: dict[str, Any] | None,
     verdicts: dict[str, Path],
+    diverged: Diverged | None = None,
 ) -> dict[str, Any]:
     import pyarrow.parquet as pq
 
@@ -200,6 +223,7 @@ def _record(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
+        "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
         "scores": scores,
         "hardware": {**asdict(hardware), "gpus": gpus()},
         "environment": environment(),

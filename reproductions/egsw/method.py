@@ -46,8 +46,11 @@ def egsw(
     Raises:
         ValueError: a value is out of range, or entropies or advantages are missing.
     """
-    advantages, entropies, valid = batch.need("advantages"), batch.need("entropies"), batch.mask
+    advantages, entropies = batch.need("advantages"), batch.need("entropies")
+    valid = batch.mask & entropies.isfinite()  # a token without an entropy has weight 0 and changes no other's
+    entropies = entropies.masked_fill(~valid, 0.0)
     if level == "trajectory":
+        valid = valid & (valid == batch.mask).all(1, keepdim=True)  # H_i needs the entropy of every token
         lengths = valid.sum(1, keepdim=True)
         advantages = (advantages * valid).sum(1, keepdim=True) / lengths.clamp(min=1)  # one value per sequence already
         entropies = (entropies * valid).sum(1, keepdim=True)

@@ -18,6 +18,7 @@ from transfer_queue import KVBatchMeta
 
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
+from harness.step.finite import nonfinite_weight
 
 
 class Store:
@@ -71,6 +72,9 @@ class LocalWorkers:
         for name in ("log_probs", "entropy"):
             for key, value in zip(batch.keys, found[name].unbind(), strict=True):
                 self.store.rows[key][name] = value
+
+    def bad_weight(self) -> list[tuple[str, str] | None]:
+        return [nonfinite_weight(self.worker.engine.module.named_parameters())]
 
     def update_actor(self, batch: KVBatchMeta) -> TensorDict:
         shaped = ("advantages", "weights", "gates", "penalties")

@@ -61,3 +61,31 @@ def test_a_step_is_the_same_through_both_backends(
         if metric in logged:
             assert line["metrics"][metric] == pytest.approx(logged[metric], rel=RELATIVE, abs=1e-7), metric
     assert line["metrics"]["train/entropy"] == pytest.approx(logged["train/entropy"], rel=RELATIVE)
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [("reward", "step 1: reward is inf"), ("weight", "step 2: loss is nan")],
+)
+def test_a_step_that_is_not_finite_stops_verl(
+    fault: str, message: str, worker: Any, model_dir: Path, tmp_path: Path
+) -> None:
+    from harness.step.finite import Diverged, raise_left_word
+
+    declared = declared_with(CASES["grpo"])
+    rows = verl_rows(rollout(make_trainer(declared, model_dir, tmp_path, None).model.config.vocab_size))
+    weight = next(worker.engine.module.parameters())
+    kept = weight.detach().clone()
+    try:
+        if fault == "reward":
+            next(iter(rows.values()))["rm_scores"][-1] = float("inf")
+        else:
+            with torch.no_grad():
+                weight.fill_(float("nan"))
+        with pytest.raises(Diverged, match=message):
+            step(declared, rows, worker, model_dir, number=1, micro_batch=None, out=tmp_path)
+        with pytest.raises(Diverged, match=message):  # what the launcher, in another process, raises
+            raise_left_word(tmp_path)
+    finally:
+        with torch.no_grad():
+            weight.copy_(kept)

@@ -192,3 +192,31 @@ def test_bad_temperature_and_missing_entropies_are_named() -> None:
         egsw(batch, **{**DEFAULTS, "temperature": 0})
     with pytest.raises(ValueError, match="`entropies`"):
         egsw(batch, **DEFAULTS)
+
+
+@pytest.mark.parametrize("level", ["step", "trajectory"])
+@pytest.mark.parametrize("entropy", ["raw", "min_max", "z_score"])
+def test_a_token_without_an_entropy_changes_no_other_weight(level: str, entropy: str) -> None:
+    # three responses of two tokens; H of the first token of response 0 is NaN: it is as if that token (or, for whole
+    # trajectories, that response) were not in the batch
+    entropies = torch.tensor([[math.nan, 1.0], [0.5, 2.0], [1.5, 0.1]])
+    mask = torch.ones(3, 2, dtype=torch.bool)
+    without = mask.clone()
+    without[0, 0] = False
+    if level == "trajectory":
+        without[0] = False
+    values: dict[str, Any] = {**DEFAULTS, "level": level, "entropy": entropy}
+    weights = []
+    for held in (mask, without):
+        batch = TokenBatch(
+            rewards=torch.zeros(3),
+            groups=torch.zeros(3, dtype=torch.int64),
+            mask=held,
+            vocab_size=VOCAB,
+            max_tokens=2,
+            advantages=torch.tensor([[1.0, 1.0], [-1.0, -1.0], [0.5, 0.5]]),
+            entropies=entropies,
+        )
+        weights.append(egsw(batch, **values))
+    assert weights[0].isfinite().all()
+    assert torch.equal(weights[0], weights[1]) and weights[0][0, 0] == 0 and (weights[0][1:] > 0).all()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.spec import Training
 from harness.spec.hardware import Hardware
+from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
 WHOLE = "whole"  # an empty file, written into a checkpoint last
@@ -46,6 +47,7 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "save_total_limit": 2,  # the one before stays until the newest is known to be whole
         "logging_strategy": "steps",
         "logging_steps": 1,
+        "logging_nan_inf_filter": False,  # it would log another loss in the place of one that is not finite
         "report_to": [],
         "disable_tqdm": True,
     }
@@ -72,7 +74,8 @@ def last_whole_checkpoint(out_dir: Path) -> str | None:
 
 
 def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> Any:
-    """A trainer callback: hands on the metrics in `names` (trainer's name -> ours) and marks whole checkpoints."""
+    """A trainer callback: report the metrics in `names` (trainer's name -> ours), mark complete checkpoints, stop at
+    weights that are not finite."""
     from transformers import TrainerCallback
 
     class Report(TrainerCallback):  # type: ignore[misc]
@@ -81,11 +84,38 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
             if metrics and state.is_world_process_zero:
                 on_metrics(state.global_step, state.max_steps, metrics)
 
+        def on_train_begin(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+            check_weights(model.named_parameters(), step=state.global_step)
+
+        def on_step_end(self, args: Any, state: Any, control: Any, model: Any = None, **kwargs: Any) -> None:
+            check_weights(model.named_parameters(), step=state.global_step)  # before a checkpoint is saved
+
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
             if state.is_world_process_zero:
                 (out_dir / f"checkpoint-{state.global_step}" / WHOLE).touch()
 
     return Report()
+
+
+class StopAtNonFinite:
+    """For a transformers Trainer: raise Diverged at a loss or gradient norm that is not finite, before the update.
+
+    Every process checks its own loss; the gradient norm is that of all processes.
+    """
+
+    if TYPE_CHECKING:
+        state: Any
+
+    def training_step(self, *args: Any, **kwargs: Any) -> Any:
+        loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
+        check_number(float(loss), "loss", step=self.state.global_step + 1)
+        return loss
+
+    def _get_grad_norm(self, *args: Any, **kwargs: Any) -> Any:
+        norm = super()._get_grad_norm(*args, **kwargs)  # type: ignore[misc]
+        if norm is not None:
+            check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
+        return norm
 
 
 def run_to_end(trainer: Any, out_dir: Path) -> str | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.sampling.engines.encode import prompt_tokens
-from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
+from harness.backends.trl.common import OnMetrics, StopAtNonFinite, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.spec import Finetune
 from harness.spec.hardware import Hardware
@@ -75,6 +75,9 @@ def finetune(
     from transformers import AutoTokenizer
     from trl import SFTConfig, SFTTrainer
 
+    class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
+        """SFTTrainer that stops at what is not finite."""
+
     from evals.data import prompts
     from evals.data.benchmarks import Problem
     from harness.data.problems import content_hash, load_solutions
@@ -105,7 +108,7 @@ def finetune(
         )
     lora = to_lora_config(declared)
     torch.manual_seed(seed)
-    trainer = SFTTrainer(
+    trainer = FinetuneTrainer(
         model=base_model,
         args=SFTConfig(**arguments),
         train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in kept]),

@@ -20,6 +20,7 @@ from harness.runs.track import Tracker
 from harness.spec import Finetune, Training
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
+from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 
 
 def launch(
@@ -81,8 +82,10 @@ def _start(
         },
     )
     result.unlink(missing_ok=True)
+    (out_dir / FILE).unlink(missing_ok=True)
     code = subprocess.run([*starter(hardware), "-m", "harness.backends.trl.launch", str(order)], check=False).returncode
     if code != 0:
+        raise_left_word(out_dir)
         raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
     kept: dict[str, Any] = read_json(result)
     return kept
@@ -115,9 +118,12 @@ def _train(
             tracker, run_id, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
         ),
     }
-    if isinstance(job.experiment, Finetune):
+    if not isinstance(job.experiment, Finetune):
+        return train(job.experiment, **common)
+    try:
         return finetune(job.experiment, pairs=None if rows.pairs is None else read_pairs(Path(rows.pairs)), **common)
-    return train(job.experiment, **common)
+    except Diverged as error:  # count the steps of earlier rounds too
+        raise Diverged(rows.steps_before + error.step, error.quantity, error.value) from error
 
 
 def check(training: Training, hardware: Hardware) -> None:
@@ -158,15 +164,19 @@ def main(order_file: str) -> None:
         )
     tracker = Tracker.open() if state.is_main_process else None
     out_dir = Path(order["out_dir"])
-    kept = _train(
-        job,
-        order["base_model"],
-        out_dir,
-        tracker,  # type: ignore[arg-type]
-        order["run_id"],
-        Hardware(**order["hardware"]),
-        Rows(**order["rows"]),
-    )
+    try:
+        kept = _train(
+            job,
+            order["base_model"],
+            out_dir,
+            tracker,  # type: ignore[arg-type]
+            order["run_id"],
+            Hardware(**order["hardware"]),
+            Rows(**order["rows"]),
+        )
+    except Diverged as error:
+        leave_word(error, out_dir)
+        raise
     if state.is_main_process:
         write_json(out_dir / "result.json", kept)
     state.wait_for_everyone()

@@ -18,16 +18,18 @@ from trl import GRPOTrainer
 
 from evals.files import write_json
 from evals.sampling.engines.encode import prompt_tokens
+from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
+from harness.step.finite import Diverged, check_output
 from harness.step.loss import clipped_tokens, k3, policy_loss
 from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
 
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 
 
-class MethodTrainer(GRPOTrainer):
+class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
     Each optimiser step begins with a pass without gradients over all of its micro-batches when the method reads
@@ -56,8 +58,16 @@ class MethodTrainer(GRPOTrainer):
         return [prompt_tokens(self.processing_class, prompt) for prompt in prompts], None, {}
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
-        output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        try:
+            output: dict[str, Any] = super()._generate_and_score_completions(inputs)
+        except RuntimeError as error:
+            if "probability tensor contains" not in str(error):  # torch.multinomial, of logits that are not finite
+                raise
+            raise Diverged(self.state.global_step + 1, "probability of a sampled token", "nan") from error
         scored = self._rewards_per_function
+        infinite = scored[scored.isinf()]  # NaN is a response that could not be scored
+        if infinite.numel():
+            raise Diverged(self.state.global_step + 1, "reward", str(infinite[0].item()))
         # A response that any reward function could not score has no reward: NaN, never 0.
         rewards = (scored * self.reward_weights.to(scored.device)).sum(dim=1)
         groups = torch.arange(len(rewards), device=rewards.device) // self.num_generations
@@ -117,6 +127,7 @@ class MethodTrainer(GRPOTrainer):
         )
         self._search_entropy_coefficient(batch)
         shaped = method.apply(batch)
+        check_output(shaped, batch.mask, step=self.state.global_step + 1)
         self._seen = {"batch": batch, "correct": correct, "micro_batches": len(micro_batches)}
         if method.shaping:
             self._seen["batch"] = batch.with_advantages(unshaped_advantages(method, batch))

@@ -27,6 +27,7 @@ from harness.command.resolve import Job
 from harness.runs.track import Tracker
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
+from harness.step.finite import FILE, raise_left_word
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
@@ -136,6 +137,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
     scratch = Path(tempfile.mkdtemp(prefix="rlvr"))  # short: Ray's sockets are in it
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
+    (out_dir / FILE).unlink(missing_ok=True)
     write_json(out_dir / "order.json", {**order, "scratch": str(scratch)})
     with Session(uuid4().hex, scratch) as session, log.open("a") as output:
         driver = subprocess.Popen(
@@ -159,6 +161,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
                 )
             time.sleep(_POLL_S)
     if code != 0:
+        raise_left_word(out_dir)
         raise RuntimeError(f"training with veRL ended with exit code {code}. " + _last_lines(log))
 
 

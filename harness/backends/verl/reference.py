@@ -1,12 +1,15 @@
-"""A reference that is reset to the policy, as in ProRL (arXiv 2505.24864): veRL's worker learns it here.
+"""Methods of ours on veRL's worker: a reference that is reset to the policy (ProRL, arXiv 2505.24864), and a check that
+all weights are finite.
 
-The reference lies in the same processes as the policy and is sharded in the same way: each process copies its share.
+The reference is in the same processes as the policy and sharded in the same way: each process copies its share.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from harness.step.finite import nonfinite_weight
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -18,7 +21,7 @@ def extend(module: Any) -> None:
     """Give veRL's worker (of `verl.workers.engine_workers`) these methods, each to be called on all processes."""
     from verl.single_controller.base.decorator import Dispatch, register
 
-    for method in (reset_reference, save_reference, load_reference):
+    for method in (reset_reference, save_reference, load_reference, bad_weight):
         setattr(module.ActorRolloutRefWorker, method.__name__, register(dispatch_mode=Dispatch.ONE_TO_ALL)(method))
 
 
@@ -40,6 +43,11 @@ def load_reference(self: Any, folder: str) -> None:
     import torch
 
     _copy(torch.load(Path(folder) / f"rank{self.rank}.pt", map_location="cpu"), _shares(self.ref))
+
+
+def bad_weight(self: Any) -> tuple[str, str] | None:
+    """(name, value) of the first weight of the policy in this process that is not finite, or None."""
+    return nonfinite_weight(_shares(self.actor).items())
 
 
 def _shares(worker: Any) -> dict[str, Tensor]:

@@ -39,7 +39,15 @@ from harness.spec import Experiment
 from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
+from harness.step.finite import Diverged, check_metrics, check_output, check_tensor, leave_word
 from harness.step.step_metrics import step_metrics, unshaped_advantages
+
+CHECKED = {
+    "train/loss": "loss",
+    "train/grad_norm": "gradient norm",
+    "train/value_loss": "loss of the critic",
+    "train/critic_grad_norm": "gradient norm of the critic",
+}  # metrics that must be finite -> what a divergence is called
 
 
 @dataclass(frozen=True)
@@ -145,17 +153,33 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part, own = self._apply_method(part, fresh=number == 0)
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
-        self._report(number, {**rollout, **own, **_update_metrics(report)})
+        metrics = {**rollout, **own, **_update_metrics(report)}
+        self._report(number, metrics)
+        self._stop_at_nonfinite(number, metrics)
         every = self.job.experiment.reference_reset_every.value
         if every is not None and self._step_number(number) % every == 0:
             self.actor_rollout_wg.reset_reference()
             self.reference_was_reset = True
 
+    def _stop_at_nonfinite(self, number: int, metrics: dict[str, float]) -> None:
+        """Raise Diverged, and leave word for the launcher. veRL has skipped an update whose gradient is not finite."""
+        step = self._step_number(number)
+        try:
+            check_metrics(metrics, CHECKED, step=step)
+            for bad in self.actor_rollout_wg.bad_weight():
+                if bad is not None:
+                    raise Diverged(step, f"weight {bad[0]}", bad[1])
+        except Diverged as error:
+            leave_word(error, self.job.out_dir)
+            raise
+
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
         """Ours are written by `_report`; a step on which only the critic was trained is written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.job.experiment.updates_per_rollout.value - 1
-            self._report(last, {**self._rollout_metrics(batch, metrics), **_critic_metrics(metrics)})
+            values = {**self._rollout_metrics(batch, metrics), **_critic_metrics(metrics)}
+            self._report(last, values)
+            self._stop_at_nonfinite(last, values)
 
     # -- an optimiser step ---------------------------------------------------------------------------------------
 
@@ -233,6 +257,12 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         tokens = self._token_batch(part, data, fresh=fresh)
         coefficient, found = self._search_entropy_coefficient(tokens)
         shaped: MethodOutput = method.apply(tokens)
+        try:
+            check_tensor(tokens.rewards[~tokens.rewards.isnan()], "reward", step=tokens.step + 1)
+            check_output(shaped, tokens.mask, step=tokens.step + 1)
+        except Diverged as error:
+            leave_word(error, self.job.out_dir)
+            raise
         part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
         part.extra_info[COEFFICIENT] = coefficient
         measured = {
@@ -338,4 +368,5 @@ def _update_metrics(report: dict[str, Any]) -> dict[str, float]:
 
 def _critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
     names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
+    names["critic/grad_norm"] = "train/critic_grad_norm"
     return {ours: float(metrics[theirs]) for theirs, ours in names.items() if theirs in metrics}

@@ -1,0 +1,201 @@
+"""Faults injected into real trainings: each stops at its step, names the quantity, and saves nothing that is broken."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evals.provenance import Origin, assumed
+from harness.backends.trl.common import WHOLE, run_to_end
+from harness.spec import use
+from harness.spec.hardware import Hardware
+from harness.step.batch import TokenBatch
+from harness.step.finite import Diverged
+from tests import experiments
+from tests.harness.backends.test_trl_finetune import PAIRS
+
+NAN = float("nan")
+STEPS = 4
+Fault = Callable[[Any], None]
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def at_step(trainer: Any, step: int, fault: Callable[[Any], None]) -> None:
+    """Inject the fault when the given step (from 1) begins."""
+    from transformers import TrainerCallback
+
+    class Inject(TrainerCallback):  # type: ignore[misc]
+        def on_step_begin(self, args: Any, state: Any, control: Any, model: Any = None, **_: Any) -> None:
+            if state.global_step + 1 == step:
+                fault(model)
+
+    trainer.add_callback(Inject())
+
+
+def nan_gradient(model: Any) -> None:
+    parameter = next(model.parameters())
+    parameter.register_hook(lambda gradient: gradient.index_fill(0, torch.tensor([0]), NAN))
+
+
+def nan_logits(model: Any) -> None:
+    """Of the training pass alone (generation has no gradients), through the last hidden states of one sequence."""
+
+    def break_one(_: Any, __: Any, output: Any) -> Any:
+        if torch.is_grad_enabled():
+            output = output.clone()
+            output[0] = NAN
+        return output
+
+    model.model.norm.register_forward_hook(break_one)
+
+
+def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float | None]], **values: Any) -> Any:
+    from datasets import Dataset
+    from transformers import AutoTokenizer
+    from trl import GRPOConfig
+
+    from harness.backends.trl.common import reporter
+    from harness.backends.trl.trainer import MethodTrainer
+    from harness.backends.trl.translate import to_grpo_config
+
+    declared = experiments.experiment().override({"max_steps": STEPS, **values}, Origin.USER, "a test")
+    return MethodTrainer(
+        declared,
+        model=str(model_dir),
+        reward_funcs=[rewards],
+        args=GRPOConfig(**to_grpo_config(declared, Hardware(device="cpu", save_every=1), seed=0, out_dir=out)),
+        train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
+        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
+        callbacks=[reporter({}, out, lambda *_: None)],
+    )
+
+
+def alternate(completions: list[str], **_: Any) -> list[float | None]:
+    return [float(i % 2) for i in range(len(completions))]
+
+
+def kept_steps(out: Path) -> list[int]:
+    """The steps of the complete checkpoints, whose weights must be finite; and there is no final model."""
+    folders = [path.parent for path in out.glob(f"checkpoint-*/{WHOLE}")]
+    for folder in out.glob("checkpoint-*"):
+        for name, tensor in load_file(folder / "model.safetensors").items():
+            assert tensor.isfinite().all(), (folder, name)
+    assert not (out / "final").exists()
+    return sorted(int(folder.name.partition("-")[2]) for folder in folders)
+
+
+@pytest.mark.parametrize(
+    ("fault", "quantity"), [(nan_gradient, "gradient norm"), (nan_logits, "loss")], ids=["gradient", "logits"]
+)
+def test_a_fault_in_a_grpo_step_stops_there(fault: Fault, quantity: str, model_dir: Path, tmp_path: Path) -> None:
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    at_step(trainer, 3, fault)
+    with pytest.raises(Diverged, match=f"step 3: {quantity} is nan"):
+        run_to_end(trainer, tmp_path)
+    assert kept_steps(tmp_path) == [1, 2]
+
+
+def test_a_weight_that_becomes_nan_is_never_saved(model_dir: Path, tmp_path: Path) -> None:
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+
+    def at_update(model: Any) -> None:
+        parameter = next(model.parameters())
+        trainer.optimizer.optimizer.register_step_post_hook(lambda *_: parameter.data.view(-1)[:1].fill_(NAN))
+
+    at_step(trainer, 2, at_update)
+    with pytest.raises(Diverged, match=r"step 2: weight .*embed.* is nan"):
+        run_to_end(trainer, tmp_path)
+    assert kept_steps(tmp_path) == [1]
+
+
+def test_an_infinite_reward_stops_and_a_missing_one_does_not(model_dir: Path, tmp_path: Path) -> None:
+    def infinite(completions: list[str], **_: Any) -> list[float | None]:
+        return [float("inf"), *([0.0] * (len(completions) - 1))]
+
+    def missing(completions: list[str], **_: Any) -> list[float | None]:
+        return [None, *(float(i % 2) for i in range(len(completions) - 1))]
+
+    with pytest.raises(Diverged, match="step 1: reward is inf"):
+        run_to_end(grpo_trainer(model_dir, tmp_path / "a", infinite), tmp_path / "a")
+    run_to_end(grpo_trainer(model_dir, tmp_path / "b", missing, max_steps=2), tmp_path / "b")
+    assert (tmp_path / "b" / "final").is_dir()
+
+
+def test_a_base_model_with_a_nan_weight_does_not_train(model_dir: Path, tmp_path: Path) -> None:
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    next(trainer.model.parameters()).data.view(-1)[0] = NAN
+    with pytest.raises(Diverged, match=r"step 0: weight .* is nan"):
+        run_to_end(trainer, tmp_path)
+
+
+def test_a_method_whose_weights_overflow_stops(model_dir: Path, tmp_path: Path) -> None:
+    def overflow(batch: TokenBatch, *, factor: float) -> torch.Tensor:
+        return batch.mask * torch.tensor(factor, dtype=torch.float32)
+
+    globals()["overflow"] = overflow
+    method = replace(experiments.GRPO, weights=(use(overflow, factor=assumed(1e39, "a test")),))
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    trainer.experiment = replace(trainer.experiment, method=method)
+    with pytest.raises(Diverged, match="step 1: weights of the method is inf"):
+        run_to_end(trainer, tmp_path)
+
+
+def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import trl
+
+    from harness.backends.trl.finetune import finetune
+
+    made = trl.SFTTrainer.__init__
+
+    def with_fault(self: Any, *args: Any, **kwargs: Any) -> None:
+        made(self, *args, **kwargs)
+        at_step(self, 2, nan_gradient)
+
+    monkeypatch.setattr(trl.SFTTrainer, "__init__", with_fault)
+    declared = experiments.finetune().override({"max_steps": 3}, Origin.USER, "a test")
+    with pytest.raises(Diverged, match="step 2: gradient norm is nan"):
+        finetune(
+            declared,
+            base_model=str(model_dir),
+            seed=0,
+            out_dir=tmp_path,
+            hardware=Hardware(device="cpu", save_every=1),
+            on_metrics=lambda *_: None,
+            pairs=PAIRS,
+        )
+    assert kept_steps(tmp_path) == [1]
+
+
+def test_a_diverged_job_is_recorded_and_not_evaluated(
+    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.backends.trl import launch
+    from harness.cli.main import main
+    from harness.runs.track import Tracker
+
+    def diverge(job: Any, *_: Any) -> Any:
+        raise Diverged(7, "loss", "nan")
+
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(launch, "launch", diverge)
+    command = ["run", "paper=egsw", "arm=egsw", "seeds=2", f"base_model={model_dir}", "hardware.device=cpu"]
+    assert main(command) == 1
+    records = [json.loads(path.read_text()) for path in sorted(tmp_path.glob("egsw/tiny/*/record.json"))]
+    assert [record["diverged"] for record in records] == [{"step": 7, "quantity": "loss", "value": "nan"}] * 2
+    assert all(record["scores"] == {} and record["training"] is None for record in records)
+    runs = Tracker.open().arms("egsw")
+    assert [run.data.tags["rlvr.diverged"] for run in runs] == ["diverged at step 7: loss is nan"] * 2
+    assert not list(tmp_path.glob("egsw/tiny/*/eval"))
+    assert main(command) == 1  # the same command again: recorded, not trained again
