@@ -64,15 +64,24 @@ def point_look(index: int, *, hollow: bool = False) -> dict[str, Any]:
 
 
 def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> None:
-    """A legend under all panels, one entry a line, so that names of any length fit."""
-    figure.legend(
-        handles, [fill(label, 78) for label in labels], loc="outside lower left", ncols=1, frameon=False, fontsize=8
-    )
+    """A legend under all panels: short names side by side, long ones one a line, so that names of any length fit."""
+    texts = [fill(label, 78) for label in labels]
+    columns = min(_legend_columns(labels), max(1, len(texts)))
+    figure.legend(handles, texts, loc="outside lower left", ncols=columns, frameon=False, fontsize=8)
 
 
 def legend_height(labels: Sequence[str]) -> float:
     """Inches that `legend_below` takes."""
+    columns = _legend_columns(labels)
+    if columns > 1:
+        return LEGEND_LINE * -(-len(labels) // columns) + 0.1
     return LEGEND_LINE * sum(fill(label, 78).count("\n") + 1 for label in labels) + 0.1
+
+
+def _legend_columns(labels: Sequence[str]) -> int:
+    """How many names of these lengths fit side by side under one panel."""
+    longest = max(map(len, labels), default=0)
+    return next((columns for columns, limit in ((4, 10), (3, 16), (2, 28)) if longest <= limit), 1)
 
 
 def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:

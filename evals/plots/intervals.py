@@ -1,0 +1,142 @@
+"""Values with their intervals, one way each: points with intervals, curves with bands, forest plots.
+
+An interval that does not exist (NaN ends) is not drawn; the point stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evals.plots.plot import LINES, look, tidy
+
+
+def points(
+    axis: Any,
+    at: ArrayLike,
+    low: ArrayLike,
+    middle: ArrayLike,
+    high: ArrayLike,
+    series: int,
+    *,
+    hollow: bool = False,
+    upright: bool = False,
+    label: str | None = None,
+    linewidth: float = 1.2,
+) -> list[Any]:
+    """Points with intervals, in the look of a series.
+
+    Args:
+        at: [N], the row of each (the column, if upright). low, middle, high: [N]; NaN ends: no interval.
+        hollow: an empty marker. upright: values along the y axis.
+    Returns:
+        the markers, for a legend.
+    """
+    style = {key: value for key, value in look(series).items() if key != "linestyle"}
+    lines = axis.vlines if upright else axis.hlines
+    lines(at, low, high, color=style["color"], linewidth=linewidth)
+    x, y = (at, middle) if upright else (middle, at)
+    face = "white" if hollow else style["color"]
+    marks: list[Any] = axis.plot(x, y, **style, linestyle="none", markersize=5, markerfacecolor=face, label=label)
+    return marks
+
+
+def band(
+    axis: Any,
+    x: ArrayLike,
+    low: ArrayLike,
+    middle: ArrayLike,
+    high: ArrayLike,
+    series: int,
+    *,
+    label: str | None = None,
+    marker: bool = True,
+    linestyle: Any = None,
+    clip_on: bool = True,
+) -> list[Any]:
+    """A curve with the band of its intervals, about eight markers on a long one; a single point gets a line instead.
+
+    Returns:
+        the line, for a legend.
+    """
+    count, colour = len(np.asarray(x)), look(series)["color"]
+    if count == 1:
+        axis.vlines(x, low, high, color=colour, linewidth=1)
+    else:
+        axis.fill_between(x, low, high, color=colour, alpha=0.15, linewidth=0)
+    style = look(series) | {"markersize": 4, "markevery": max(1, count // 8), "linewidth": 1.4}
+    if not marker:
+        style["marker"] = ""
+    if linestyle is not None:
+        style["linestyle"] = linestyle
+    line: list[Any] = axis.plot(x, middle, label=label, clip_on=clip_on, **style)
+    return line
+
+
+def offsets(count: int, width: float = 0.7) -> list[float]:
+    """Where in a row `count` series lie side by side, around 0: none covers another."""
+    step = min(0.18, width / max(1, count))
+    return [step * (place - (count - 1) / 2) for place in range(count)]
+
+
+def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
+    """A row for each name, the first on top, without a grid along the rows."""
+    tidy(axis)
+    axis.grid(axis="y", visible=False)
+    axis.set_yticks(range(len(names)), [fill(name, width) for name in names])
+    axis.set_ylim(len(names) - 0.5, -0.5)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How a forest plot marks an outcome: a colour and a shape, each enough alone; filled or not."""
+
+    color: str
+    marker: str
+    filled: bool = True
+
+
+@dataclass(frozen=True)
+class ForestRow:
+    """One difference of a forest plot, in the axis' unit. `note` stands at its right."""
+
+    name: str
+    low: float
+    middle: float
+    high: float
+    verdict: Verdict
+    note: str = ""
+
+
+def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: float | None = None) -> None:
+    """Differences with intervals around 0, a row each, their notes beside the axis.
+
+    Args:
+        equal_within: half-width of the band in which a difference counts as none; None shows no band.
+    """
+    axis.axvline(0, color="black", linewidth=0.8)
+    if equal_within is not None:
+        axis.axvspan(-equal_within, equal_within, color="black", alpha=0.07, linewidth=0)
+    name_rows(axis, [row.name for row in rows], 60)
+    axis.grid(axis="x", linewidth=0.4, alpha=0.5)
+    for place, row in enumerate(rows):
+        colour = row.verdict.color
+        axis.hlines(place, row.low, row.high, color=colour, linewidth=1.6)
+        face = colour if row.verdict.filled else "white"
+        axis.plot([row.middle], [place], row.verdict.marker, color=colour, markerfacecolor=face, markersize=6)
+        if row.note:
+            axis.annotate(row.note, (1.01, place), xycoords=("axes fraction", "data"), va="center", size=8,
+                          annotation_clip=False)  # fmt: skip
+    axis.spines["left"].set_visible(False)
+    axis.tick_params(axis="y", length=0)
+    axis.set_xlabel(xlabel)
+
+
+def dashed(index: int) -> Any:
+    """The line style of that number, for what is told apart within one colour."""
+    return LINES[index % len(LINES)]
