@@ -78,9 +78,31 @@ def resolve(
         UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
     """
     (paper,) = choose("paper", [paper], catalogue.papers())
+    return jobs_of(
+        catalogue.load(paper),
+        models=models,
+        arms=arms,
+        scale=scale,
+        backend=backend,
+        seeds=seeds,
+        overrides=overrides,
+    )
+
+
+def jobs_of(
+    reproduction: Reproduction,
+    *,
+    models: list[str] | None = None,
+    arms: list[str] | None = None,
+    scale: str = "tiny",
+    backend: str = "trl",
+    seeds: list[int] | None = None,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Job]:
+    """As `resolve`, of a declaration that need not be among the papers."""
+    paper = reproduction.key
     (scale,) = choose("scale", [scale], SCALES)
     (backend,) = choose("backend", [backend], BACKENDS)
-    reproduction = catalogue.load(paper)
     size = SCALES[scale]
     wanted_models = choose("model", models, reproduction.models, _default_models(reproduction, size))
     every = dict.fromkeys(a.key for a in reproduction.arms)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
+from evals.notebook import html_table
 from evals.provenance import Origin, Sourced
 from harness.spec.ranges import check_value
 
@@ -36,6 +37,10 @@ class Declared:
     def settings(self) -> dict[str, Sourced[Any]]:
         """Every value of the declaration by its key."""
         return dict(self._own())
+
+    def _repr_html_(self) -> str:
+        rows = ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
+        return html_table(("setting", "value", "source", "where or why"), rows)
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Self:
         """The same declaration with other values; each keeps the one it replaced on record.

@@ -1,0 +1,85 @@
+"""Declare an experiment in a few lines: a recipe with every value sourced, and what you change in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import fields, replace
+from typing import Any
+
+from evals.provenance import Origin, Sourced
+from harness.command.config import nearest
+from harness.spec import Experiment, Method, Use, catalogue
+
+NOTE = "declared in Python"
+
+
+def papers() -> dict[str, str]:
+    """Key -> title of every declared paper; `rlvr.run_arm` takes a key."""
+    return {key: catalogue.load(key).title for key in catalogue.papers()}
+
+
+def use(equation: Callable[..., Any], **values: Any) -> Use:
+    """An equation with its hyperparameters, for `experiment(equations=[...])`.
+
+    Args:
+        values: each a plain value (recorded as declared by you) or one with a source: `paper(...)`, `code(...)`,
+            `assumed(...)`.
+    Raises:
+        ValueError: a hyperparameter is missing, unknown or of the wrong kind.
+    """
+    return Use(equation, {key: _sourced(value) for key, value in values.items()})
+
+
+def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (), **values: Any) -> Experiment:
+    """An experiment: the recipe of the baselines (GRPO, token-mean loss, DAPO's values) with your changes.
+
+        rlvr.experiment(
+            base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"),
+            learning_rate=3e-6,
+            group_size=7,
+            equations=[rlvr.use(entropy_advantage, alpha=0.4, kappa=2.0)],
+        )
+
+    Args:
+        base: another experiment to start from.
+        equations: added to the stack, each at its own stage (`harness.spec.equation.stage`); an advantage replaces the
+            recipe's.
+        values: by key of `Experiment.settings()`; plain values are recorded as declared by you. Keys with a dot
+            (`grpo.std`) go in as `**{"grpo.std": "none"}`.
+    Raises:
+        ValueError: no such key (with the nearest one), a value that does not fit, or an impossible stack (with the
+            reason).
+    """
+    if base is None:
+        from baselines.paper import RECIPE as recipe
+
+        base = recipe
+    method = base.method
+    for equation in equations:
+        method = _with(method, equation)
+    start = base if method is base.method else replace(base, method=method)
+    known = start.settings()
+    for key in values:
+        if key not in known:
+            raise ValueError(f"{key}: no such setting; {nearest(key, known)}")
+    plain = {key: value for key, value in values.items() if not isinstance(value, Sourced)}
+    sourced: dict[str, Any] = {key: value for key, value in values.items() if isinstance(value, Sourced)}
+    changed = start.override(plain, Origin.USER, NOTE)
+    direct = {f.name for f in fields(Experiment)}
+    if other := [key for key in sourced if key not in direct]:
+        raise ValueError(f"{other[0]}: expected a plain value here; give its source in use(...)")
+    return replace(changed, **sourced)
+
+
+def _sourced(value: Any) -> Sourced[Any]:
+    return value if isinstance(value, Sourced) else Sourced(value, Origin.USER, NOTE)
+
+
+def _with(method: Method, equation: Use) -> Method:
+    stage = getattr(equation.function, "stage", None)
+    if stage is None:
+        raise ValueError(f"{equation.name}: expected an equation marked with @stage(...), which says where it belongs")
+    if stage == "advantage":
+        return replace(method, advantage=equation)
+    part: dict[str, Any] = {stage: (*getattr(method, stage), equation)}
+    return replace(method, **part)

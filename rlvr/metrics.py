@@ -1,0 +1,96 @@
+"""avg@k, pass@k and maj@k of arrays, each with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+
+from evals.grading.verdicts import Verdict
+from evals.stats.score import Score, score
+from rlvr.notebook import Rows
+
+Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct
+
+
+class Scores(Rows[tuple[str, Score]]):
+    """(benchmark, score) pairs; shown as a table with 95 % intervals."""
+
+    header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
+    caption = "~: approximate: too few varying problems or seeds for nominal coverage."
+
+    def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
+        benchmark, own = row
+        value = "–" if own.value is None else f"{own.factor * own.value:.1f}{' %' if own.unit == '%' else ''}"
+        interval, covers = "–", own.why or ""
+        if own.interval is not None:
+            low, high = own.factor * own.interval.low, own.factor * own.interval.high
+            interval, covers = f"{own.interval.mark}[{low:.1f}, {high:.1f}]", own.interval.covers
+        return (benchmark, own.name, value, interval, covers, str(own.problems), str(own.unscored))
+
+
+def avg_at_k(correct: Samples) -> Score:
+    """Mean over problems of the share of correct samples (avg@n for n samples each).
+
+    Args:
+        correct: [P][n] booleans; numpy arrays and nested lists work.
+    Returns:
+        `value` and `interval` (95 %, over problems), both fractions.
+    Raises:
+        ValueError: no problem, or a problem without samples.
+    """
+    return _score(_table(correct), "avg", 1)
+
+
+def pass_at_k(correct: Samples, k: int) -> Score:
+    """Probability that at least one of k samples is correct: 1 - C(n - c, k) / C(n, k)  (arXiv 2107.03374, Eq. 1).
+
+    Args:
+        correct: [P][n] booleans. k: at most n; a problem with fewer samples has no value and is counted in `excluded`.
+    Returns:
+        As `avg_at_k`.
+    """
+    return _score(_table(correct), "pass", k)
+
+
+def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k: int) -> Score:
+    """Probability that the most frequent answer among k of the n samples is the gold; ties are split evenly.
+
+    Args:
+        answers: [P][n], compared by `==`; None is no answer. gold: [P]. k: at most n.
+    Returns:
+        As `avg_at_k`.
+    Raises:
+        ValueError: not one gold for each problem.
+    """
+    if len(answers) != len(gold):
+        raise ValueError(f"gold: expected {len(answers)} (one for each problem), got {len(gold)}")
+    correct = [[answer == own for answer in row] for row, own in zip(answers, gold, strict=True)]
+    numbers: list[list[int | None]] = []
+    for row in answers:
+        seen: dict[Hashable, int] = {}
+        numbers.append([None if answer is None else seen.setdefault(answer, len(seen)) for answer in row])
+    return _score(_table(correct, numbers), "maj", k)
+
+
+def _score(table: object, metric: str, k: int) -> Score:
+    (found,) = score(table, ks=[k], metrics=[metric])
+    return found
+
+
+def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = None) -> object:
+    """The verdict table (`evals.grading.verdicts`) of an array."""
+    import pandas as pd
+
+    if len(correct) == 0 or any(len(row) == 0 for row in correct):
+        raise ValueError("correct: expected at least one problem and one sample for each, got an empty array")
+    rows = [
+        {
+            "problem_id": str(problem),
+            "sample": sample,
+            "verdict": str(Verdict.CORRECT if own else Verdict.WRONG),
+            "answer_class": int(not own) if classes is None else classes[problem][sample],
+            "boxed": True,
+        }
+        for problem, samples in enumerate(correct)
+        for sample, own in enumerate(samples)
+    ]
+    return pd.DataFrame(rows).astype({"answer_class": "Int64"})

@@ -1,0 +1,133 @@
+"""Read measured runs and compare them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from evals.stats.compare import CompareResult, compare_runs
+from evals.stats.measured_run import MeasuredRun
+from evals.stats.score import score
+from harness.runs.find import load_run
+from rlvr.metrics import Scores
+from rlvr.notebook import Figure, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """The verdicts of one method: one training seed or several. In a notebook it shows its scores."""
+
+    measured: MeasuredRun
+
+    @property
+    def name(self) -> str:
+        return self.measured.name
+
+    @property
+    def benchmarks(self) -> list[str]:
+        return list(self.measured.tables)
+
+    def verdicts(self, benchmark: str) -> pd.DataFrame:
+        """One row for each problem and sample; the columns of `evals.grading.verdicts.schema`."""
+        return self.measured.tables[benchmark]
+
+    def scores(self, ks: Sequence[int] = (1,), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
+        """Scores of every benchmark with 95 % intervals.
+
+        Args:
+            ks: for pass, maj, g_pass and unsolvable.
+            metrics: of avg, pass, maj, g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
+        Raises:
+            ValueError: an unknown metric, or k < 1.
+        """
+        tables = self.measured.tables.items()
+        return Scores((name, own) for name, table in tables for own in score(table, ks=ks, metrics=metrics))
+
+    def _repr_html_(self) -> str:
+        return self.scores(metrics=("avg", "fmt"))._repr_html_()
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Run a minus run b, paired by problem, with Holm's correction over all lines."""
+
+    result: CompareResult
+
+    @property
+    def lines(self) -> list[dict[str, object]]:
+        """One dictionary for each benchmark and metric: a, b, difference, low, high, p_value, p_holm, verdict, ..."""
+        lines: list[dict[str, object]] = self.result.as_dict()["lines"]
+        return lines
+
+    @property
+    def notes(self) -> list[str]:
+        """What was measured differently, and what a reader must know."""
+        return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
+
+    def plot(self) -> Figure:
+        """The differences with their intervals, one row for each benchmark and metric."""
+        from evals.plots.comparison import write_figure
+
+        return Figure(lambda path: write_figure(self.result, path))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for line in self.result.lines:
+            numbers = (line.a, line.b, line.difference, line.low, line.high)
+            a, b, difference, low, high = ("–" if v is None else f"{line.factor * v:.1f}" for v in numbers)
+            p = "–" if line.p_holm is None else f"{line.p_holm:.3g}"
+            rows.append((line.benchmark, line.name, a, b, difference, f"[{low}, {high}]", p, line.verdict))
+        header = ("benchmark", "metric", "A", "B", "A − B", "95 % interval", "p (Holm)", "verdict")
+        return html_table(header, rows, f"A: {self.result.a}. B: {self.result.b}. {'; '.join(self.notes)}")
+
+
+def read_run(*sources: PathLike, name: str | None = None) -> Run:
+    """Read a run's verdicts.
+
+    Args:
+        sources: the folder of a job or of an evaluation, a file of verdicts (as `rlvr.grade_file(out=...)` writes),
+            or an MLflow run id; one for each training seed of the method.
+        name: what tables call it.
+    Raises:
+        ValueError: nothing there, or seeds that were measured differently.
+    """
+    run = load_run(",".join(os.fspath(source) for source in sources))
+    return Run(run if name is None else MeasuredRun(name, run.tables, run.conditions))
+
+
+def compare(
+    a: Run | PathLike,
+    b: Run | PathLike,
+    *,
+    metrics: Sequence[str] = ("avg", "pass", "maj"),
+    ks: Sequence[int] | None = None,
+    benchmarks: Sequence[str] | None = None,
+    seed: int = 0,
+    allow_different: bool = False,
+) -> Difference:
+    """The differences of two runs on the same problems, paired by problem (see `evals.stats.compare.compare_runs`).
+
+    Args:
+        a, b: runs, or what `read_run` takes. ks: None takes the fewest samples of a problem.
+        seed: of the permutation test. allow_different: compare even if the measurements differ; the notes say how.
+    Raises:
+        ValueError: no problem in common, other golds, or measured differently.
+    """
+    first, second = (run if isinstance(run, Run) else read_run(run) for run in (a, b))
+    result = compare_runs(
+        first.measured,
+        second.measured,
+        metrics=metrics,
+        ks=ks,
+        benchmarks=benchmarks,
+        seed=seed,
+        allow_different=allow_different,
+    )
+    return Difference(result)

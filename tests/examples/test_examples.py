@@ -1,0 +1,44 @@
+"""The examples run as they are shown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def run(name: str, *arguments: str, cwd: Path) -> str:
+    command = [sys.executable, str(EXAMPLES / name), *arguments]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+def test_grade_and_compare(tmp_path: Path):
+    printed = run("grade_and_compare.py", str(tmp_path / "out"), cwd=tmp_path)
+    # new: 4 + 3 + 2 of 12 samples are correct, old: 2 + 1 + 1; the means over three problems of four samples each
+    assert "avg@4 0.4166" in printed  # 9/12 - 4/12
+    assert "not resolved" in printed  # three problems cannot tell
+    assert (tmp_path / "out" / "difference.svg").read_text().startswith("<?xml")
+
+
+def test_declare_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    printed = run("declare_and_run.py", "1", cwd=tmp_path)
+    assert "user: declared in Python" in printed and "paper: section 3.1" in printed
+    assert "notebook/entropy_advantage (tiny scale)" in printed and "pass@2" in printed
+
+
+def test_the_notebook_runs_from_top_to_bottom(tmp_path: Path):
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(EXAMPLES / "front_door.ipynb", as_version=4)
+    assert all(not cell.get("outputs") for cell in notebook.cells)  # outputs are not committed
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    shown = [output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", [])]
+    assert sum("text/html" in data for data in shown) == 4  # grades, scores, difference, experiment
+    assert sum("image/svg+xml" in data for data in shown) == 1

@@ -1,0 +1,132 @@
+"""`import rlvr`: every exported name, what it accepts, and how it shows itself."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rlvr
+from reproductions.entropy_advantage.method import entropy_advantage
+from tests.evals.stats.runs import save_run
+
+
+def test_every_exported_name_loads_and_is_documented():
+    assert sorted(rlvr.__all__) == sorted(rlvr._HOME) == dir(rlvr)
+    for name in rlvr.__all__:
+        assert getattr(rlvr, name).__doc__, name
+    with pytest.raises(AttributeError, match="no attribute 'gradee'"):
+        _ = rlvr.gradee
+
+
+def test_import_loads_nothing_heavy():
+    heavy = ("torch", "pandas", "mlflow", "numpy", "evals.grading")
+    code = f"import sys, rlvr; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+    assert (Path(rlvr.__file__).parent / "py.typed").is_file()
+
+
+def test_grades_show_themselves():
+    grades = rlvr.grade_answers([("1/2", "0.5"), ("1/2", "<b>"), ("3", "x = 3")])
+    assert [str(grade.verdict) for grade in grades] == ["correct", "wrong", "correct"]
+    html = grades._repr_html_()
+    assert html.count("<tr>") == 4 and "<b>" not in html and "&lt;b&gt;" in html
+    (grade,) = rlvr.grade_responses([("4", r"so \boxed{4}")])
+    assert (str(grade.verdict), grade.boxed) == ("correct", True)
+
+
+def test_metrics_of_arrays():
+    correct = np.array([[True, False], [False, False], [True, True]])
+    # avg: (1/2 + 0 + 1) / 3; pass@2: (1 + 0 + 1) / 3
+    assert rlvr.avg_at_k(correct).value == pytest.approx(1 / 2)
+    passed = rlvr.pass_at_k(correct.tolist(), 2)
+    assert passed.value == pytest.approx(2 / 3)
+    assert passed.interval is not None and passed.interval.low < 2 / 3 < passed.interval.high
+    # maj@3: "5" wins 2 of 3 against the gold 4, so 0; the gold wins alone, so 1
+    votes = rlvr.maj_at_k([["5", "5", "4"], ["7", None, "7"]], ["4", "7"], 3)
+    assert votes.value == pytest.approx(1 / 2)
+    with pytest.raises(ValueError, match="at least one problem"):
+        rlvr.avg_at_k([[]])
+    with pytest.raises(ValueError, match=r"gold: expected 2 .*, got 1"):
+        rlvr.maj_at_k([["1"], ["2"]], ["1"], 1)
+
+
+def test_runs_are_read_scored_and_compared(tmp_path: Path):
+    a = save_run(tmp_path / "a", "x", {f"p{i}": "++" for i in range(12)})
+    b = save_run(tmp_path / "b", "x", {f"p{i}": "aa" for i in range(12)})
+    run = rlvr.read_run(str(a), name="ours")
+    assert (run.name, run.benchmarks, len(run.verdicts("x"))) == ("ours", ["x"], 24)
+    ((benchmark, score),) = run.scores(metrics=["avg"])
+    assert (benchmark, score.name, score.value) == ("x", "avg@2", 1.0)
+    assert "100.0 %" in run._repr_html_() and "avg@2" in str(run.scores(metrics=["avg"]))
+    difference = rlvr.compare(run, str(b), metrics=["avg"])
+    assert difference.lines[0]["verdict"] == "higher"
+    assert "higher" in difference._repr_html_()
+    figure = difference.plot()
+    assert "<svg" in figure._repr_svg_()
+    assert figure.save(str(tmp_path / "f.png")).stat().st_size > 0
+
+
+def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
+    mine = rlvr.experiment(
+        base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"),
+        learning_rate=3e-6,
+        equations=[rlvr.use(entropy_advantage, alpha=rlvr.paper(0.4, "section 5"), kappa=2.0)],
+    )
+    values = mine.settings()
+    assert (values["base_model"].origin, values["learning_rate"].origin) == ("paper", "user")
+    assert values["learning_rate"].was is not None  # the recipe's value stays on record
+    assert values["entropy_advantage.alpha"].note == "section 5"
+    assert values["entropy_advantage.kappa"].origin == "user"
+    assert [u.name for u in mine.method.uses()] == ["grpo", "entropy_advantage"]
+    assert "entropy_advantage.alpha" in mine._repr_html_()
+    with pytest.raises(ValueError, match="learning_rte: no such setting; did you mean 'learning_rate'"):
+        rlvr.experiment(learning_rte=1.0)
+    with pytest.raises(ValueError, match="learning_rate: expected > 0"):
+        rlvr.experiment(learning_rate=-1.0)
+    with pytest.raises(ValueError, match="marked with @stage"):
+        rlvr.experiment(equations=[rlvr.use(lambda batch: batch)])
+
+
+def test_an_equation_is_called_on_arrays():
+    a, h = [[1.0, -1.0]], [[1.0, 10.0]]
+    # A + min(alpha H, |A| / kappa): 1 + min(0.4, 0.5) = 1.4; -1 + min(4, 0.5) = -0.5
+    found = rlvr.apply(entropy_advantage, signals={"advantages": a, "entropies": h}, alpha=0.4, kappa=2.0)
+    assert isinstance(found, np.ndarray) and found.tolist() == [[pytest.approx(1.4), pytest.approx(-0.5)]]
+    from baselines.grpo import grpo
+
+    # mean 1/4, sample variance (9/16 + 3/16) / 3 = 1/4, std 1/2
+    one = rlvr.apply(grpo, rewards=[1, 0, 0, 0], std="sample", epsilon=0.0)
+    assert one.tolist() == [[1.5], [-0.5], [-0.5], [-0.5]]
+    with pytest.raises(ValueError, match=r"signals: expected some of .*, got 'entropy'"):
+        rlvr.apply(grpo, signals={"entropy": h}, std="sample", epsilon=0.0)
+
+
+def test_wrong_arms_are_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    with pytest.raises(ValueError, match="arm=egsv: no such arm; did you mean 'egsw'"):
+        rlvr.run_arm("egsw", "egsv")
+    with pytest.raises(ValueError, match="dynamic_sampling"):
+        rlvr.run_arm("egsw", "grpo", overrides={"dynamic_sampling": True})
+    with pytest.raises(ValueError, match="processes: expected 1"):
+        rlvr.run_arm(rlvr.experiment(), processes=2)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_one_arm_runs_and_comes_back_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    small = {"max_steps": 1, "prompts_per_rollout": 2, "group_size": 2, "max_completion_tokens": 8}
+    small |= {"protocol.n": 1, "protocol.ks": [1], "protocol.benchmarks": ["tiny_short"], "protocol.max_tokens": 8}
+    run = rlvr.run_arm(rlvr.experiment(learning_rate=1e-4), "mine", overrides=small, device="cpu")
+    assert run.name == "notebook/mine (tiny scale)"
+    ((_, score),) = run.scores(metrics=["avg"])
+    assert score.problems == 48 and score.value is not None
+    (folder,) = (tmp_path / "runs" / "notebook" / "tiny").glob("model-mine-*")
+    record = json.loads((folder / "record.json").read_text())
+    assert record["settings"]["max_steps"]["value"] == 1
