@@ -15,6 +15,7 @@ from typing import Any
 
 from harness import __version__
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
+from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
 from harness.cli.records import TABLES, UI, do_list, do_tables, do_ui
@@ -112,6 +113,8 @@ def build_parser() -> argparse.ArgumentParser:
         )
     )
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
+    options(command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT))
+    options(command("import", do_import, "Log exported runs in MLflow again.", IMPORT))
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
     making.add_argument("name", metavar="NAME")
     options(making)

@@ -7,11 +7,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import choose, no_more, parse_overrides, take, take_list
+from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
 
 TABLES = """options:
   paper=KEY              one paper (default: all)
-  out=FOLDER             default results; files go to FOLDER/KEY/"""
+  out=FOLDER             default results; files go to FOLDER/KEY/
+  check=FOLDER           write nothing: compute the tables from the exported runs in FOLDER (results/records), compare
+                         them with the files under out=, and exit with 1 if one differs"""
 UI = """options:
   port=5000  host=127.0.0.1
 Prints a link to the curves of each paper that has any, its arms over each other."""
@@ -59,7 +61,10 @@ def do_tables(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     wanted = choose("paper", take_list(values, "paper"), papers())
     out = Path(take(values, "out", str, "results"))
-    no_more(values, ("paper", "out"))
+    check = take(values, "check", str, "")
+    no_more(values, ("paper", "out", "check"))
+    if check:
+        return _check_tables(Path(check), out, wanted if "paper" in _keys(arguments) else None)
     from harness.runs.track import Tracker
     from harness.tables.tabulate import report
 
@@ -73,6 +78,30 @@ def do_tables(arguments: Any) -> int:
     else:
         print("\n".join(result.markdown() for result in reports.values()))
     return 0
+
+
+def _keys(arguments: Any) -> set[str]:
+    return {option.partition("=")[0] for option in arguments.options}
+
+
+def _check_tables(records: Path, out: Path, wanted: list[str] | None) -> int:
+    from evals.files import DamagedFileError
+    from harness.tables.check import differing_tables
+
+    archives = {path.stem: path for path in sorted(records.glob("*.zip"))}
+    if not archives or (missing := [key for key in wanted or () if key not in archives]):
+        raise UsageError(
+            f"check={records}: expected an exported archive of {', '.join(missing if archives else ['a paper'])}"
+        )
+    try:
+        differing = differing_tables([archives[key] for key in wanted or archives], out)
+    except DamagedFileError as error:
+        raise UsageError(str(error)) from error
+    for path, line in differing:
+        print(f"{path} differs from what the exported runs give, first at: {line}", file=sys.stderr)
+    if not differing:
+        print(f"the tables under {out} are what the runs in {records} give", file=sys.stderr)
+    return 1 if differing else 0
 
 
 def do_ui(arguments: Any) -> int:
