@@ -13,6 +13,8 @@ from harness.command.machine import check_machine, hardware_help, take_hardware
 RUN = """options:
   paper=KEY              required; see `rlvr list`
   arm=A,B model=A,B      which arms and base models (default: all; at tiny scale the paper's first model)
+  control=A,B            also train each arm with one thing broken: random_reward, inverted_reward, format_only,
+                         majority_reward, no_update, shuffled_signal, shuffled_response (or arm=egsw+random_reward)
   scale=tiny|paper       default tiny
   backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
@@ -93,14 +95,15 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
 
     paper = take(values, "paper", str, required=True)
     choose("paper", [paper], papers())
-    models, arms = take_list(values, "model"), take_list(values, "arm")
+    models, arms, controls = take_list(values, "model"), take_list(values, "arm"), take_list(values, "control")
     scale, backend = take(values, "scale", str, "tiny"), take(values, "backend", str, "trl")
     seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
     for key in values:
-        if key in ("models", "arms", "seed"):
-            right = {"models": "model", "arms": "arm", "seed": "seeds"}[key]
+        if key in ("models", "arms", "seed", "controls"):
+            right = {"models": "model", "arms": "arm", "seed": "seeds", "controls": "control"}[key]
             raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
-    return resolve(paper, models=models, arms=arms, scale=scale, backend=backend, seeds=seeds, overrides=values)
+    choices = {"models": models, "arms": arms, "controls": controls}
+    return resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
 
 
 def _refused(jobs: list[Any], hardware: Any) -> dict[tuple[str, str], Any]:

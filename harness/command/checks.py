@@ -13,7 +13,7 @@ from harness.data.files import SUFFIXES
 from harness.data.problems import count_rows
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.rejection import Rejection
-from harness.step.rewards import REWARDS
+from harness.step.rewards import RANGES
 
 
 def check_base_model(base_model: Sourced[str]) -> None:
@@ -29,8 +29,8 @@ def check_training(training: Training) -> None:
     """Raise ValueError, naming field, value and what was expected, for names and files that are not there."""
     if isinstance(training, Experiment):
         for name in training.rewards.value:
-            if name not in REWARDS:
-                raise ValueError(f"rewards: no reward {name!r}; {expected(name, REWARDS)}")
+            if name not in RANGES:
+                raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
     prompts.get(training.prompt.value)
     rows = training.dataset_rows.value
     if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:

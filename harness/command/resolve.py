@@ -13,6 +13,7 @@ from evals.data.protocols import Protocol
 from harness.command.checks import check_base_model, check_training, with_counted_rows
 from harness.command.config import UsageError, choose, nearest
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
+from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
 from harness.spec.scales import SCALES, Scale
 
 BACKENDS = ("trl", "verl")  # as `backend=` names them; their modules are in `harness.backends`
@@ -67,11 +68,15 @@ def resolve(
     scale: str = "tiny",
     backend: str = "trl",
     seeds: list[int] | None = None,
+    controls: list[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Job]:
     """All jobs of a command, in the paper's order.
 
     Args:
+        arms: keys of arms, each as it is or under a control (`egsw+random_reward`).
+        controls: names in `harness.spec.controls`; adds each requested trained arm under each of them (where no arm is
+            requested: each arm that the control applies to).
         overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
             the requested arms, and is applied to all arms that have it.
     Raises:
@@ -105,17 +110,19 @@ def jobs_of(
     (backend,) = choose("backend", [backend], BACKENDS)
     size = SCALES[scale]
     wanted_models = choose("model", models, reproduction.models, _default_models(reproduction, size))
-    every = dict.fromkeys(a.key for a in reproduction.arms)
-    wanted_arms = choose("arm", arms, every, list(dict.fromkeys(a.key for a in reproduction.arms if not a.sweep)))
-    picked = [a for a in reproduction.arms if a.model in wanted_models and a.key in wanted_arms]
+    picked = _picked(reproduction, wanted_models, arms, controls)
     if not picked:
         raise UsageError(f"arm={arms}: {paper} has no such arm for model={wanted_models}")
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
     try:
         built = [
-            (arm, *_arm(arm, reproduction, size, overrides), _protocol(arm, reproduction, size, overrides))
-            for arm in picked
+            (
+                _under(arm, control),
+                *_arm(arm, reproduction, size, overrides, control),
+                _protocol(arm, reproduction, size, overrides),
+            )
+            for arm, control in picked
         ]
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -126,6 +133,43 @@ def jobs_of(
         # an untrained model has no training seed: evaluate it once
         for seed in (seeds if experiment else seeds[:1])
     ]
+
+
+def _picked(
+    reproduction: Reproduction, models: list[str], arms: list[str] | None, controls: list[str] | None
+) -> list[tuple[Arm, str | None]]:
+    """(arm, its control or None), in the paper's order."""
+    every = list(dict.fromkeys(a.key for a in reproduction.arms))
+    default = list(dict.fromkeys(a.key for a in reproduction.arms if not a.sweep))
+    asked = [split_key(key) for key in arms] if arms is not None else []
+    wanted = choose("arm", None if arms is None else [key for key, _ in asked], every, default)
+    named = {(key, control) for key, control in asked} or {(key, None) for key in wanted}
+    added = choose("control", controls, CONTROLS, [])
+    choose("control", [control for _, control in named if control is not None], CONTROLS)
+    picked: list[tuple[Arm, str | None]] = []
+    for arm in reproduction.arms:
+        if arm.model not in models or arm.key not in wanted:
+            continue
+        own = {control for key, control in named if key == arm.key}
+        if None in own and arm.train is not None:
+            own |= {control for control in added if arms is not None or _fits(arm, control)}
+        picked += [(arm, control) for control in (None, *CONTROLS) if control in own]
+    return picked
+
+
+def _fits(arm: Arm, control: str) -> bool:
+    try:
+        controlled(arm.train, control)
+    except ValueError:
+        return False
+    return True
+
+
+def _under(arm: Arm, control: str | None) -> Arm:
+    """The arm with its control in key and title."""
+    if control is None:
+        return arm
+    return replace(arm, key=f"{arm.key}{SEPARATOR}{control}", title=f"{arm.title} ({CONTROLS[control].title})")
 
 
 def _default_models(reproduction: Reproduction, scale: Scale) -> list[str]:
@@ -139,9 +183,9 @@ def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Map
 
 
 def _arm(
-    arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]
+    arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any], control: str | None = None
 ) -> tuple[Sourced[str], Training | None]:
-    """(base model, experiment) with the scale's values, then the command line's."""
+    """(base model, experiment) with the scale's values, then the command line's, then under the control."""
     experiment = arm.train
     base = reproduction.models[arm.model]
     layers = ((scale.values, Origin.SCALE, f"scale={scale.name}"), (overrides, Origin.USER, "command line"))
@@ -158,6 +202,8 @@ def _arm(
             # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
             experiment = experiment.override(changed, origin, note)
+    if control is not None:
+        experiment = controlled(experiment, control)
     check_base_model(base)
     if experiment is not None:
         experiment = with_counted_rows(replace(experiment, base_model=base), overrides)

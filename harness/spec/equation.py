@@ -114,7 +114,7 @@ def outcome_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | 
     if names not in (("accuracy",), ("signed_accuracy",)):
         why = "because correct and incorrect are counted"
         return f"rewards: expected accuracy or signed_accuracy alone, {why}, got {names}"
-    if experiment.method.rewards:
-        changed = [u.name for u in experiment.method.rewards]
+    changed = [u.name for u in experiment.method.rewards if not getattr(u.function, "keeps_outcomes", False)]
+    if changed:
         return f"rewards: expected nothing that changes them, because correct and incorrect are counted, got {changed}"
     return None

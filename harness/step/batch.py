@@ -29,6 +29,7 @@ class TokenBatch:
         vocab_size: number of entries of the distribution that `entropies` is taken over.
         max_tokens: the length limit of a response.
         step: optimiser steps done before this one.
+        seed: of the training run; with `step` it seeds what a method chooses at random.
         micro_batches: [B], int64; which forward pass a sequence belongs to. None: all to one.
         advantages: [B, T] before shaping; None until the advantage estimator has run.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
@@ -47,6 +48,7 @@ class TokenBatch:
     vocab_size: int
     max_tokens: int
     step: int = 0
+    seed: int = 0
     micro_batches: Tensor | None = None
     advantages: Tensor | None = None
     entropies: Tensor | None = None

@@ -6,6 +6,7 @@ treat as missing and never as 0.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
     from evals.grading import Grader
+    from evals.grading.verdicts import Grade
 
 
 def accuracy(verdict: Verdict, boxed: bool) -> float | None:
@@ -35,16 +37,62 @@ REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
     "signed_accuracy": signed_accuracy,
     "boxed_format": boxed_format,
 }
+GROUP_REWARDS = ("majority",)
+"""Rewards of a response that depend on the other responses to its prompt."""
+RANGES: dict[str, tuple[float, float]] = {
+    "accuracy": (0.0, 1.0),
+    "signed_accuracy": (-1.0, 1.0),
+    "boxed_format": (0.0, 1.0),
+    "majority": (0.0, 1.0),
+}
+"""Name of every reward -> (smallest, largest)."""
 
 
 def score_responses(
-    names: Sequence[str], responses: Sequence[str], golds: Sequence[str], grader: Grader, *, policy: str
+    names: Sequence[str],
+    responses: Sequence[str],
+    golds: Sequence[str],
+    grader: Grader,
+    *,
+    policy: str,
+    group_size: int | None = None,
 ) -> dict[str, list[float | None]]:
-    """Reward name -> one reward a response. Each response is graded once for all rewards."""
+    """Reward name -> one reward a response. Each response is graded once for all rewards.
+
+    Args:
+        group_size: responses to one prompt, which follow each other; needed for GROUP_REWARDS.
+    Raises:
+        ValueError: a group reward without whole groups.
+    """
     from evals.grading.extraction import boxes
 
     grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)
     has_box = [bool(boxes(response)) for response in responses]
-    return {
-        name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)] for name in names
+    scores = {
+        name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]
+        for name in names
+        if name not in GROUP_REWARDS
     }
+    if "majority" in names:
+        if not group_size or len(grades) % group_size:
+            raise ValueError(f"majority: expected whole groups of responses, got {len(grades)} of {group_size}")
+        scores["majority"] = [
+            reward
+            for start in range(0, len(grades), group_size)
+            for reward in majority(grades[start : start + group_size], grader)
+        ]
+    return {name: scores[name] for name in names}
+
+
+def majority(group: Sequence[Grade], grader: Grader) -> list[float | None]:
+    """1 for the most frequent answer of a group, 0 for another or none, None where unscored (TTRL, arXiv 2504.16084).
+
+    Of answers that are equally frequent the one that came first counts. Equal are answers that the grader finds equal.
+    """
+    classes = grader.answer_classes([grade.answer for grade in group], group)
+    votes = Counter(number for number in classes if number is not None)
+    top = max(votes, key=lambda number: (votes[number], -number), default=None)
+    return [
+        None if grade.verdict is Verdict.UNSCORED else float(number is not None and number == top)
+        for grade, number in zip(group, classes, strict=True)
+    ]

@@ -75,7 +75,14 @@ def train(
         def reward_function(name: str) -> Callable[..., list[float | None]]:
             def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
                 if name == names[0]:  # TRL asks each reward in turn; grade the responses once
-                    cache["scores"] = score_responses(names, completions, answer, grader, policy=prompt.policy)
+                    cache["scores"] = score_responses(
+                        names,
+                        completions,
+                        answer,
+                        grader,
+                        policy=prompt.policy,
+                        group_size=experiment.group_size.value,
+                    )
                 scores: list[float | None] = cache["scores"][name]
                 return scores
 

@@ -123,6 +123,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             vocab_size=self.model.config.vocab_size,
             max_tokens=self.max_completion_length,
             step=self.state.global_step,
+            seed=self.args.seed,
             **fields,
         )
         self._search_entropy_coefficient(batch)

@@ -16,6 +16,7 @@ from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
+from harness.step.rewards import GROUP_REWARDS
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         )
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
+    if set(e["rewards"]) & set(GROUP_REWARDS) and cut.rollout // hardware.processes % e["group_size"]:
+        raise ValueError(
+            f"hardware.processes: with a reward that compares the responses of a group ({e['rewards']}) each process "
+            f"must hold whole groups of {e['group_size']}, got {hardware.processes} for {cut.rollout} sequences"
+        )
     return {
         **trainer_arguments(experiment, hardware, seed=seed, out_dir=out_dir),
         "per_device_train_batch_size": cut.micro_batch,

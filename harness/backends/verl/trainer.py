@@ -237,6 +237,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             vocab_size=self.job.vocab_size,
             max_tokens=e.max_completion_tokens.value,
             step=(self.global_steps - 1) * e.updates_per_rollout.value,
+            seed=self.config.data.seed,
             micro_batches=self._micro_batches(len(batch)),
             **signals,
         )

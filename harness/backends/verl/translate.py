@@ -16,6 +16,7 @@ from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.spec import Experiment, Training
 from harness.spec.hardware import Hardware
+from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
 _HERE = Path(__file__).resolve().parent
@@ -48,6 +49,8 @@ def check(training: Training, hardware: Hardware) -> None:
 def _inexpressible(e: Experiment) -> dict[str, str]:
     """Key -> why veRL has no way to train with its value."""
     found = {}
+    if set(e.rewards.value) & set(GROUP_REWARDS):
+        found["rewards"] = "its rewards see one response at a time; use backend=trl"
     if e.lr_schedule.value == "linear":
         found["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:

@@ -1,0 +1,254 @@
+"""Controls: an arm with one thing broken, so that a gain can be attributed.
+
+`grpo+random_reward` is GRPO that is rewarded at random, with the data, seeds and number of updates of `grpo`.
+
+    random_reward       rewards are independent coin flips (arXiv 2506.10947, "Spurious Rewards", section 2)
+    inverted_reward     the reward reversed inside its range: what was worst is best
+    format_only         the reward is 1 for a complete box, whatever is in it (arXiv 2506.10947, section 2)
+    majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
+    no_update           the whole pipeline, with updates of size zero
+    shuffled_signal     the placebo: each equation gets its signals permuted among the tokens of the prompt's group
+    shuffled_response   the same, permuted among the tokens of each response
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Literal
+
+from evals.provenance import Origin, assumed, paper
+from harness.spec.declarations import Experiment, Finetune, Training
+from harness.spec.equation import stage
+from harness.spec.method import Use, use
+from harness.spec.ranges import Share
+from harness.step.batch import TokenBatch
+from harness.step.rewards import RANGES
+
+if TYPE_CHECKING:
+    from torch import Generator, Tensor
+
+SEPARATOR = "+"  # between an arm and its control, in the key of the arm
+SPURIOUS = "Spurious Rewards (arXiv 2506.10947), "
+
+Among = Literal["group", "response"]
+
+
+# -- equations -----------------------------------------------------------------------------------------------------
+
+
+def generator(batch: TokenBatch, purpose: str) -> Generator:
+    """Random numbers of one purpose in one step of one training seed: the same on every device and in a resumed run."""
+    import torch
+
+    key = f"{purpose} {batch.seed} {batch.step}"
+    return torch.Generator().manual_seed(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "big") >> 1)
+
+
+@stage("rewards")
+def random_reward(batch: TokenBatch, *, probability: Share, low: float, high: float) -> Tensor:
+    """`high` with the given probability, else `low`, independently for each response (arXiv 2506.10947, section 2).
+
+    A response that the verifier could not score keeps its NaN, so that the same tokens are trained on.
+
+    Returns:
+        [B].
+    """
+    import torch
+
+    coins = torch.rand(len(batch.rewards), generator=generator(batch, "random_reward"), dtype=torch.float64)
+    hit = (coins < probability).to(batch.rewards.device)
+    rewards = batch.rewards.detach()
+    return rewards.masked_fill(hit, high).masked_fill(~hit, low).masked_fill(rewards.isnan(), float("nan"))
+
+
+@stage("rewards")
+def inverted_reward(batch: TokenBatch, *, low: float, high: float) -> Tensor:
+    """low + high - r, for rewards in [low, high]: the best response becomes the worst.
+
+    Returns:
+        [B]; NaN where the reward is NaN.
+    """
+    return low + high - batch.rewards.detach()
+
+
+@stage("weights")
+def no_update(batch: TokenBatch) -> Tensor:
+    """0 on every token: no term of the loss has a gradient.
+
+    Returns:
+        [B, T].
+    """
+    return batch.mask * 0.0
+
+
+for _equation in (random_reward, inverted_reward):
+    _equation.keeps_outcomes = True  # type: ignore[attr-defined]  # still one value for correct, one for incorrect
+
+
+# -- the placebo ---------------------------------------------------------------------------------------------------
+
+
+def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: str) -> TokenBatch:
+    """The batch with its per-token signals permuted among the tokens (of the mask) of each group or response.
+
+    All signals move together, so that a token gets the complete signals of another one: their joint distribution in the
+    group (or response) stays, their relation to the token is gone.
+    """
+    import torch
+
+    mask = batch.mask.cpu()
+    rows = torch.arange(len(mask)).unsqueeze(1).expand(mask.shape)[mask]
+    units = rows if among == "response" else batch.groups.cpu()[rows]
+    shuffled = torch.randperm(len(units), generator=generator(batch, purpose))
+    here = units.argsort(stable=True)  # tokens by unit, in order ...
+    there = shuffled[units[shuffled].argsort(stable=True)]  # ... and by unit, in random order
+    order = torch.empty_like(here)
+    order[here] = there
+    changed = {}
+    for name in sorted(signals):
+        values = getattr(batch, name)
+        if values is not None:
+            new = values.detach().clone()
+            new[batch.mask] = values.detach()[batch.mask][order.to(values.device)]
+            changed[name] = new
+    return replace(batch, **changed)
+
+
+def placebo(equation: Use, among: Among) -> Use:
+    """The same equation with the same values, on permuted signals (see `permuted`).
+
+    Raises:
+        ValueError: the equation reads no signal, or trains a critic, whose values are its own target.
+    """
+    if not equation.reads:
+        raise ValueError(f"{equation.name} reads no signal of the tokens, so there is nothing to permute")
+    if getattr(equation.function, "critic_target", None) is not None:
+        raise ValueError(f"{equation.name}: its signal is a critic's estimate, which the critic's target reads too")
+    function = equation.function
+    purpose = f"placebo {equation.name}"
+
+    @wraps(function)
+    def on_permuted(batch: TokenBatch, *, placebo: Among, **values: Any) -> Tensor:
+        result: Tensor = function(permuted(batch, equation.reads, placebo, purpose), **values)
+        return result
+
+    signature = inspect.signature(function)
+    added = inspect.Parameter("placebo", inspect.Parameter.KEYWORD_ONLY, annotation=Among)
+    on_permuted.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), added]
+    )
+    why = f"the placebo: signals permuted among the tokens of the same {among}"
+    return Use(on_permuted, {**equation.values, "placebo": assumed(among, why)})
+
+
+# -- what a control makes of an experiment -------------------------------------------------------------------------
+
+
+def reward_range(experiment: Experiment) -> tuple[float, float]:
+    """(smallest, largest) sum of the experiment's rewards."""
+    parts = [
+        sorted(weight * end for end in RANGES[name])
+        for name, weight in zip(experiment.rewards.value, experiment.reward_weights.value, strict=True)
+    ]
+    return sum(low for low, _ in parts), sum(high for _, high in parts)
+
+
+def _with_reward(experiment: Experiment, equation: Use) -> Experiment:
+    method = replace(experiment.method, rewards=(equation, *experiment.method.rewards))
+    return _sampled_once(replace(experiment, method=method))
+
+
+def _sampled_once(experiment: Experiment) -> Experiment:
+    """Dynamic sampling reads the verifier's reward, which a control must not see."""
+    if not experiment.dynamic_sampling.value:
+        return experiment
+    off = experiment.dynamic_sampling.replace(False, Origin.ASSUMED, "control: the filter reads the verifier's reward")
+    return replace(experiment, dynamic_sampling=off)
+
+
+def _random(experiment: Experiment) -> Experiment:
+    low, high = reward_range(experiment)
+    ends = {name: assumed(value, "the range of the arm's own reward") for name, value in (("low", low), ("high", high))}
+    half = paper(0.5, SPURIOUS + "section 2: random rewards, with probability 0.5")
+    return _with_reward(experiment, use(random_reward, probability=half, **ends))
+
+
+def _inverted(experiment: Experiment) -> Experiment:
+    low, high = reward_range(experiment)
+    ends = {name: assumed(value, "the range of the arm's own reward") for name, value in (("low", low), ("high", high))}
+    return _with_reward(experiment, use(inverted_reward, **ends))
+
+
+def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
+    def change(experiment: Experiment) -> Experiment:
+        low, high = reward_range(experiment)
+        outcome = next((n for n in experiment.rewards.value if n in ("accuracy", "signed_accuracy")), "accuracy")
+        # the outcome keeps its place with weight 0: its metric is logged, and unscored responses stay unscored
+        rewards = experiment.rewards.replace((name, outcome), Origin.ASSUMED, why)
+        weights = experiment.reward_weights.replace((high - low, 0.0), Origin.ASSUMED, why)
+        return _sampled_once(replace(experiment, rewards=rewards, reward_weights=weights))
+
+    return change
+
+
+def _no_update(experiment: Experiment) -> Experiment:
+    why = "control: no update"
+    one = experiment.updates_per_rollout.value  # steps: one rollout
+    experiment = experiment.override({"weight_decay": 0.0, "max_steps": one}, Origin.ASSUMED, why)
+    return replace(experiment, method=replace(experiment.method, weights=(use(no_update),)))
+
+
+def _shuffled(among: Among) -> Callable[[Experiment], Experiment]:
+    def change(experiment: Experiment) -> Experiment:
+        if not experiment.method.reads:
+            names = [u.name for u in experiment.method.uses()]
+            raise ValueError(f"no equation of its method reads a signal of the tokens: {names}")
+        method = experiment.method.map(lambda u: placebo(u, among) if u.reads else u)
+        return replace(experiment, method=method)
+
+    return change
+
+
+@dataclass(frozen=True)
+class Control:
+    """One way to break an arm. `title` follows the arm's own; `change` raises ValueError if it does not apply."""
+
+    title: str
+    change: Callable[[Experiment], Experiment]
+
+
+CONTROLS: Mapping[str, Control] = {
+    "random_reward": Control("random reward", _random),
+    "inverted_reward": Control("inverted reward", _inverted),
+    "format_only": Control("format reward only", _other_reward("boxed_format", "control: a box is all that counts")),
+    "majority_reward": Control("majority reward", _other_reward("majority", "control: the group's own majority")),
+    "no_update": Control("no update", _no_update),
+    "shuffled_signal": Control("placebo, signals shuffled in the group", _shuffled("group")),
+    "shuffled_response": Control("placebo, signals shuffled in the response", _shuffled("response")),
+}
+
+
+def controlled(training: Training | None, control: str) -> Experiment:
+    """The training under a control (a key of CONTROLS).
+
+    Raises:
+        ValueError: the control does not apply to it; says why.
+    """
+    if training is None:
+        raise ValueError(f"{control}: the arm is not trained")
+    if isinstance(training, Finetune):
+        raise ValueError(f"{control}: expected reinforcement learning, got supervised fine-tuning")
+    try:
+        return CONTROLS[control].change(training)
+    except ValueError as error:
+        raise ValueError(f"{control}: {error}") from error
+
+
+def split_key(arm: str) -> tuple[str, str | None]:
+    """("egsw+random_reward") -> ("egsw", "random_reward"); no control gives None."""
+    key, separator, control = arm.rpartition(SEPARATOR)
+    return (key, control) if separator else (arm, None)
