@@ -90,6 +90,7 @@ def resolve(
         scale=scale,
         backend=backend,
         seeds=seeds,
+        controls=controls,
         overrides=overrides,
     )
 
@@ -102,6 +103,7 @@ def jobs_of(
     scale: str = "tiny",
     backend: str = "trl",
     seeds: list[int] | None = None,
+    controls: list[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Job]:
     """As `resolve`, of a declaration that need not be among the papers."""
