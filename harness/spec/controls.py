@@ -2,9 +2,9 @@
 
 `grpo+random_reward` is GRPO that is rewarded at random, with the data, seeds and number of updates of `grpo`.
 
-    random_reward       rewards are independent coin flips (arXiv 2506.10947, "Spurious Rewards", section 2)
+    random_reward       rewards are independent coin flips ("Spurious Rewards", arXiv 2506.10947)
     inverted_reward     the reward reversed inside its range: what was worst is best
-    format_only         the reward is 1 for a complete box, whatever is in it (arXiv 2506.10947, section 2)
+    format_only         the reward is 1 for a complete box, whatever is in it (arXiv 2506.10947)
     majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
     no_update           the whole pipeline, with updates of size zero
     shuffled_signal     the placebo: each equation gets its signals permuted among the tokens of the prompt's group
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Literal
 
-from evals.provenance import Origin, assumed, paper
+from evals.provenance import Origin, assumed
 from harness.spec.declarations import Experiment, Finetune, Training
 from harness.spec.equation import stage
 from harness.spec.method import Use, use
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from torch import Generator, Tensor
 
 SEPARATOR = "+"  # between an arm and its control, in the key of the arm
-SPURIOUS = "Spurious Rewards (arXiv 2506.10947), "
 
 Among = Literal["group", "response"]
 
@@ -50,7 +49,7 @@ def generator(batch: TokenBatch, purpose: str) -> Generator:
 
 @stage("rewards")
 def random_reward(batch: TokenBatch, *, probability: Share, low: float, high: float) -> Tensor:
-    """`high` with the given probability, else `low`, independently for each response (arXiv 2506.10947, section 2).
+    """`high` with the given probability, else `low`, independently for each response (arXiv 2506.10947).
 
     A response that the verifier could not score keeps its NaN, so that the same tokens are trained on.
 
@@ -86,7 +85,7 @@ def no_update(batch: TokenBatch) -> Tensor:
 
 
 for _equation in (random_reward, inverted_reward):
-    _equation.keeps_outcomes = True  # type: ignore[attr-defined]  # still one value for correct, one for incorrect
+    vars(_equation)["keeps_outcomes"] = True  # still one value for correct, one for incorrect
 
 
 # -- the placebo ---------------------------------------------------------------------------------------------------
@@ -173,7 +172,7 @@ def _sampled_once(experiment: Experiment) -> Experiment:
 def _random(experiment: Experiment) -> Experiment:
     low, high = reward_range(experiment)
     ends = {name: assumed(value, "the range of the arm's own reward") for name, value in (("low", low), ("high", high))}
-    half = paper(0.5, SPURIOUS + "section 2: random rewards, with probability 0.5")
+    half = assumed(0.5, "a fair coin, as the random rewards of Spurious Rewards (arXiv 2506.10947)")
     return _with_reward(experiment, use(random_reward, probability=half, **ends))
 
 
@@ -188,9 +187,8 @@ def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
         low, high = reward_range(experiment)
         outcome = next((n for n in experiment.rewards.value if n in ("accuracy", "signed_accuracy")), "accuracy")
         # the outcome keeps its place with weight 0: its metric is logged, and unscored responses stay unscored
-        rewards = experiment.rewards.replace((name, outcome), Origin.ASSUMED, why)
-        weights = experiment.reward_weights.replace((high - low, 0.0), Origin.ASSUMED, why)
-        return _sampled_once(replace(experiment, rewards=rewards, reward_weights=weights))
+        values = {"rewards": (name, outcome), "reward_weights": (high - low, 0.0)}
+        return _sampled_once(experiment.override(values, Origin.ASSUMED, why))
 
     return change
 

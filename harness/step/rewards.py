@@ -14,7 +14,7 @@ from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
     from evals.grading import Grader
-    from evals.grading.verdicts import Grade
+    from evals.grading.grader import Grade
 
 
 def accuracy(verdict: Verdict, boxed: bool) -> float | None:
