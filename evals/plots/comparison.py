@@ -7,11 +7,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from evals.plots.intervals import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
 
 FORMATS = (".svg", ".png")
 # Okabe and Ito's palette, told apart by all kinds of colour vision; marker shapes say the same again
-_STYLE = {"higher": ("#0072B2", "o"), "lower": ("#D55E00", "s"), "not resolved": ("#666666", "D")}
+_STYLE = {
+    "higher": Verdict("#0072B2", "o"),
+    "lower": Verdict("#D55E00", "s"),
+    "not resolved": Verdict("#666666", "D", filled=False),
+}
 _AXIS = {
     "%": "difference A − B, percentage points",
     "tokens": "difference A − B, tokens",
@@ -29,7 +34,7 @@ def check_figure(path: Path) -> None:
 
 
 def write_figure(result: CompareResult, path: Path) -> None:
-    """Draw the lines that have an interval, and write an SVG or PNG file.
+    """Plot the lines that have an interval, and write an SVG or PNG file.
 
     Raises:
         ValueError: no line has an interval, or as `check_figure`.
@@ -37,7 +42,7 @@ def write_figure(result: CompareResult, path: Path) -> None:
     check_figure(path)
     shown = [line for line in result.lines if line.low is not None]
     if not shown:
-        raise ValueError(f"figure={path}: no difference has an interval, so there is nothing to draw")
+        raise ValueError(f"figure={path}: no difference has an interval, so there is nothing to plot")
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -61,26 +66,16 @@ def write_figure(result: CompareResult, path: Path) -> None:
 
 
 def _panel(axis: Any, lines: Sequence[Line]) -> None:
-    rows = range(len(lines))
-    axis.axvline(0, color="black", linewidth=0.8)
-    for row, line in zip(rows, lines, strict=True):
-        assert line.difference is not None and line.low is not None and line.high is not None
-        colour, marker = _STYLE[line.verdict] if line.verdict in _STYLE else _STYLE["not resolved"]
-        low, middle, high = (line.factor * v for v in (line.low, line.difference, line.high))
-        axis.plot([low, high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt")
-        filled = colour if line.verdict != "not resolved" else "white"
-        axis.plot([middle], [row], marker, color=colour, markerfacecolor=filled, markersize=6)
-        p = "" if line.p_holm is None else f"p {line.p_holm:.3f}" if line.p_holm >= 0.001 else "p < 0.001"
-        text = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p}"
-        axis.annotate(text, (1.01, row), xycoords=("axes fraction", "data"), va="center", size=8, annotation_clip=False)
-    axis.set_yticks(list(rows), [f"{line.benchmark}  {line.name}" for line in lines])
-    axis.set_ylim(len(lines) - 0.5, -0.5)
-    axis.set_xlabel(_AXIS[lines[0].unit])
-    axis.grid(axis="x", linewidth=0.4, alpha=0.5)
-    axis.set_axisbelow(True)
-    for side in ("top", "right", "left"):
-        axis.spines[side].set_visible(False)
-    axis.tick_params(axis="y", length=0)
+    forest(axis, [_row(line) for line in lines], _AXIS[lines[0].unit])
+
+
+def _row(line: Line) -> ForestRow:
+    assert line.difference is not None and line.low is not None and line.high is not None
+    low, middle, high = (line.factor * v for v in (line.low, line.difference, line.high))
+    p = "" if line.p_holm is None else f"p {line.p_holm:.3f}" if line.p_holm >= 0.001 else "p < 0.001"
+    note = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p}"
+    verdict = _STYLE.get(line.verdict, _STYLE["not resolved"])
+    return ForestRow(f"{line.benchmark}  {line.name}", low, middle, high, verdict, note)
 
 
 def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
@@ -97,7 +92,7 @@ def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
     )
     left_out = len(result.lines) - len(lines)
     if left_out:
-        text += f" {left_out} lines have no interval and are not drawn."
+        text += f" {left_out} lines have no interval and are not shown."
     if result.different:
         text += " MEASURED DIFFERENTLY: " + "; ".join(result.different) + "."
     return text

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.subjects import Subject
+from evals.analysis.tokens.forks import fork_threshold
 from evals.data import prompts
 from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools
@@ -133,7 +134,6 @@ def fork_temperature(m: Material) -> list[Plot]:
         around,
         measure_fork_temperatures,
         plot_fork_temperatures,
-        threshold,
     )
 
     _at_most_four(m)
@@ -147,7 +147,7 @@ def fork_temperature(m: Material) -> list[Plot]:
                     s,
                     b,
                     around(m.temperatures),
-                    threshold=threshold(table),
+                    threshold=fork_threshold(table["entropy"]),
                     top_p=1.0,
                     max_tokens=decoding.max_tokens,
                     n=m.samples_of(s, b),

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.analysis.tokens.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.command.config import UsageError, nearest
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
-from harness.report.viewer import BUDGET, Shown, fork_threshold, keep, pack
+from harness.report.viewer import BUDGET, Shown, keep, pack
 from harness.runs.track import Tracker, tracking_uri
 from harness.spec import Reproduction, catalogue
 from harness.spec.scales import SCALES
@@ -287,9 +288,8 @@ def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tupl
         if read is None:
             notes.append(f"{model.name}: responses without entropies ({model.unread or 'not asked for'}).")
         tables = {} if read is None or cache is None else {b: token_table(read, b, cache) for b in read.tables}
-        threshold = fork_threshold(h for table in tables.values() for h in table["entropy"])
-        if threshold is not None:
-            forks[model.name] = threshold
+        if entropies := [h for table in tables.values() for h in table["entropy"]]:
+            forks[model.name] = fork_threshold(entropies)
         subject = read or model.subject
         for benchmark, verdicts in subject.tables.items():
             prompts = subject.prompts.get(benchmark, {})

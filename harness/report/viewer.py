@@ -7,7 +7,7 @@ page says how many are shown.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -156,17 +156,3 @@ def _width(count: int) -> int:
     while len(ALPHABET) ** width < count:
         width += 1
     return width
-
-
-def fork_threshold(entropies: Iterable[float], share: float = 0.2) -> float | None:
-    """The entropy from which a token is among the `share` with the highest (arXiv 2506.01939); None without tokens.
-
-    Raises:
-        ValueError: share outside (0, 1].
-    """
-    if not 0 < share <= 1:
-        raise ValueError(f"share: expected a number in (0, 1], got {share}")
-    import numpy as np
-
-    values = np.fromiter(entropies, dtype=float)
-    return float(np.quantile(values, 1 - share)) if values.size else None

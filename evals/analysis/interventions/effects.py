@@ -14,9 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.grading.verdicts import Verdict
+from evals.plots.intervals import offsets, points
 from evals.plots.panels import describe_problems, span
-from evals.plots.parts import legend_below, legend_height, point_look
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.plots.parts import legend_below, legend_height
+from evals.plots.plot import WIDTH, Plot, tidy
 from evals.stats.differences import Paired, holm, paired, sign_flip
 from evals.stats.intervals import Vector, over_problems
 
@@ -191,17 +192,15 @@ def plot_groups(
 ) -> Plot:
     """Points with intervals, a place a group and a point a run."""
     groups, runs = list(dict.fromkeys(numbers["group"])), list(dict.fromkeys(numbers["model"]))
-    step = min(0.18, 0.7 / len(runs))
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
         axis.axhline(0, color="black", linewidth=0.8)
         handles = []
-        for place, run in enumerate(runs):
+        for place, (run, shift) in enumerate(zip(runs, offsets(len(runs)), strict=True)):
             rows = numbers[numbers["model"] == run]
-            x = np.arange(len(rows)) + step * (place - (len(runs) - 1) / 2)
-            axis.vlines(x, rows["low"], rows["high"], color=look(place)["color"], linewidth=1.3)
-            handles += axis.plot(x, rows["drop"], **point_look(place))
+            x = np.arange(len(rows)) + shift
+            handles += points(axis, x, rows["low"], rows["drop"], rows["high"], place, upright=True)
         axis.set_xticks(range(len(groups)), [(words or {}).get(group, group) for group in groups])
         axis.set_xlim(-0.5, len(groups) - 0.5)
         axis.set_ylabel(label)

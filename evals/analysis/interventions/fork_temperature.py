@@ -23,10 +23,9 @@ from evals.analysis.interventions.continuation import Branch, look_up, ready, sa
 from evals.analysis.papers import FORKING_TOKENS
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.quantities import entropy
-from evals.analysis.tokens.token_table import need_columns
+from evals.plots.intervals import points
 from evals.plots.panels import check_panels, describe_problems, panels_size, run_panels, span, two_line_legend
-from evals.plots.parts import point_look
-from evals.plots.plot import Plot
+from evals.plots.plot import Plot, look
 from evals.sampling.engines.base import Decoding
 from evals.sampling.engines.transformers import TransformersEngine, choose
 from evals.stats.score import compare, score
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-QUANTILE = 0.8  # the paper's: a fifth of the tokens are forks
 REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the temperatures that are held
 TEMPERATURES = (0.5, 1.0, 1.5)  # ours: what is varied where nothing else is asked for
 
@@ -44,21 +42,6 @@ def around(temperatures: Sequence[float]) -> list[tuple[float, float]]:
     """The reference, then each temperature at forks alone, then each elsewhere alone."""
     varied = [t for t in dict.fromkeys(temperatures) if t != REFERENCE[0]]
     return [REFERENCE, *((t, REFERENCE[1]) for t in varied), *((REFERENCE[0], t) for t in varied)]
-
-
-def threshold(tokens: pd.DataFrame, quantile: float = QUANTILE) -> float:
-    """The entropy (nats) that this share of a token table's tokens lies below, linearly interpolated.
-
-    Raises:
-        ValueError: quantile outside [0, 1], no entropy, or one that is not finite.
-    """
-    if not 0 <= quantile <= 1:
-        raise ValueError(f"quantile={quantile}, expected a number in [0, 1]")
-    need_columns(tokens, ("entropy",))
-    values = tokens["entropy"].to_numpy(dtype=float)
-    if not len(values) or not np.isfinite(values).all():
-        raise ValueError(f"token table: expected finite entropies, got {len(values)} of which some may be none")
-    return float(np.quantile(values, quantile))
 
 
 def choose_at_forks(
@@ -266,12 +249,10 @@ def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) ->
     """One of a run's two lines, through the reference."""
     column = "fork_temperature" if varied == "forks" else "other_temperature"
     rows = rows[rows["varied"].isin([varied, "neither"])].sort_values(column)
-    style = point_look(place, hollow=varied == "elsewhere")
-    nudge = 0.012 if varied == "elsewhere" else -0.012  # where both have a point their bars stay apart
-    x = rows[column] + nudge
-    axis.vlines(x, rows["low"], rows["high"], color=style["color"], linewidth=0.9)
-    dashes = "--" if varied == "elsewhere" else "-"
-    axis.plot(x, rows["score"], **{**style, "linestyle": dashes, "markersize": 4}, linewidth=1.3)
+    hollow = varied == "elsewhere"
+    x = rows[column] + (0.012 if hollow else -0.012)  # where both have a point their bars stay apart
+    axis.plot(x, rows["score"], color=look(place)["color"], linestyle="--" if hollow else "-", linewidth=1.3)
+    points(axis, x, rows["low"], rows["score"], rows["high"], place, hollow=hollow, upright=True)
 
 
 def _thresholds(frames: Mapping[str, pd.DataFrame]) -> str:

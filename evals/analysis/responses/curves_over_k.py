@@ -14,13 +14,14 @@ import numpy as np
 
 from evals.analysis.common_problems import CommonProblems, check_ks, keep_common_problems, powers_of_two_to
 from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.plots.intervals import band
 from evals.plots.parts import (
     covered,
     legend_below,
     legend_height,
     sizes,
 )
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.plots.plot import WIDTH, Plot, tidy
 from evals.stats.intervals import over_problems_and_seeds
 from evals.stats.score import score
 
@@ -173,13 +174,7 @@ def _over_k(
         handles = []
         for place, run in enumerate(names):
             rows = numbers[numbers["model"] == run]
-            handles += axis.plot(
-                rows["k"], rows[value], **{**look(place), "markersize": 4, "linewidth": 1.4}, clip_on=False
-            )
-            if len(ks) == 1:
-                axis.plot([rows["k"]] * 2, [rows[low], rows[high]], color=look(place)["color"], linewidth=1)
-            else:
-                axis.fill_between(rows["k"], rows[low], rows[high], color=look(place)["color"], alpha=0.13, linewidth=0)
+            handles += band(axis, rows["k"], rows[low], rows[value], rows[high], place, clip_on=False)
         axis.set_xscale("log", base=2)
         shown = ks[:: -(-len(ks) // 10)]
         axis.set_xticks(shown, [str(k) for k in shown])

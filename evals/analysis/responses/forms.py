@@ -15,6 +15,7 @@ import numpy as np
 from evals.analysis.papers import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
 from evals.analysis.responses.quality import NATIVE, REDUNDANT_ABOVE, flags, redundancy
 from evals.grading.verdicts import Verdict
+from evals.plots.intervals import name_rows, offsets, points
 from evals.plots.parts import (
     legend_below,
     legend_height,
@@ -216,23 +217,15 @@ def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, redunda
     def render(figure: Any) -> None:
         axis = figure.subplots()
         handles = []
-        for place, name in enumerate(names):
-            rows = numbers[numbers["model"] == name].set_index("measure")
-            for y, measure in enumerate(measures):
-                if measure in rows.index:
-                    low, high = rows.loc[measure, "low (%)"], rows.loc[measure, "high (%)"]
-                    at = y + (place - (len(names) - 1) / 2) * 0.7 / len(names)
-                    axis.plot([low, high], [at, at], color=look(place)["color"], linewidth=1)
-                    axis.plot([rows.loc[measure, "value (%)"]], [at], **point_look(place))
-            handles += axis.plot([], [], **point_look(place))
-        axis.set_yticks(range(len(measures)), [MEASURES[measure] for measure in measures])
-        axis.set_ylim(len(measures) - 0.5, -0.5)
+        name_rows(axis, [MEASURES[measure] for measure in measures])
+        for place, (name, shift) in enumerate(zip(names, offsets(len(names)), strict=True)):
+            rows = numbers[numbers["model"] == name]
+            at = [measures.index(measure) + shift for measure in rows["measure"]]
+            handles += points(axis, at, rows["low (%)"], rows["value (%)"], rows["high (%)"], place)
         axis.set_xlim(-2, 102)
         axis.set_xlabel("mean of the responses (%)")
         for y in range(1, len(measures)):
             axis.axhline(y - 0.5, color="black", linewidth=0.3, alpha=0.3)
-        tidy(axis)
-        axis.grid(axis="y", visible=False)
         legend_below(figure, handles, names)
 
     caption = (

@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, combinations
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from evals.analysis.common_problems import CommonProblems, keep_common_problems
 from evals.analysis.papers import TRIAL_AND_ERROR
@@ -77,9 +74,6 @@ def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
 SOURCE = f"{TRIAL_AND_ERROR}, Fig. 1c"
 
 
-_CENTRES = {1: ((0.0, 0.0),), 2: ((-0.6, 0.0), (0.6, 0.0)), 3: ((-0.58, 0.34), (0.58, 0.34), (0.0, -0.66))}
-
-
 _MOST = 20  # columns of an UpSet plot
 
 
@@ -99,43 +93,44 @@ def plot_unsolvable(
     for benchmark in common_benchmarks(subjects, benchmarks):
         sets, same = unsolvable_sets(tables_of(subjects, benchmark), k)
         found = regions(sets, same.problems)
-        plots.append((venn if len(sets) <= 3 else upset)(sets, found, same, benchmark))
+        plots.append((venn if 2 <= len(sets) <= 3 else upset)(sets, found, same, benchmark))
     return plots
 
 
 def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
-    """Venn diagram of the unsolvable problems of one to three models (arXiv 2508.07534, Fig. 1c)."""
+    """Venn diagram of the unsolvable problems of two or three models, equal circles (arXiv 2508.07534, Fig. 1c)."""
     names = list(sets)
-    centres = np.array(_CENTRES[len(names)])
     count = {region.models: len(region.problems) for region in found}
     labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
 
     def render(figure: Any) -> None:
-        from matplotlib.colors import to_rgba
-        from matplotlib.patches import Circle
+        from matplotlib.patches import Patch
+        from matplotlib_venn import venn2, venn3
+        from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Equal2
+        from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Equal3
 
         axis = figure.subplots()
-        handles = []
-        for place, centre in enumerate(centres):
-            style = look(place)
-            edge = {"edgecolor": style["color"], "linestyle": style["linestyle"], "linewidth": 1.8}
-            handles.append(axis.add_patch(Circle(centre, 1.0, facecolor=to_rgba(style["color"], 0.13), **edge)))
-        for chosen in _subsets(range(len(names))):
-            models = tuple(names[i] for i in chosen)
-            axis.text(*_inside(centres, chosen), str(count.get(models, 0)), ha="center", va="center", fontsize=12)
-        bottom, top = (-1.8, 1.5) if len(names) == 3 else (-1.4, 1.1)
-        axis.text(1.75, bottom + 0.05, f"solved by all: {count.get((), 0)}", ha="right", va="bottom", fontsize=8)
-        axis.set(xlim=(-1.8, 1.8), ylim=(bottom, top), aspect="equal")
-        axis.axis("off")
-        legend_below(figure, handles, labels)
+        colours = [look(place)["color"] for place in range(len(names))]
+        options = {"set_labels": [""] * len(names), "set_colors": colours, "alpha": 0.3, "ax": axis}
+        members = [set(unsolved) for unsolved in sets.values()]
+        if len(names) == 2:
+            venn2(members, layout_algorithm=Equal2(fixed_subset_sizes=(1, 1, 1)), **options)
+        else:
+            venn3(members, layout_algorithm=Equal3(fixed_subset_sizes=(1,) * 7), **options)
+        text = f"solved by all: {count.get((), 0)}"
+        axis.text(1, 0, text, transform=axis.transAxes, ha="right", va="bottom", fontsize=8)
+        legend_below(figure, [Patch(facecolor=colour, alpha=0.4) for colour in colours], labels)
 
     caption = f"{_what(same)} Each number counts problems; areas do not. {same.note()}".strip()
-    size = (WIDTH, (3.4 if len(names) == 3 else 2.7) + legend_height(labels))
+    size = (WIDTH, (3.2 if len(names) == 3 else 2.6) + legend_height(labels))
     return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), render, size)
 
 
 def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
-    """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c)."""
+    """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c).
+
+    Ours, since upsetplot 0.9 does not work with pandas 3 (it fills columns in place, which copy-on-write ignores).
+    """
     names = list(sets)
     ordered = sorted((r for r in found if r.models), key=lambda region: -len(region.problems))
     shown, hidden = ordered[:_MOST], ordered[_MOST:]
@@ -198,17 +193,3 @@ def _numbers(found: Sequence[Region], benchmark: str) -> pd.DataFrame:
 
     rows = [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in found]
     return pd.DataFrame(rows, columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"])
-
-
-def _subsets(items: range) -> list[tuple[int, ...]]:
-    return list(chain.from_iterable(combinations(items, size) for size in range(1, len(items) + 1)))
-
-
-def _inside(centres: np.ndarray[Any, Any], chosen: Sequence[int]) -> np.ndarray[Any, Any]:
-    """A point well inside exactly the chosen circles: their middle, pushed away from the middle of the others."""
-    own = centres[list(chosen)].mean(axis=0)
-    others = [i for i in range(len(centres)) if i not in chosen]
-    if not others:
-        return np.asarray(centres.mean(axis=0))
-    away = own - centres[others].mean(axis=0)
-    return np.asarray(own + away / np.linalg.norm(away) * (0.5 if len(chosen) == 1 else 0.36))

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from evals.analysis.contrast import measure_side
 from evals.analysis.papers import FORKING_TOKENS, TRIAL_AND_ERROR
-from evals.analysis.tokens.forks import RHO, threshold, top_share
+from evals.analysis.tokens.forks import RHO, fork_threshold, top_share
 from evals.analysis.tokens.panels import (
     BAND,
     TITLES,
@@ -28,7 +28,8 @@ from evals.analysis.tokens.panels import (
     size,
 )
 from evals.analysis.tokens.token_table import CORRECT, by_bin, need_columns, outcomes, position_bins
-from evals.plots.parts import line_look, point_look
+from evals.plots.intervals import name_rows, points
+from evals.plots.parts import line_look
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     parts = []
     for _, name in held:
         values = tables[name]["entropy"]
-        found = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=threshold(values, rho))
+        found = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
         parts.append(found.assign(**summary(tables[name], rho=rho).iloc[0][["mean", "q50", "q80", "q95", "in_forks"]]))
     numbers = pd.concat(parts, ignore_index=True)
     numbers["share"] = 100 * numbers["share"]
@@ -217,21 +218,15 @@ def _rows(
     least: float,
 ) -> Plot:  # fmt: skip
     """A row a run, with a point and an interval for each outcome; the axis begins at `least`, the least value."""
-    from textwrap import fill
-
     shown = [n for n in names if n in set(numbers["model"])]
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
-        tidy(axis)
-        axis.grid(axis="y", visible=False)
+        name_rows(axis, shown)
         for row in numbers.to_dict("records"):
-            aside = {"all": 0.0, CORRECT: -0.12}.get(row["outcome"], 0.12)
-            y = shown.index(row["model"]) + aside
-            axis.hlines(y, max(row["low"], least), row["high"], color=look(row["number"])["color"], linewidth=1)
-            axis.plot(row["mean"], y, **point_look(row["number"], hollow=row["outcome"] not in ("all", CORRECT)))
-        axis.set_yticks(range(len(shown)), [fill(n, 26) for n in shown])
-        axis.set_ylim(len(shown) - 0.5, -0.5)
+            y = shown.index(row["model"]) + {"all": 0.0, CORRECT: -0.12}.get(row["outcome"], 0.12)
+            hollow = row["outcome"] not in ("all", CORRECT)
+            points(axis, y, max(row["low"], least), row["mean"], row["high"], row["number"], hollow=hollow)
         top = numbers["mean"].max() - least
         axis.set_xlim(least - 0.02 * top, least + 1.5 * top if top > 0 else least + 1.0)
         axis.set_xlabel(label)

@@ -16,7 +16,7 @@ from evals.analysis.contrast import Side, measure_side
 from evals.analysis.papers import FORKING_TOKENS
 from evals.analysis.tokens.panels import BAND, Tables, counted, number_of
 from evals.analysis.tokens.token_table import need_columns, same_tokens
-from evals.plots.parts import point_look
+from evals.plots.intervals import name_rows, points
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
@@ -26,10 +26,16 @@ RHO = 0.2  # the paper's share
 Mask = NDArray[np.bool_]
 
 
-def threshold(values: ArrayLike, rho: float) -> float:
-    """The least of the values at or above their interpolated (1 - rho) quantile.
+def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
+    """The entropy from which a token is a fork: the least value at or above the (1 - rho) quantile  (arXiv 2506.01939).
 
-    The same as that of the method `forking_tokens` (reproductions/forking_tokens).
+    The paper keeps tokens with H >= tau, tau the (1 - rho) quantile. This value keeps the same tokens as the linearly
+    interpolated quantile, and is an entropy that occurs: rounding of the quantile cannot drop the token it equals. The
+    trainer's mask (reproductions/forking_tokens/method.py) uses the same definition, per update; everything that shows
+    or samples by forks calls this function.
+
+    Args:
+        values: [N], nats. rho: the share of tokens that are forks.
 
     Raises:
         ValueError: rho outside (0, 1], no values, or one that is not finite.
@@ -49,9 +55,9 @@ def top_share(values: ArrayLike, rho: float = RHO) -> Mask:
     Without ties 1 + floor(rho (n - 1)) of n values are.
 
     Raises:
-        ValueError: as `threshold`.
+        ValueError: as `fork_threshold`.
     """
-    return np.asarray(values, float) >= threshold(values, rho)
+    return np.asarray(values, float) >= fork_threshold(values, rho)
 
 
 def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -> pd.DataFrame:
@@ -62,7 +68,7 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
         rho of highest entropy), `mean_entropy` (nats), the highest first (then the most frequent, then by the word).
         White space alone, or with signs that cannot be printed, is written as in Python ('\\n').
     Raises:
-        ValueError: minimum < 1, or as `threshold`.
+        ValueError: minimum < 1, or as `fork_threshold`.
     """
     import pandas as pd
 
@@ -173,17 +179,11 @@ def fork_kept(
     numbers = pd.DataFrame(rows, columns=columns)
 
     def render(figure: Any) -> None:
-        from textwrap import fill
-
         axis = figure.subplots()
-        tidy(axis)
-        axis.grid(axis="y", visible=False)
+        name_rows(axis, list(numbers["model"]))
         axis.axvline(100 * rho, color="black", linewidth=0.8, linestyle=":")
         for y, row in enumerate(numbers.to_dict("records")):
-            axis.hlines(y, row["low (%)"], row["high (%)"], color=look(row["number"])["color"], linewidth=1)
-            axis.plot(row["kept (%)"], y, **point_look(row["number"]))
-        axis.set_yticks(range(len(numbers)), [fill(n, 26) for n in numbers["model"]])
-        axis.set_ylim(len(numbers) - 0.5, -0.5)
+            points(axis, y, row["low (%)"], row["kept (%)"], row["high (%)"], row["number"])
         axis.set_xlim(0, 103)
         axis.set_xlabel(f"of the base model's top {100 * rho:g} %, still there (%)")
 

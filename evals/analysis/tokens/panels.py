@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.analysis.tokens.token_table import ALL, CORRECT, INCORRECT, outcomes
-from evals.plots.parts import legend_below, legend_height, line_look
-from evals.plots.plot import WIDTH, look, tidy
+from evals.plots.intervals import band
+from evals.plots.parts import legend_below, legend_height
+from evals.plots.plot import WIDTH, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,9 +64,8 @@ def panels(figure: Any, titles: Sequence[str]) -> list[Any]:
 
 
 def band_line(axis: Any, number: int, x: ArrayLike, rows: pd.DataFrame, name: str) -> None:
-    """A run's line of `mean` with the band `low` to `high`, which is cut at what the lines need by the axis."""
-    axis.fill_between(x, rows["low"], rows["high"], color=look(number)["color"], alpha=0.15, linewidth=0)
-    axis.plot(x, rows["mean"], label=name, **line_look(number, len(rows)))
+    """A run's line of `mean` with the band `low` to `high`; the axis may cut the band."""
+    band(axis, x, rows["low"], rows["mean"], rows["high"], number, label=name)
 
 
 def above_zero(axis: Any, means: ArrayLike) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from evals.analysis.tokens.token_table import response_keys
 from evals.analysis.words.lexicon import load_lexicon
 from evals.analysis.words.words import Words
+from evals.plots.intervals import points
 from evals.plots.plot import WIDTH, look, tidy
 
 if TYPE_CHECKING:
@@ -38,11 +39,9 @@ def plot_rows(
     for held in words:
         rows = numbers[numbers["model"] == held.name].set_index(by).loc[list(order)]
         y = np.arange(len(order)) + offset(held, words)
-        colour = look(held.number)["color"]
         left = rows[low] if least is None else rows[low].clip(lower=least)
-        axis.hlines(y, left, rows[high], color=colour, linewidth=1)
-        at = rows[mean] if least is None else rows[mean].where(rows[mean] > 0)
-        axis.plot(at, y, label=wrap(held.name, 78), **point(held.number))
+        middle = rows[mean] if least is None else rows[mean].where(rows[mean] > 0)
+        points(axis, y, left, middle, rows[high], held.number, label=wrap(held.name, 78))
     axis.invert_yaxis()
     tidy_rows(axis)
 

@@ -16,13 +16,13 @@ from evals.analysis.words.plot_rows import (
     describe_lexicon,
     describe_sizes,
     legend,
-    point,
     right_end,
     tidy_rows,
     wrap,
 )
 from evals.analysis.words.rare import NEIGHBOURS, SHARE
 from evals.analysis.words.words import COMPARISONS, Words, entropy_contrasts, frequencies, read_words
+from evals.plots.intervals import points
 from evals.plots.plot import PALETTE, WIDTH, Plot, look
 
 if TYPE_CHECKING:
@@ -155,10 +155,9 @@ def _dumbbells(axis: Any, rows: pd.DataFrame, words: Sequence[Words]) -> None:
     labels = []
     for y, held in enumerate(words):
         row: Any = rows.loc[held.name]
-        colour = look(held.number)["color"]
-        for side, shift, face in (("group", -0.14, colour), ("rest", 0.14, "white")):
-            axis.hlines(y + shift, row[f"{side}_low"], row[f"{side}_high"], color=colour, linewidth=1)
-            axis.plot(row[f"{side}_entropy"], y + shift, markerfacecolor=face, **point(held.number))
+        for side, shift in (("group", -0.14), ("rest", 0.14)):
+            low, middle, high = (row[f"{side}_{what}"] for what in ("low", "entropy", "high"))
+            points(axis, y + shift, low, middle, high, held.number, hollow=side == "rest")
         labels.append(_difference(row))
     axis.set_yticks(range(len(words)), [wrap(held.name, 24) for held in words])
     axis.set_ylim(len(words) - 0.5, -0.5)

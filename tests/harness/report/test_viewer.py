@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.viewer import ALPHABET, LEVELS, Shown, digits, fork_threshold, keep, level, pack
+from harness.report.viewer import ALPHABET, LEVELS, Shown, digits, keep, level, pack
 from tests.harness.report.pages import response, responses
 
 ENTROPIES = st.floats(0, 12, allow_nan=False)
@@ -102,11 +102,3 @@ def test_entropies_that_cannot_be_are_refused(bad: tuple[float, ...]) -> None:
     shown: Shown = replace(response("a", "p", 0), tokens=("x", "y"), entropies=bad)
     with pytest.raises(ValueError, match="a, p, sample 0"):
         pack([shown], {}, of=1)
-
-
-def test_a_fork_is_a_token_of_the_fifth_with_the_highest_entropy() -> None:
-    # 0 .. 10: the 0.8 quantile is 8, and 8, 9, 10 are at or above it
-    assert fork_threshold(range(11)) == 8
-    assert fork_threshold([]) is None
-    with pytest.raises(ValueError, match=r"share: expected a number in \(0, 1\], got 0"):
-        fork_threshold([1.0], 0)

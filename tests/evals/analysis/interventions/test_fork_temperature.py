@@ -15,7 +15,6 @@ from evals.analysis.interventions.fork_temperature import (
     choose_at_forks,
     measure_fork_temperatures,
     scores,
-    threshold,
 )
 from evals.data.benchmarks import Benchmark, Problem
 from evals.data.prompts import Prompt
@@ -32,17 +31,6 @@ MIDDLE = 4.7  # nats: about half of the random model's tokens are above
 def sampled(engine: TransformersEngine, decoding: Decoding) -> dict[object, Completion]:
     requests = [Request((p, s), f"{p}+1=", sample_seed(0, BENCHMARK, (p, s))) for p in PROBLEMS for s in range(4)]
     return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
-
-
-def test_threshold_is_a_quantile() -> None:
-    # the 0.8 quantile of 0..10 is 8; of five values 0..4 it lies at 0.8 * 4 = 3.2
-    assert threshold(pd.DataFrame({"entropy": range(11)})) == 8.0
-    assert threshold(pd.DataFrame({"entropy": [4, 0, 2, 1, 3]})) == pytest.approx(3.2)
-    for table, message in (({"entropy": [float("nan")]}, "finite entropies"), ({"h": [1.0]}, "lacks entropy")):
-        with pytest.raises(ValueError, match=message):
-            threshold(pd.DataFrame(table))
-    with pytest.raises(ValueError, match="quantile=80"):
-        threshold(pd.DataFrame({"entropy": [1.0]}), 80)
 
 
 def test_one_temperature_varies_at_a_time() -> None:

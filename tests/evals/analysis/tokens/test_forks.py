@@ -9,7 +9,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.forks import threshold, top_share, word_entropies
+from evals.analysis.tokens.forks import fork_threshold, top_share, word_entropies
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import forking_tokens
 
@@ -28,9 +28,18 @@ def test_forks_are_those_of_the_method(values: list[int], rho: float) -> None:
 
 def test_by_hand() -> None:
     # 11 values 0..10, rho = 0.2: the 0.8 quantile is 8, and 1 + floor(0.2 * 10) = 3 values are at or above it
-    assert threshold(range(11), 0.2) == 8 and top_share(range(11), 0.2).sum() == 3
+    assert fork_threshold(range(11), 0.2) == 8 and top_share(range(11), 0.2).sum() == 3
+    # five values: the quantile 3.2 lies between two of them, and the least value at or above it is the threshold
+    assert fork_threshold([4, 0, 2, 1, 3], 0.2) == 4
     # the quantile of 0, 0, 1, 1, 1 at 0.8 lies among the ones: all three stay
     assert top_share([0, 1, 0, 1, 1], 0.2).tolist() == [False, True, False, True, True]
+
+
+def test_the_threshold_keeps_the_tokens_of_the_interpolated_quantile_but_for_rounding() -> None:
+    entropies = np.random.default_rng(0).gamma(0.4, 0.8, 40)
+    assert ((entropies >= fork_threshold(entropies)) == (entropies >= np.quantile(entropies, 0.8))).all()
+    # 1 - 0.3 is 0.7 rounded up, so the computed quantile of 0..10 is 7.000000000000001 on some machines: 7 must stay
+    assert fork_threshold(range(11), 0.3) == 7
 
 
 def test_words_by_hand() -> None:
@@ -58,6 +67,6 @@ def test_bad_input_is_named() -> None:
         ([1.0, np.nan], 0.2, "all finite"),
     ):
         with pytest.raises(ValueError, match=message):
-            threshold(values, rho)
+            fork_threshold(values, rho)
     with pytest.raises(ValueError, match="minimum: expected at least 1, got 0"):
         word_entropies(pd.DataFrame({"token": ["a"], "entropy": [1.0]}), minimum=0)
