@@ -253,6 +253,18 @@ _PROTOCOLS = (
         prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),
+    Protocol(
+        name="tiny_search",
+        benchmarks=assumed(
+            ("search_short", "search_long", "search_rare"), "ours: the evaluation tiers of the tiny search family"
+        ),
+        n=assumed(16, "enough for pass@16, the gap that RL is to close"),
+        temperature=assumed(1.0, "that of the tiny rollouts, so that the diversity measured is that of training"),
+        top_p=assumed(1.0, "the model's own distribution"),
+        max_tokens=assumed(96, "eight tries; the slowest systematic search needs nine"),
+        prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
+        ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
+    ),
 )
 _BY_NAME = {protocol.name: protocol for protocol in _PROTOCOLS}
 PROTOCOLS: dict[str, Protocol] = {

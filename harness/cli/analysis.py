@@ -48,7 +48,7 @@ ANALYZE = """options:
 What was read or generated with a model is kept under RLVR_HOME: started again, it goes on where it was."""
 REPORT = """options:
   paper=KEY              required; see `rlvr list`
-  scale=paper|tiny       default: the paper's where it was measured
+  scale=paper|tiny|tiny_search   default: the paper's where it was measured
   model=KEY              the base model of figures and responses (default: the first that was measured)
   arm=[A,B]              the arms in figures and responses (default: those of the paper's claims)
   only=family,...        figures, as of `rlvr analyze` (none: no figures)

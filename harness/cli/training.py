@@ -15,7 +15,7 @@ RUN = """options:
   arm=A,B model=A,B      which arms and base models (default: all; at tiny scale the paper's first model)
   control=A,B            also train each arm with one thing broken: random_reward, inverted_reward, format_only,
                          majority_reward, no_update, shuffled_signal, shuffled_response (or arm=egsw+random_reward)
-  scale=tiny|paper       default tiny
+  scale=tiny|tiny_search|paper   default tiny
   backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)

@@ -11,18 +11,21 @@ from evals.fingerprint import check_model
 from evals.suggest import expected
 from harness.data.files import SUFFIXES
 from harness.data.problems import count_rows
+from harness.data.tiny import FAMILIES
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.rejection import Rejection
 from harness.step.rewards import RANGES
 
 
 def check_base_model(base_model: Sourced[str]) -> None:
-    """Raise ValueError unless it is "tiny", a model folder, or of the form of a hub id."""
-    if base_model.value != "tiny":
+    """Raise ValueError unless it is a tiny family's, a model folder, or of the form of a hub id."""
+    if base_model.value not in FAMILIES:
         try:
             check_model(base_model.value)
         except ValueError as error:
-            raise ValueError(f"base_model: expected tiny, a model folder or a hub id; {error}") from error
+            raise ValueError(
+                f"base_model: expected {', '.join(FAMILIES)}, a model folder or a hub id; {error}"
+            ) from error
 
 
 def check_training(training: Training) -> None:

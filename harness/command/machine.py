@@ -123,17 +123,18 @@ def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
     from evals.data import benchmarks
     from harness.data.hub import check_hub
     from harness.data.problems import hub_id
+    from harness.data.tiny import FAMILIES
     from harness.spec.scales import SCALES
 
     for name in dict.fromkeys(job.base_model.value for job in jobs):
-        if name != "tiny" and not Path(name).is_dir():
+        if name not in FAMILIES and not Path(name).is_dir():
             check_hub("model", name)
     datasets = (job.experiment.dataset.value for job in jobs if job.experiment is not None)
     for dataset in dict.fromkeys(datasets):
         on_hub = hub_id(dataset)
         if on_hub is not None:
             check_hub("dataset", on_hub)
-    if data_dir is None and SCALES[jobs[0].scale].protocol != "tiny":
+    if data_dir is None and SCALES[jobs[0].scale].family is None:
         for benchmark in dict.fromkeys(name for job in jobs for name in job.protocol.benchmarks.value):
             task: Mapping[str, Any] = benchmarks.task(benchmark)
             path = task.get("dataset_path")
@@ -147,9 +148,10 @@ def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
 def _check_training_data(jobs: list[Job]) -> None:
     """Read local training files once, so that a bad row is reported before the start."""
     from harness.data.problems import hub_id, load_problems, load_solutions
+    from harness.data.tiny import FAMILIES
     from harness.spec import Finetune
 
     trainings = [job.experiment for job in jobs if job.experiment is not None]
     for dataset, with_solutions in dict.fromkeys((e.dataset.value, type(e) is Finetune) for e in trainings):
-        if dataset != "tiny" and hub_id(dataset) is None:
+        if dataset not in FAMILIES and hub_id(dataset) is None:
             (load_solutions if with_solutions else load_problems)(dataset)

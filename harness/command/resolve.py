@@ -191,7 +191,7 @@ def _arm(
     experiment = arm.train
     base = reproduction.models[arm.model]
     layers = ((scale.values, Origin.SCALE, f"scale={scale.name}"), (overrides, Origin.USER, "command line"))
-    special = {**reproduction.scales.get(scale.name, {}), **arm.scales.get(scale.name, {})}
+    special = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
     for values, origin, note in (
         layers[0],
         (special, Origin.SCALE, f"scale={scale.name}, {reproduction.key}"),

@@ -105,7 +105,7 @@ def count_rows(dataset: str) -> int | None:
     Raises:
         ValueError: the file is missing or cannot be read, or the form is none of those.
     """
-    if dataset == "tiny":
+    if dataset in FAMILIES:
         return TINY_PROBLEMS
     name, path = _named(dataset)
     if name:
@@ -118,14 +118,14 @@ def count_rows(dataset: str) -> int | None:
         return count_file_rows(Path(dataset))
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
         raise ValueError(
-            f"dataset: expected tiny, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or a hub id "
-            f"(owner/name), got {dataset!r}"
+            f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "
+            f"a hub id (owner/name), got {dataset!r}"
         )
     return None
 
 
 def hub_id(dataset: str) -> str | None:
-    """The hub's id of the data set that `load_problems` would download; None for local files and the tiny family.
+    """The hub's id of the data set that `load_problems` would download; None for local files and the tiny families.
 
     Raises:
         ValueError: NAME:FILE with an unknown NAME.
@@ -133,7 +133,7 @@ def hub_id(dataset: str) -> str | None:
     name, path = _named(dataset)
     if name:
         return SETS[name].hub if path is None else None
-    return None if dataset == "tiny" or dataset.endswith(SUFFIXES) else dataset
+    return None if dataset in FAMILIES or dataset.endswith(SUFFIXES) else dataset
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

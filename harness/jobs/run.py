@@ -163,7 +163,7 @@ def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
     """
     from evals.data import benchmarks
 
-    if data_dir is None and SCALES[jobs[0].scale].protocol == "tiny":
+    if data_dir is None and SCALES[jobs[0].scale].family:
         from harness.data.tiny import write_benchmarks
 
         data_dir = str(home() / "tiny-benchmarks")

@@ -15,6 +15,8 @@ class Scale:
         label: printed with every number measured at this scale.
         protocol: a name in evals.data.protocols that replaces the paper's; None keeps it.
         one_model: the scale has one base model, so only the paper's first model is run by default.
+        like: the scale whose values a paper's or an arm's own `scales` also hold for.
+        family: the tiny family (`harness.data.tiny`) that model, problems and benchmarks are of; None: real ones.
     """
 
     name: str
@@ -22,6 +24,12 @@ class Scale:
     values: Mapping[str, Any]
     protocol: str | None = None
     one_model: bool = False
+    like: str | None = None
+    family: str | None = None
+
+    def special(self, values: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
+        """What a paper or an arm declares for this scale, by name of a scale."""
+        return values.get(self.name, values.get(self.like or self.name, {}))
 
 
 PAPER = Scale("paper", "paper scale", {})
@@ -53,6 +61,18 @@ TINY = Scale(
     },
     protocol="tiny",
     one_model=True,
+    family="tiny",
 )
 
-SCALES = {scale.name: scale for scale in (PAPER, TINY)}
+TINY_SEARCH = Scale(
+    "tiny_search",
+    "tiny scale: a model of under 2M parameters that searches for made-up equations' signs; says nothing about the "
+    "paper's own numbers",
+    {**TINY.values, "base_model": "tiny_search", "dataset": "tiny_search"},
+    protocol="tiny_search",
+    one_model=True,
+    like="tiny",
+    family="tiny_search",
+)
+
+SCALES = {scale.name: scale for scale in (PAPER, TINY, TINY_SEARCH)}

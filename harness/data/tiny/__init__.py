@@ -1,6 +1,7 @@
 """The tiny families: made-up problems, a tokenizer and a base model each, on which every method runs on two CPU cores.
 
 chain.py      family "tiny": a chain of small calculations, told forwards or backwards
+search.py     family "tiny_search": find the signs of an equation by trying them
 tokenizer.py  whole words and whole numbers as tokens, with a chat template
 base.py       trains a base model: a small Qwen2, on a mixture of good, lazy and careless answers
 pinned.py     the base models that this repository ships, checked by hash
@@ -10,6 +11,9 @@ Evaluation tiers (``TIERS``), each written by ``write_benchmarks`` as ``<name>.j
 tiny_short    two steps, told in the order in which they are worked
 tiny_long     four steps, told in the order in which they are worked
 tiny_rare     three steps, told backwards: only the rarer and longer of the two correct strategies solves them
+search_short  one sign to find
+search_long   two signs to find; the first is + or -
+search_rare   two signs to find; the first is *, which the systematic strategy tries last
 
 Whatever reports a number measured here calls it tiny-scale.
 """
@@ -22,10 +26,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Protocol, cast
 
-FAMILIES = {"tiny": "harness.data.tiny.chain"}
+FAMILIES = {"tiny": "harness.data.tiny.chain", "tiny_search": "harness.data.tiny.search"}
 """Name of a family, which is also the name of its base model and its training set -> its module."""
 
-TIERS = ("tiny_short", "tiny_long", "tiny_rare")
+TIERS = ("tiny_short", "tiny_long", "tiny_rare", "search_short", "search_long", "search_rare")
 
 
 class Family(Protocol):

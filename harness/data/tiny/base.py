@@ -55,7 +55,7 @@ class BaseSettings:
         return self.practice_steps + self.mixture_steps
 
 
-SETTINGS = {"tiny": BaseSettings()}
+SETTINGS = {"tiny": BaseSettings(), "tiny_search": BaseSettings()}
 """What made each family's pinned base model."""
 
 

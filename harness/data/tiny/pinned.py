@@ -14,6 +14,7 @@ MODELS = Path(__file__).parent / "models"
 
 PINNED = {
     "tiny": "8e04757ed4d0e093b8952c817c2f7ae149ab82fa7bbe676dabe21483a51745c2",
+    "tiny_search": "88ec4fb740d1fd7ccde91c938472f4217ac8b27ba1181df11c2f2bba589662bc",
 }
 """Base model -> fingerprint (`evals.fingerprint.model_fingerprint`) of its folder in `models/`."""
 

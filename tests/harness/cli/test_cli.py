@@ -32,7 +32,7 @@ HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eva
         ("run paper=entropy_advantage arm=grpo,ppo", ["7b/ppo", "TRL 1.16", "critic=True", "section 3.1: PPO"]),
         ("run paper=forking_tokens scale=paper", ["8b/dapo", "dynamic_sampling=True", "use backend=verl"]),
         ("run paper=egsw hardware.proceses=2", ["hardware.proceses=2", "'hardware.processes'"]),
-        ("run paper=egsw hardware.micro_batch=0", ["hardware.micro_batch", "at least 1", "0"]),
+        ("run paper=egsw hardware.micro_batch=0", ["hardware.micro_batch", ">= 1", "0"]),
         ("run paper=egsw data_dir=/nowhere", ["data_dir=/nowhere", "folder"]),
         ("plan paper=egsw protocol.n=0", ["n=0"]),
         ("list x=1", ["x=1"]),

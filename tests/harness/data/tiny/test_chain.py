@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.data.tiny import chain, write_benchmarks
+from harness.data.tiny import TIERS, chain, write_benchmarks
 from harness.data.tiny.chain import Problem
 
 # The problem of the module's docstring, and the same one told backwards.
@@ -186,9 +186,7 @@ def test_share_told_backwards(share: float, expected: int) -> None:
 
 def test_write_benchmarks(tmp_path: Path) -> None:
     write_benchmarks(tmp_path / "made")
-    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(
-        f"{tier}.jsonl" for tier in chain.EVAL_SHAPES
-    )
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in TIERS)
     for tier in chain.EVAL_SHAPES:
         lines = (tmp_path / "made" / f"{tier}.jsonl").read_text().splitlines()
         assert [json.loads(line) for line in lines] == chain.eval_problems(tier)

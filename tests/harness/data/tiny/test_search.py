@@ -1,0 +1,117 @@
+"""The search family: every answer that it writes says what its finish promises; splits are disjoint; one solution."""
+
+from __future__ import annotations
+
+import random
+import re
+from itertools import islice, product
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.data.tiny import search
+from harness.data.tiny.search import FINISHES, ROUTES, Problem, attempt, solutions, write_answer
+
+EXAMPLE = Problem((3, 5, 2), 13, ("*", "-"))
+SHAPES = st.sampled_from(list(search.SUPERVISED_SHAPES))
+
+
+def slow_value(numbers: tuple[int, ...], signs: tuple[str, ...]) -> int | None:
+    """Python's own arithmetic, with brackets from the left; None once a value leaves 0..50."""
+    text = str(numbers[0])
+    for sign, number in zip(signs, numbers[1:], strict=True):
+        text = f"({text}{sign}{number})"
+        if not 0 <= eval(text) <= 50:
+            return None
+    return int(eval(text))
+
+
+@given(st.integers(0, 10_000), SHAPES)
+def test_problem_has_one_solution(seed: int, shape: tuple[int, bool]) -> None:
+    problem = search.sample_problem(random.Random(seed), *shape)
+    values = {signs: slow_value(problem.numbers, signs) for signs in product("+-*", repeat=len(problem.numbers) - 1)}
+    assert [signs for signs, value in values.items() if value == problem.target] == [problem.signs]
+    assert (problem.signs[0] == "*") == shape[1]
+    for signs, value in values.items():
+        assert attempt(problem.numbers, signs)[1] == value
+
+
+def test_example() -> None:
+    # 3 * 5 = 15, 15 - 2 = 13; * is 3 and - is 2
+    assert EXAMPLE.text == "Signs of 3 ? 5 ? 2 = 13?"
+    assert EXAMPLE.answer == "32"
+    assert solutions((3, 5, 2), 13) == [("*", "-")]
+    # in turn: ++ 10, +- 6, +* 16, then 3 - 5 leaves 0..50 three times, then ** would be last: *+ 17, *- 13
+    assert write_answer(EXAMPLE, "in turn", "found", random.Random(0)) == (
+        "try 3 + 5 = 8 + 2 = 10 no try 3 + 5 = 8 - 2 = 6 no try 3 + 5 = 8 * 2 = 16 no "
+        "try 3 - 5 out no try 3 - 5 out no try 3 - 5 out no "
+        "try 3 * 5 = 15 + 2 = 17 no try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}"
+    )
+
+
+@given(st.integers(0, 10_000), SHAPES, st.sampled_from(list(ROUTES)), st.sampled_from(list(FINISHES)))
+def test_answer_does_what_its_finish_says(seed: int, shape: tuple[int, bool], route: str, finish: str) -> None:
+    rng = random.Random(seed)
+    problem = search.sample_problem(rng, *shape)
+    text = write_answer(problem, route, finish, rng)
+    boxed = re.findall(r"\\boxed\{(\d+)\}", text)
+    tries = re.findall(r"try (.*?) (no|yes)", text)
+    assert len(set(tries)) == len(tries) or "out" in text  # no try twice; two may leave 0..50 at the same step
+    assert len(tries) <= 3 ** len(problem.signs)
+    for tried, verdict in tries[:-1]:
+        assert verdict == "no" and not tried.endswith(f"= {problem.target}")
+    if finish in ("found", "no box"):
+        assert tries[-1][1] == "yes" and tries[-1][0].endswith(f"= {problem.target}")
+        assert boxed == ([problem.answer] if finish == "found" else [])
+        assert finish == "found" or text.endswith(f"signs {problem.answer}")
+    elif finish == "guess":
+        assert not tries and len(boxed) == 1
+    elif finish == "false":
+        assert tries[-1][1] == "yes" and len(boxed) == 1
+    elif boxed != [problem.answer]:  # gave up: unless the first try was correct, the last failed
+        assert tries[-1][1] == "no"
+
+
+def test_splits_and_tiers_are_disjoint() -> None:
+    evaluated = {row["problem"] for tier in search.EVAL_SHAPES for row in search.eval_problems(tier)}
+    trained = {row["problem"] for row in search.train_problems(1500, seed=3)}
+    supervised = {text for text, _ in islice(search.supervised_pairs(0), 1500)}
+    assert len(evaluated) == 3 * search.EVAL_SIZE
+    assert not evaluated & trained and not evaluated & supervised and not trained & supervised
+
+
+def test_training_rows() -> None:
+    rows, solved = search.train_problems(200, seed=1), search.train_solutions(200, seed=1)
+    assert rows == search.train_problems(200, seed=1) != search.train_problems(200, seed=2)
+    assert [row["problem"] for row in solved] == [row["problem"] for row in rows]
+    for row, solution in zip(rows, solved, strict=True):
+        assert solution["solution"].endswith(f"yes \\boxed{{{row['answer']}}}")
+    assert not any(
+        row["answer"].startswith("3") and len(row["answer"]) > 1 for row in search.train_problems(200, 1, rare=0)
+    )
+
+
+def test_bad_arguments_are_named() -> None:
+    with pytest.raises(ValueError, match="n: got 0, expected at least 1"):
+        search.train_problems(0, seed=0)
+    with pytest.raises(ValueError, match=r"rare: got 1.5, expected a share in \[0, 1\]"):
+        search.train_problems(1, seed=0, rare=1.5)
+    with pytest.raises(ValueError, match="tier: got 'search_huge', expected one of"):
+        search.eval_problems("search_huge")
+    with pytest.raises(ValueError, match="route: got 'x', expected one of"):
+        write_answer(EXAMPLE, "x", "found", random.Random(0))
+    with pytest.raises(ValueError, match="finish: got 'x', expected one of"):
+        write_answer(EXAMPLE, "in turn", "x", random.Random(0))
+
+
+def test_every_word_of_the_family_is_one_token() -> None:
+    from harness.data.tiny.tokenizer import build_tokenizer
+
+    tokenizer = build_tokenizer(search.pieces())
+    # Signs of| 3| ?| 5| ?| 2| =| 13|?: 9; try| 3| *| 5| =| 15| -| 2| =| 13| yes| \boxed{|32|}: 14
+    assert len(tokenizer("Signs of 3 ? 5 ? 2 = 13?").input_ids) == 9
+    assert len(tokenizer("try 3 * 5 = 15 - 2 = 13 yes \\boxed{32}").input_ids) == 14
+    for pair in islice(search.supervised_pairs(5), 200):
+        for text in pair:
+            assert tokenizer.decode(tokenizer(text).input_ids) == text
