@@ -15,7 +15,11 @@ from pathlib import Path
 from typing import Any
 
 
-class DamagedFileError(ValueError):
+class RefusedError(ValueError):
+    """A command that cannot start, or go on, for a reason that its user can remove: one sentence, exit code 2."""
+
+
+class DamagedFileError(RefusedError):
     """A file of ours that cannot be what was written; the message names it and says what to do."""
 
     def __init__(self, path: Path, why: str, remedy: str = "delete it, and the same command makes it again") -> None:
@@ -23,7 +27,7 @@ class DamagedFileError(ValueError):
         self.path, self.why = path, why
 
 
-class BusyError(ValueError):
+class BusyError(RefusedError):
     """Another process holds a lock."""
 
 
@@ -119,18 +123,30 @@ def read_jsonl(path: Path) -> list[Any]:
     """The values of the whole lines; an unfinished last line, which a kill left, is no line.
 
     Raises:
-        DamagedFileError: a finished line is not JSON; the line is named.
+        DamagedFileError: a finished line is not JSON; its place is named.
     """
     if not path.is_file():
         return []
+    return [value for value, _ in read_jsonl_from(path, 0)]
+
+
+def read_jsonl_from(path: Path, offset: int) -> list[tuple[Any, int]]:
+    """(value, offset of the byte after it) of each whole line from that offset on.
+
+    Raises:
+        DamagedFileError: as `read_jsonl`.
+    """
     values = []
-    for number, line in enumerate(path.read_bytes().splitlines(keepends=True), 1):
-        if not line.endswith(b"\n"):
-            break
-        try:
-            values.append(json.loads(line))
-        except ValueError as error:
-            raise DamagedFileError(path, f"line {number} is not JSON: {error}") from error
+    with path.open("rb") as file:
+        file.seek(offset)
+        for line in file:
+            if not line.endswith(b"\n"):
+                break
+            start, offset = offset, offset + len(line)
+            try:
+                values.append((json.loads(line), offset))
+            except ValueError as error:
+                raise DamagedFileError(path, f"the line at byte {start} is not JSON: {error}") from error
     return values
 
 
@@ -165,8 +181,8 @@ def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
 
 
 @contextmanager
-def locked(folder: Path, busy: str | None = None) -> Iterator[None]:
-    """Hold a folder; the lock goes with the process, however it ends.
+def locked(folder: Path, busy: str | None = None, *, name: str = ".lock", wait_s: float = 0) -> Iterator[None]:
+    """Hold a folder (its file `name`); the lock goes with the process, however it ends.
 
     Raises:
         BusyError: another process holds it; `busy` is the message.
@@ -174,7 +190,7 @@ def locked(folder: Path, busy: str | None = None) -> Iterator[None]:
     from filelock import FileLock, Timeout
 
     folder.mkdir(parents=True, exist_ok=True)
-    lock = FileLock(folder / ".lock", timeout=0)
+    lock = FileLock(folder / name, timeout=wait_s)
     try:
         lock.acquire()
     except Timeout as error:

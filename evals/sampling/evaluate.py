@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
@@ -78,6 +78,7 @@ def evaluate(
     limit_s: float = LIMIT_S,
     progress: bool | None = None,
     allow_changed_data: bool = False,
+    after_batch: Callable[[str], object] | None = None,
 ) -> dict[str, Path]:
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
 
@@ -89,6 +90,7 @@ def evaluate(
         engine: a name in `engines.NAMES`, or an Engine.
         workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
         progress: a bar on stderr; None shows it when stderr is a terminal.
+        after_batch: called after each batch is stored, with where the evaluation stands; to stop, it raises.
     Raises:
         ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. All
             of it before the model is loaded.
@@ -112,7 +114,10 @@ def evaluate(
         with stores[plan.benchmark.name].locked():
             stores[plan.benchmark.name].open(_identity(plan, engine, model), record)
     with _Graders(workers, limit_s) as graders:
-        return {plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show) for plan in plans}
+        return {
+            plan.benchmark.name: _run(plan, stores[plan.benchmark.name], engine, graders, show, after_batch)
+            for plan in plans
+        }
 
 
 def sample_problems(
@@ -225,7 +230,14 @@ class _Graders:
         return self._of_programs if policy in PROGRAMS else self._of_answers
 
 
-def _run(plan: Plan, store: SampleStore, engine: Engine, graders: _Graders, show: bool) -> Path:
+def _run(
+    plan: Plan,
+    store: SampleStore,
+    engine: Engine,
+    graders: _Graders,
+    show: bool,
+    after_batch: Callable[[str], object] | None = None,
+) -> Path:
     """Sample what is missing, grade everything, write the verdict table."""
     path = store.folder / "verdicts.parquet"
     grader = graders.of(plan.prompt.policy)
@@ -241,6 +253,8 @@ def _run(plan: Plan, store: SampleStore, engine: Engine, graders: _Graders, show
                     store.add(completions)
                     samples.update((c.key, c) for c in completions)
                     grading.add(completions)
+                    if after_batch is not None:
+                        after_batch(f"after {len(samples)} of {len(wanted)} samples of {plan.benchmark.name}")
             grades = grading.finish()
         missing = wanted - samples.keys()
         if missing:

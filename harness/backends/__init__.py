@@ -12,7 +12,7 @@ from harness.command.resolve import BACKENDS
 
 if TYPE_CHECKING:
     from harness.command.resolve import Job
-    from harness.runs.track import Tracker
+    from harness.runs.outbox import Outbox
     from harness.spec import Training
     from harness.spec.hardware import Hardware
 
@@ -28,9 +28,7 @@ class Backend(Protocol):
     def ready(self, hardware: Hardware) -> None:
         """Raise ValueError if this machine cannot run it: not installed, no answer, too little memory."""
 
-    def launch(
-        self, job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
-    ) -> dict[str, Any]:
+    def launch(self, job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware) -> dict[str, Any]:
         """Train `job` into `out_dir/final`, from its last complete checkpoint if there is one.
 
         Returns:

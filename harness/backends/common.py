@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from harness.backends.errors import CannotExpress
-from harness.runs.track import Tracker
+from harness.runs.outbox import Outbox
 from harness.spec import Experiment
 
 
@@ -50,7 +50,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
 
 
 def metrics_reporter(
-    tracker: Tracker, run_id: str, kept: Path, *, steps_before: int = 0
+    outbox: Outbox, kept: Path, *, steps_before: int = 0
 ) -> Callable[[int, int, dict[str, float]], None]:
     """Log each step to MLflow and to a file, and show a bar on a terminal or about ten lines elsewhere.
 
@@ -58,11 +58,16 @@ def metrics_reporter(
     """
     first: list[tuple[int, float]] = []  # the first reported step and its time: start-up time is not step time
     bar: list[Any] = []
+    known: list[set[int]] = []  # the steps in the file, once it has been read
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
-        tracker.metrics(run_id, steps_before + step, metrics)
-        with kept.open("a") as file:
-            file.write(json.dumps({"step": steps_before + step, "metrics": metrics}) + "\n")
+        outbox.metrics(steps_before + step, metrics)
+        if not known:
+            mend_jsonl(kept)
+            known.extend([{row["step"] for row in read_jsonl(kept)}])
+        if steps_before + step not in known[0]:  # else it was trained again after a kill
+            known[0].add(steps_before + step)
+            append_jsonl(kept, {"step": steps_before + step, "metrics": metrics})
         if not first:
             first.append((step, time.monotonic()))
         text = "  ".join(

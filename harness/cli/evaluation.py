@@ -55,21 +55,24 @@ class Evaluation:
         """The verdict table of each benchmark.
 
         Raises:
-            UsageError: wrong data, a model that cannot be loaded, samples drawn otherwise.
-            EngineError: it stopped; what was drawn is kept.
+            UsageError: wrong data, a model that cannot be loaded, samples of other settings.
+            EngineError: it stopped; what was sampled is kept.
         """
         from evals.sampling.evaluate import evaluate
+        from harness.runs.interrupt import check, finishing
 
         try:
-            return evaluate(
-                self.model,
-                self.protocol,
-                out_dir=self.out,
-                data_dir=self.data_dir,
-                seed=self.seed,
-                engine=self.engine,
-                allow_changed_data=self.allow_changed_data,
-            )
+            with finishing():
+                return evaluate(
+                    self.model,
+                    self.protocol,
+                    out_dir=self.out,
+                    data_dir=self.data_dir,
+                    seed=self.seed,
+                    engine=self.engine,
+                    allow_changed_data=self.allow_changed_data,
+                    after_batch=check,
+                )
         except (ValueError, OSError) as error:
             raise UsageError(str(error)) from error
 
@@ -125,12 +128,14 @@ def do_eval(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     evaluation = take_evaluation(values, take(values, "model", str, required=True))
     from harness.cli.eval_report import as_text, summary
+    from harness.runs.interrupt import handled
 
     try:
-        verdicts = evaluation.run()
+        with handled():
+            verdicts = evaluation.run()
     except EngineError as error:
         print(
-            f"rlvr eval: {error}\nthe samples drawn so far are kept; the same command goes on from here",
+            f"rlvr eval: {error}\nthe samples so far are kept; the same command resumes from them",
             file=sys.stderr,
         )
         return 1

@@ -1,7 +1,8 @@
 """The `rlvr` command. Options are Hydra's `key=value`; results go to stdout, progress and errors to stderr.
 
-Exit codes: 0 done, 1 failed while running, 2 the command line or a file could not be used (nothing was started),
-130 interrupted, 141 the reader of its output went away.
+Exit codes: 0 done, 1 failed while running, 2 the command line, a file or the store could not be used, 75 stopped by a
+signal with everything saved (the same command resumes; schedulers can requeue on it), 130 or 143 stopped at once,
+141 the reader of its output went away.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evals.files import RefusedError
+from evals.redaction import redact
 from harness import __version__
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
@@ -20,22 +23,27 @@ from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
 from harness.cli.records import TABLES, UI, do_list, do_tables, do_ui
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
-from harness.cli.training import RUN, do_config, do_plan, do_run
+from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.command.config import UsageError
+from harness.runs.interrupt import Interrupted, StoppedAtOnce
 
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
+    os.umask(os.umask(0o077) | 0o002)  # what a run writes is never writable by everybody
     arguments = parse(argv)
     try:
         code: int = arguments.call(arguments)
         sys.stdout.flush()
         return code
-    except UsageError as error:
-        print(f"rlvr {arguments.command}: {error}", file=sys.stderr)
+    except (UsageError, RefusedError) as error:
+        print(f"rlvr {arguments.command}: {redact(str(error))}", file=sys.stderr)
         return 2
+    except (Interrupted, StoppedAtOnce) as stop:
+        print(stop, file=sys.stderr)
+        return stop.code
     except KeyboardInterrupt:
-        print("interrupted; the same command goes on from here", file=sys.stderr)
+        print("interrupted; the same command resumes where it was", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `rlvr list | head`: nobody reads any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
@@ -90,7 +98,11 @@ def build_parser() -> argparse.ArgumentParser:
             RUN,
         )
     )
-    options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it goes on.", RUN))
+    options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it resumes.", RUN))
+    batch = command(
+        "batch", do_batch, "Run several `rlvr run` commands in one process, one line of options each.", BATCH
+    )
+    batch.add_argument("file", type=Path)
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
     grade.add_argument("file", type=Path)
@@ -115,6 +127,7 @@ def build_parser() -> argparse.ArgumentParser:
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
     options(command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT))
     options(command("import", do_import, "Log exported runs in MLflow again.", IMPORT))
+    options(command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC))
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
     making.add_argument("name", metavar="NAME")
     options(making)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from evals.redaction import redact
 from harness.command.config import UsageError, choose, parse_overrides, read_seeds, take, take_list
 from harness.command.machine import check_machine, hardware_help, take_hardware
 
@@ -23,6 +26,16 @@ RUN = """options:
   KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours
 
 """ + hardware_help()
+
+BATCH = """Each line of FILE holds the options of one `rlvr run`; # begins a comment. All lines are checked before
+the first starts. Imports and MLflow's store are paid for once; a job that fails is reported at the end, and the others
+are run."""
+SYNC = """MLflow gets what it does not have yet, in order and once: after a server was away, or into a new or
+another store."""
+
+
+if TYPE_CHECKING:
+    from harness.jobs.run import Outcome
 
 
 def do_plan(arguments: Any) -> int:
@@ -54,8 +67,39 @@ def do_config(arguments: Any) -> int:
     return 0
 
 
-def do_run(arguments: Any) -> int:
-    values = parse_overrides(arguments.options)
+@dataclass(frozen=True)
+class Prepared:
+    """A checked `rlvr run` command; nothing has been started."""
+
+    jobs: list[Any]
+    hardware: Any
+    data_dir: str | None
+    command: str
+
+    def run(self, *, keep_going: bool = False) -> list[Outcome]:
+        """Run it in this process. A first signal ends the step, saves and raises `Interrupted`."""
+        from harness.jobs.run import run_jobs
+        from harness.runs.disk import full_disk_named
+        from harness.runs.interrupt import handled
+        from harness.runs.track import make_home
+
+        with handled(), full_disk_named(make_home()):
+            return run_jobs(
+                self.jobs,
+                hardware=self.hardware,
+                data_dir=self.data_dir,
+                command=self.command,
+                keep_going=keep_going,
+            )
+
+
+def prepare(options: list[str]) -> Prepared:
+    """Check a command line and the machine, before anything starts.
+
+    Raises:
+        UsageError: a name, value, file, device or store that cannot be used.
+    """
+    values = parse_overrides(options)
     data_dir = take(values, "data_dir", str)
     hardware = take_hardware(values)
     named = "arm" in values
@@ -68,25 +112,84 @@ def do_run(arguments: Any) -> int:
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     from harness.backends import backend
-    from harness.jobs.run import check_data, read_record, run, say
-    from harness.runs.disk import full_disk_named
-    from harness.runs.track import Tracker, home
-    from harness.tables.tabulate import report
+    from harness.jobs.run import check_data
+    from harness.runs.track import make_home
 
     try:
+        make_home()
         hardware = hardware.with_device()
         backend(jobs[0].backend).ready(hardware)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
-    with full_disk_named(home()):
-        folders = run(jobs, hardware=hardware, data_dir=data_dir, command="rlvr run " + " ".join(arguments.options))
-    print(report(jobs[0].paper, Tracker.open()).markdown())
-    say(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)")
-    diverged = [folder for folder in folders if read_record(folder).get("diverged")]
+    return Prepared(jobs, hardware, data_dir, redact("rlvr run " + shlex.join(options)))
+
+
+def do_run(arguments: Any) -> int:
+    prepared = prepare(arguments.options)
+    return _report([prepared.jobs[0].paper], prepared.run())
+
+
+def do_batch(arguments: Any) -> int:
+    try:
+        lines = arguments.file.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{arguments.file}: cannot be read ({error})") from error
+    prepared = []
+    for number, line in enumerate(lines, 1):
+        options = shlex.split(line, comments=True)
+        if options:
+            try:
+                prepared.append(prepare(options))
+            except UsageError as error:
+                raise UsageError(f"{arguments.file}, line {number}: {error}") from error
+    if not prepared:
+        raise UsageError(f"{arguments.file}: expected the options of `rlvr run` on each line, found none")
+    outcomes = [outcome for command in prepared for outcome in command.run(keep_going=True)]
+    return _report(list(dict.fromkeys(job.paper for command in prepared for job in command.jobs)), outcomes)
+
+
+def do_sync(arguments: Any) -> int:
+    from harness.command.config import no_more
+
+    no_more(parse_overrides(arguments.options), ())
+    from harness.runs.delivery import Deliverer
+    from harness.runs.outbox import outboxes
+    from harness.runs.track import Tracker, home, shown_uri
+
+    tracker = Tracker.open()
+    deliverer = Deliverer(tracker)
+    sent = 0
+    for outbox in outboxes(home()):
+        run_id, count = outbox.delivered()
+        if run_id is not None and count and not tracker.has_run(run_id):  # a new store, or another one
+            outbox.note_delivered(None, 0)
+        sent += deliverer.deliver(outbox)
+    pending = sum(outbox.pending() for outbox in outboxes(home()))
+    print(f"delivered {sent} messages to {shown_uri()}; {pending} are pending")
+    return 1 if pending else 0
+
+
+def _report(papers: list[str], outcomes: list[Outcome]) -> int:
+    """Print the papers' tables, and which jobs failed or diverged; the exit code."""
+    from harness.runs.track import StoreError, Tracker, home
+    from harness.tables.tabulate import report
+
+    try:
+        tracker = Tracker.open()
+        for paper in papers:
+            print(report(paper, tracker).markdown())
+    except StoreError as error:
+        print(f"no tables: {error}; `rlvr sync` and `rlvr tables` make them later", file=sys.stderr)
+    print(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)", file=sys.stderr)
+    for outcome in outcomes:
+        if outcome.error is not None:
+            print(f"failed: {outcome.job.paper} {outcome.job.name}: {redact(str(outcome.error))}", file=sys.stderr)
+    diverged = [outcome for outcome in outcomes if outcome.diverged]
     if diverged:
-        say(f"{len(diverged)} of {len(folders)} runs diverged: " + ", ".join(folder.name for folder in diverged))
-    return 1 if diverged else 0
+        names = ", ".join(f"{outcome.job.paper} {outcome.job.name}" for outcome in diverged)
+        print(f"{len(diverged)} of {len(outcomes)} runs diverged: {names}", file=sys.stderr)
+    return 1 if diverged or any(outcome.error for outcome in outcomes) else 0
 
 
 def _jobs(values: dict[str, Any]) -> list[Any]:

@@ -1,117 +1,167 @@
-"""Run jobs: train, evaluate, log, record. Killed at any point and started again, a command goes on where it was.
+"""Run jobs: train, evaluate, log, record. Killed at any point and started again, a command resumes where it was.
 
 Each job has one folder, named by the digest of all that decides its result:
 
     <home>/<paper>/<scale>/<model>-<arm>-<digest>-<base model>-seed<k>/
         train/          checkpoints; train/final is the trained model
         eval/           samples and verdicts, one folder a benchmark
-        trained.json    written when training is done
-        record.json     written when everything is done: the job is finished
-        mlflow.json     the MLflow run that belongs to this folder
+        trained.json    written when training is done, with the hashes of train/final
+        record.json     written when everything is done: the job is finished; with the hashes of the verdicts
+        mlflow.jsonl    what MLflow is told (`harness.runs.outbox`); mlflow.json: the run, and how much it has
 """
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import json
 import sys
 import time
-from dataclasses import asdict
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.files import locked, read_json, write_json
+from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl
 from evals.fingerprint import model_fingerprint
+from evals.redaction import redact
 from harness.command.resolve import Job
 from harness.data.base_models import locate
+from harness.jobs.records import read_record, write_record
+from harness.runs.delivery import Courier
+from harness.runs.interrupt import check, finishing
+from harness.runs.outbox import Outbox, outboxes
 from harness.runs.record import environment, gpus
-from harness.runs.track import Tracker, home
+from harness.runs.track import Tracker, home, shown_uri
 from harness.spec.hardware import Hardware
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
 
 
-def run(jobs: list[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:
-    """Run all jobs in order and skip finished ones. Returns the folders of their records.
+@dataclass(frozen=True)
+class Outcome:
+    """How a job ended: the folder of its record, or the error that stopped it."""
+
+    job: Job
+    folder: Path | None
+    error: Exception | None = None
+    diverged: bool = False
+
+
+def run(jobs: Sequence[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:
+    """Run all jobs of a command in order, up to the first that fails. Returns the folders of their records.
 
     A training that diverges is recorded as such and not evaluated; the other jobs still run.
 
     Args:
         data_dir: where the benchmarks are, as `check_data` gave it.
     Raises:
+        RefusedError: MLflow's store cannot be used, a file is damaged, another process runs the same job.
         ValueError: wrong training data or settings, before the model that needs them is trained.
-        RuntimeError: another process is at work on the same job.
+        Interrupted: a signal asked to stop; everything is saved.
+    """
+    outcomes = run_jobs(jobs, hardware=hardware, data_dir=data_dir, command=command)
+    return [outcome.folder for outcome in outcomes if outcome.folder is not None]
+
+
+def run_jobs(
+    jobs: Sequence[Job], *, hardware: Hardware, data_dir: str | None, command: str, keep_going: bool = False
+) -> list[Outcome]:
+    """Run jobs of any papers, arms and seeds in this process, which pays for imports and the store once.
+
+    Args:
+        data_dir: as `run`.
+        keep_going: after a job that fails, go on with the next one; its error is in its outcome, and printed.
+    Returns:
+        one outcome for each job, in order.
+    Raises:
+        as `run`; with `keep_going` only what stops every job: no store, an interruption.
     """
     hardware = hardware.with_device()
-    bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
     tracker = Tracker.open()
-    experiment_id = tracker.experiment(jobs[0].paper)
-    parent = _parent_run(tracker, experiment_id, jobs, command)
-    folders = []
+    bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
+    courier = Courier(tracker)
+    courier.watch(*(outbox for outbox in outboxes(home()) if outbox.pending()))  # of earlier commands
+    parents = {key: _parent(list(of), command) for key, of in _by_paper(jobs).items()}
+    outcomes: list[Outcome] = []
     status = "FAILED"
+    courier.start()
     try:
+        courier.watch(*parents.values())
         for number, job in enumerate(jobs, 1):
+            check(f"after {number - 1} of {len(jobs)} jobs")
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
-            folders.append(
-                run_job(job, bases[job.base_model.value], tracker, experiment_id, parent, hardware, data_dir)
-            )
-        status = "FINISHED"
+            parent = parents[job.paper, job.scale]
+            try:
+                folder = run_job(job, bases[job.base_model.value], courier, parent, hardware, data_dir, command)
+                diverged = bool((read_record(folder / "record.json") or {}).get("diverged"))
+                outcomes.append(Outcome(job, folder, diverged=diverged))
+            except Exception as error:
+                if not keep_going:
+                    raise
+                say(f"    failed: {type(error).__name__}: {redact(str(error))}")
+                outcomes.append(Outcome(job, None, error))
+            gc.collect()  # the model of this job makes room for the next one's
+        status = "FAILED" if any(outcome.error for outcome in outcomes) else "FINISHED"
     except KeyboardInterrupt:
         status = "KILLED"
         raise
     finally:
-        tracker.finish(parent, status)
-    return folders
+        for outbox in parents.values():
+            outbox.finish(status)
+        courier.close()
+        _say_pending(courier)
+    return outcomes
 
 
 def run_job(
-    job: Job, base: str, tracker: Tracker, experiment_id: str, parent: str, hardware: Hardware, data_dir: str | None
+    job: Job, base: str, courier: Courier, parent: Outbox, hardware: Hardware, data_dir: str | None, command: str
 ) -> Path:
     """One arm and seed, from wherever it was left. Returns its folder."""
     fingerprint = model_fingerprint(base)
     folder = job_folder(job, fingerprint)
     with locked(folder):
-        link = read_json(folder / "mlflow.json") or {}
-        finished = read_json(folder / "record.json")
-        run_id = tracker.run(
-            experiment_id, link.get("run_id"), job.name, {**_tags(job, fingerprint), "mlflow.parentRunId": parent}
-        )
-        known = run_id == link.get("run_id")
-        if finished and known:
+        outbox = Outbox(folder)
+        finished = read_record(folder / "record.json")
+        if finished is not None and not (broken := differing_files(folder, finished.get("files", {}))):
+            if not outbox.file.exists():
+                _refill(outbox, job, fingerprint, finished, folder, parent)
+            courier.watch(outbox)  # a new store, say
             if finished.get("diverged"):
                 say(f"    {Diverged(**finished['diverged'])}, as recorded in {folder}")
-            tracker.finish(run_id, "FINISHED")
             commit = str(finished["environment"]["commit"])[:10]
             say(f"    finished already, on {finished['finished']} with code at {commit}: {folder}")
             return folder
-        write_json(folder / "mlflow.json", {"run_id": run_id})
         status = "FAILED"
+        _start(outbox, job, fingerprint, folder, parent)
+        courier.watch(outbox)
         try:
-            tracker.settings(run_id, job.settings())
-            if not known:
-                _replay(tracker, run_id, folder / "train" / "metrics.jsonl")
+            if finished is not None:
+                say(f"    {'; '.join(broken)}: evaluating again")
             verdicts: dict[str, Path] = {}
             diverged: Diverged | None = None
             training: dict[str, Any] | None = None
             try:
-                if finished and finished.get("diverged"):
-                    raise Diverged(**finished["diverged"])
-                model, training = _train(job, base, folder, tracker, run_id, hardware)
+                model, training = _train(job, base, folder, outbox, hardware)
+                check(f"after training {job.name}")
                 verdicts = _evaluate(job, model, folder, hardware, data_dir)
             except Diverged as error:  # a result, not a failure: nothing of it is evaluated, and its table cell says so
                 diverged = error
                 say(f"    {error}; not evaluated. The last good checkpoint is kept in {folder / 'train'}")
-            record = finished or _record(job, base, fingerprint, hardware, training, verdicts, diverged)
-            _log(tracker, run_id, record, verdicts, folder)
-            if diverged is not None:
-                tracker.tags(run_id, {"rlvr.diverged": str(diverged)})
-            write_json(folder / "record.json", record)
+            if finished is None:
+                made = _record(job, base, fingerprint, hardware, training, verdicts, diverged, folder, command)
+                record = write_record(folder / "record.json", made)
+            else:
+                record = finished
+                _check_same(folder, finished)
+            _log(outbox, record, verdicts, folder)
             status = "FINISHED"
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as interruption:
             status = "KILLED"
+            if outbox.begun():
+                outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
             raise
         finally:
-            tracker.finish(run_id, status)
+            outbox.finish(status)
     return folder
 
 
@@ -121,38 +171,26 @@ def job_folder(job: Job, base_fingerprint: str) -> Path:
     return home() / job.paper / job.scale / name
 
 
-def read_record(folder: Path) -> dict[str, Any]:
-    """The record of a job that `run` returned."""
-    record: dict[str, Any] = read_json(folder / "record.json")
-    return record
-
-
 def say(text: str) -> None:
     """Progress goes to stderr; stdout is for results."""
     print(text, file=sys.stderr, flush=True)
 
 
-def _replay(tracker: Tracker, run_id: str, kept: Path) -> None:
-    """Log the steps that were trained under another run (whose store is gone, or was another one)."""
-    if kept.is_file():
-        steps = (json.loads(line) for line in kept.read_text().splitlines())
-        for step, metrics in {s["step"]: s["metrics"] for s in steps}.items():
-            tracker.metrics(run_id, step, metrics)
-
-
-def _train(
-    job: Job, base: str, folder: Path, tracker: Tracker, run_id: str, hardware: Hardware
-) -> tuple[str, dict[str, Any] | None]:
+def _train(job: Job, base: str, folder: Path, outbox: Outbox, hardware: Hardware) -> tuple[str, dict[str, Any] | None]:
     """(folder of the model to measure, what the record keeps of the training)."""
     if job.experiment is None:
         return base, None
-    done: dict[str, Any] | None = read_json(folder / "trained.json")
+    final = folder / "train" / "final"
+    done = read_record(folder / "trained.json")
+    if done is not None and (broken := differing_files(final, done.get("final_sha256", {"config.json": ""}))):
+        say(f"    {final}: {'; '.join(broken)}: made again from the last checkpoint")
+        done = None
     if done is None:
         from harness.backends import backend
 
-        done = backend(job.backend).launch(job, base, folder / "train", tracker, run_id, hardware)
-        write_json(folder / "trained.json", done)
-    return str(folder / "train" / "final"), done
+        done = backend(job.backend).launch(job, base, folder / "train", outbox, hardware)
+        done = write_record(folder / "trained.json", {**done, "final_sha256": folder_sha256s(final)})
+    return str(final), {key: value for key, value in done.items() if key not in ("final_sha256", "sha256")}
 
 
 def check_data(jobs: list[Job], data_dir: str | None) -> str | None:
@@ -178,15 +216,17 @@ def _evaluate(job: Job, model: str, folder: Path, hardware: Hardware, data_dir: 
     from evals.sampling.evaluate import evaluate
 
     say(f"    evaluating {', '.join(job.protocol.benchmarks.value)}")
-    return evaluate(
-        model,
-        job.protocol,
-        out_dir=folder / "eval",
-        data_dir=data_dir,
-        seed=job.seed,
-        workers=hardware.grader_workers,
-        limit_s=hardware.grader_limit_s,
-    )
+    with finishing():
+        return evaluate(
+            model,
+            job.protocol,
+            out_dir=folder / "eval",
+            data_dir=data_dir,
+            seed=job.seed,
+            workers=hardware.grader_workers,
+            limit_s=hardware.grader_limit_s,
+            after_batch=check,
+        )
 
 
 def _record(
@@ -196,16 +236,17 @@ def _record(
     hardware: Hardware,
     training: dict[str, Any] | None,
     verdicts: dict[str, Path],
-    diverged: Diverged | None = None,
+    diverged: Diverged | None,
+    folder: Path,
+    command: str,
 ) -> dict[str, Any]:
-    import pyarrow.parquet as pq
-
+    from evals.files import read_parquet
     from evals.stats.score import score
 
     scores: dict[str, dict[str, Any]] = {}
     for benchmark, path in verdicts.items():
         metrics = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")
-        table = pq.read_table(path)
+        table = read_parquet(path)
         scores[benchmark] = {
             s.key: asdict(s) for s in score(table, ks=job.protocol.value("ks", benchmark), metrics=metrics)
         }
@@ -224,26 +265,54 @@ def _record(
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
         "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
+        "files": {str(p.relative_to(folder)): file_sha256(p) for p in verdicts.values()},
         "scores": scores,
         "hardware": {**asdict(hardware), "gpus": gpus()},
-        "environment": environment(),
+        "environment": {**environment(), "command": command},
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
 
 
-def _log(tracker: Tracker, run_id: str, record: dict[str, Any], verdicts: dict[str, Path], folder: Path) -> None:
+def _start(outbox: Outbox, job: Job, fingerprint: str, folder: Path, parent: Outbox) -> None:
+    """Open the outbox; one that is not there gets the steps that were trained already."""
+    new = not outbox.file.exists()
+    outbox.start(job.paper, job.name, _tags(job, fingerprint), parent)
+    outbox.settings(job.settings())
+    if new:
+        for row in read_jsonl(folder / "train" / "metrics.jsonl"):
+            outbox.metrics(row["step"], row["metrics"])
+
+
+def _refill(outbox: Outbox, job: Job, fingerprint: str, finished: dict[str, Any], folder: Path, parent: Outbox) -> None:
+    """Write the outbox of a finished job again, from its files."""
+    _start(outbox, job, fingerprint, folder, parent)
+    verdicts = {Path(name).parent.name: folder / name for name in finished.get("files", {})}
+    _log(outbox, finished, verdicts, folder)
+    outbox.finish("FINISHED")
+
+
+def _check_same(folder: Path, finished: dict[str, Any]) -> None:
+    """Raise RefusedError if verdicts that were made again are not those that the record has its scores from."""
+    if broken := differing_files(folder, finished.get("files", {})):
+        raise RefusedError(
+            f"{folder / 'record.json'} does not fit the files beside it ({'; '.join(broken)}, also when made again): "
+            "delete it, and the same command makes it from them"
+        )
+
+
+def _log(outbox: Outbox, record: dict[str, Any], verdicts: dict[str, Path], folder: Path) -> None:
     values: dict[str, float] = {}
     for benchmark, scores in record["scores"].items():
         for key, score in scores.items():
             if score["value"] is not None:
                 values[f"eval/{benchmark}/{key}"] = score["value"]
-    tracker.metrics(run_id, (record["training"] or {}).get("steps", 0), values)
+    if record.get("diverged"):
+        outbox.tags({"rlvr.diverged": str(Diverged(**record["diverged"]))})
+    outbox.scores((record["training"] or {}).get("steps", 0), values)
     for benchmark, path in verdicts.items():
-        tracker.artifact(run_id, path, f"verdicts/{benchmark}")
-        tracker.artifact(run_id, path.with_name("manifest.json"), f"verdicts/{benchmark}")
-    pending = folder / "artifact" / "record.json"
-    write_json(pending, record)
-    tracker.artifact(run_id, pending)
+        outbox.artifact(path, f"verdicts/{benchmark}")
+        outbox.artifact(path.with_name("manifest.json"), f"verdicts/{benchmark}")
+    outbox.artifact(folder / "record.json")
 
 
 def _tags(job: Job, base_fingerprint: str) -> dict[str, str]:
@@ -260,12 +329,28 @@ def _tags(job: Job, base_fingerprint: str) -> dict[str, str]:
     }
 
 
-def _parent_run(tracker: Tracker, experiment_id: str, jobs: list[Job], command: str) -> str:
+def _by_paper(jobs: Sequence[Job]) -> dict[tuple[str, str], list[Job]]:
+    """The jobs of each (paper, scale)."""
+    groups: dict[tuple[str, str], list[Job]] = {}
+    for job in jobs:
+        groups.setdefault((job.paper, job.scale), []).append(job)
+    return groups
+
+
+def _parent(jobs: Sequence[Job], command: str) -> Outbox:
     """The parent run of this command; the same command again continues the same one."""
     key = hashlib.sha256(" ".join(f"{job.digest}-{job.seed}" for job in jobs).encode()).hexdigest()[:8]
-    link = home() / jobs[0].paper / jobs[0].scale / f"command-{key}.json"
-    known = (read_json(link) or {}).get("run_id")
-    tags = {"rlvr.kind": "command", "rlvr.paper": jobs[0].paper, "rlvr.scale": jobs[0].scale, "rlvr.command": command}
-    run_id = tracker.run(experiment_id, known, f"{jobs[0].scale}: {command}"[:250], tags)
-    write_json(link, {"run_id": run_id, "command": command})
-    return run_id
+    first = jobs[0]
+    outbox = Outbox(home() / first.paper / first.scale, f"command-{key}")
+    tags = {"rlvr.kind": "command", "rlvr.paper": first.paper, "rlvr.scale": first.scale, "rlvr.command": command}
+    outbox.start(first.paper, f"{first.scale}: {command}", tags)
+    return outbox
+
+
+def _say_pending(courier: Courier) -> None:
+    if pending := courier.pending():
+        why = f": {redact(str(courier.error)).splitlines()[0][:200]}" if courier.error else ""
+        say(
+            f"MLflow at {shown_uri()} has not taken {sum(pending.values())} messages of {len(pending)} runs yet{why}. "
+            "They are kept; `rlvr sync`, or the next run, delivers them"
+        )

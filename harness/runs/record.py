@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import file_sha256
+from evals.redaction import redact
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = (
@@ -42,7 +43,7 @@ def environment() -> dict[str, Any]:
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
-        "command": shlex.join(sys.argv),
+        "command": redact(shlex.join(sys.argv)),
     }
 
 

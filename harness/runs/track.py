@@ -1,25 +1,41 @@
-"""MLflow: one experiment a paper, a parent run a command, a child run an arm and seed. Everything is logged here once.
+"""MLflow: one experiment a paper, a parent run a command, a child run an arm and seed.
 
-Without MLFLOW_TRACKING_URI the store is a local SQLite file under the project's home folder.
+Without MLFLOW_TRACKING_URI the store is a local SQLite file under the project's home folder. Runs are written to disk
+first (`outbox`) and delivered from there (`delivery`).
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import shutil
+import socket
+import sqlite3
+import threading
 import time
-from collections.abc import Mapping
+import urllib.parse
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.provenance import Sourced
+from evals.files import DamagedFileError, RefusedError, locked
+from evals.redaction import redact
 
 if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-_CHUNK = 100  # MLflow takes at most 100 params or tags, and 1,000 metrics, in one call
+AT_ONCE = 100  # MLflow takes at most 100 params or tags in one call
+CHECK_S = 10.0  # a store that has not answered by then is not there
+TOKEN = "rlvr.token"  # tag that tells whether a run was made by a call whose answer was lost
+Point = tuple[str, int, int, float]
+"""(metric, step, time in ms, value)."""
+
+
+class StoreError(RefusedError):
+    """MLflow's store cannot be used."""
 
 
 def home() -> Path:
@@ -28,8 +44,29 @@ def home() -> Path:
 
 
 def tracking_uri() -> str:
-    """MLFLOW_TRACKING_URI, or the local store."""
+    """MLFLOW_TRACKING_URI, or the local store. It may hold a password: print `shown_uri()`."""
     return os.environ.get("MLFLOW_TRACKING_URI") or f"sqlite:///{home() / 'mlflow.db'}"
+
+
+def shown_uri() -> str:
+    """`tracking_uri()` without credentials."""
+    return redact(tracking_uri())
+
+
+def make_home() -> Path:
+    """The home folder, made if needed.
+
+    Raises:
+        RefusedError: it cannot be a folder, or cannot be written to.
+    """
+    folder = home()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise PermissionError(13, "no permission to write")
+    except OSError as error:
+        raise RefusedError(f"RLVR_HOME={folder}: expected a folder to write to ({error.strerror})") from error
+    return folder
 
 
 @dataclass(frozen=True)
@@ -40,56 +77,88 @@ class Tracker:
 
     @classmethod
     def open(cls) -> Tracker:
-        """Connect to the store. A local store is made when there is none."""
-        os.environ.setdefault("MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR", "false")
-        for name in ("alembic", "mlflow.store.db.utils"):  # the tables of a new store are no news to the user
-            logging.getLogger(name).setLevel(logging.WARNING)
+        """Connect to the store, within `CHECK_S`. A local store is made when there is none.
+
+        Raises:
+            StoreError: no answer, or an error. RefusedError: the home folder or the local store cannot be used.
+        """
+        make_home()
+        uri = tracking_uri()
+        if uri.startswith(("http://", "https://")):
+            _check_address(uri)
+        _prepare_mlflow()
+        if uri == f"sqlite:///{home() / 'mlflow.db'}":
+            _check_local(home() / "mlflow.db")
         from mlflow import MlflowClient
 
-        home().mkdir(parents=True, exist_ok=True)
-        return cls(MlflowClient(tracking_uri=tracking_uri()))
+        tracker = cls(MlflowClient(tracking_uri=uri))
+        _within(CHECK_S, lambda: tracker.client.search_experiments(max_results=1))
+        return tracker
 
     def experiment(self, name: str) -> str:
         """The id of the experiment of that name, made when there is none."""
-        found = self.client.get_experiment_by_name(name)
-        if found is not None:
-            return str(found.experiment_id)
-        local = tracking_uri().startswith("sqlite")
-        location = (home() / "artifacts" / name).as_uri() if local else None
-        return str(self.client.create_experiment(name, artifact_location=location))
+        from mlflow.exceptions import MlflowException
+
+        known = self.client.get_experiment_by_name(name)
+        if known is None:
+            local = tracking_uri().startswith("sqlite")
+            location = (home() / "artifacts" / name).as_uri() if local else None
+            try:
+                return str(self.client.create_experiment(name, artifact_location=location))
+            except MlflowException as error:
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":  # else another process made it a moment ago
+                    raise
+                known = self.client.get_experiment_by_name(name)
+        return str(known.experiment_id)
 
     def run(self, experiment_id: str, known: str | None, name: str, tags: Mapping[str, str]) -> str:
         """Continue the run `known` when the store has it; else start one. Returns its id."""
-        from mlflow.exceptions import MlflowException
-
-        if known is not None:
-            try:
-                self.client.update_run(known, status="RUNNING")
-                return known
-            except MlflowException as error:
-                if error.error_code != "RESOURCE_DOES_NOT_EXIST":
-                    raise
+        if known is not None and self.has_run(known):
+            self.client.update_run(known, status="RUNNING")
+            return known
         return str(self.client.create_run(experiment_id, run_name=name, tags=dict(tags)).info.run_id)
 
-    def settings(self, run_id: str, settings: Mapping[str, Sourced[Any]]) -> None:
-        """Log each value as a param, and its origin and note as `<key>.source`."""
+    def run_of(self, experiment: str, name: str, tags: Mapping[str, str], token: str, start_time: int) -> str:
+        """The run with that token, made if there is none: asking twice makes one run."""
+        experiment_id = self.experiment(experiment)
+        known = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
+        if known:
+            return str(known[0].info.run_id)
+        made = self.client.create_run(experiment_id, start_time=start_time, run_name=name, tags={**tags, TOKEN: token})
+        return str(made.info.run_id)
+
+    def has_run(self, run_id: str) -> bool:
+        """Whether the store has this run, not deleted."""
+        from mlflow.exceptions import MlflowException
+
+        try:
+            return bool(self.client.get_run(run_id).info.lifecycle_stage == "active")
+        except MlflowException as error:
+            if error.error_code != "RESOURCE_DOES_NOT_EXIST":
+                raise
+            return False
+
+    def params(self, run_id: str, params: Mapping[str, str]) -> None:
         from mlflow.entities import Param
 
-        params = []
-        for key, sourced in settings.items():
-            source = f"{sourced.origin}: {sourced.note}"
-            if sourced.was is not None:
-                source += f" (was {sourced.was.value!r}, {sourced.was.origin}: {sourced.was.note})"
-            params += [Param(key, str(sourced.value)), Param(f"{key}.source", source)]
-        for start in range(0, len(params), _CHUNK):
-            self.client.log_batch(run_id, params=params[start : start + _CHUNK])
+        items = [Param(key, value) for key, value in params.items()]
+        for start in range(0, len(items), AT_ONCE):
+            self.client.log_batch(run_id, params=items[start : start + AT_ONCE])
 
     def metrics(self, run_id: str, step: int, values: Mapping[str, float]) -> None:
-        """Log metrics of one step."""
+        """Log metrics of one step, now."""
+        now = int(time.time() * 1000)
+        self.log_points(run_id, [(key, step, now, value) for key, value in values.items()])
+
+    def log_points(self, run_id: str, points: Sequence[Point]) -> None:
+        """Log at most 1,000 points."""
         from mlflow.entities import Metric
 
-        now = int(time.time() * 1000)
-        self.client.log_batch(run_id, metrics=[Metric(key, value, now, step) for key, value in values.items()])
+        self.client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, step, at, value in points])
+
+    def points(self, run_id: str, names: Iterable[str]) -> set[tuple[str, int]]:
+        """(metric, step) of every point that the run has of these metrics."""
+        return {(name, point.step) for name in sorted(names) for point in self.client.get_metric_history(run_id, name)}
 
     def tags(self, run_id: str, tags: Mapping[str, str]) -> None:
         for key, value in tags.items():
@@ -99,21 +168,28 @@ class Tracker:
         """Copy a file into the run's artifacts."""
         self.client.log_artifact(run_id, str(path), folder)
 
+    def status(self, run_id: str, status: str, at: int) -> None:
+        """Set a run's status; `at`: ms, the end of a run that is not RUNNING."""
+        if status == "RUNNING":
+            self.client.update_run(run_id, status=status)
+        else:
+            self.client.set_terminated(run_id, status, at)
+
     def finish(self, run_id: str, status: str) -> None:
         """status: "FINISHED", "FAILED" or "KILLED"."""
         self.client.set_terminated(run_id, status)
 
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
         """The child runs of a paper, newest first: those that are finished, or all."""
-        found = self.client.get_experiment_by_name(paper)
-        if found is None:
+        experiment = self.client.get_experiment_by_name(paper)
+        if experiment is None:
             return []
         done = " and attributes.status = 'FINISHED'" if finished else ""
         runs: list[Run] = []
         token: str | None = None
         while True:
             page = self.client.search_runs(
-                [found.experiment_id],
+                [experiment.experiment_id],
                 filter_string=f"tags.`rlvr.kind` = 'arm'{done}",
                 order_by=["attributes.start_time DESC"],
                 page_token=token,
@@ -126,3 +202,102 @@ class Tracker:
     def download(self, run_id: str, path: str, folder: Path) -> Path:
         """Fetch one artifact into a folder."""
         return Path(self.client.download_artifacts(run_id, path, str(folder)))
+
+
+def _prepare_mlflow() -> None:
+    """Settings that MLflow reads from the environment; the user's own values stay."""
+    own = {
+        "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",  # MLflow's own: 120 s, and seven retries, 256 s in all
+        "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
+        "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
+    }
+    for name, value in own.items():
+        os.environ.setdefault(name, value)
+    for name in ("alembic", "mlflow.store.db.utils"):  # the tables of a new store are no news to the user
+        logging.getLogger(name).setLevel(logging.WARNING)
+
+
+def _check_address(uri: str) -> None:
+    """Whether anything listens there: found out before MLflow's imports and retries."""
+    parts = urllib.parse.urlsplit(uri)
+    try:
+        port = parts.port or (443 if parts.scheme == "https" else 80)
+        socket.create_connection((parts.hostname or "", port), timeout=CHECK_S / 2).close()
+    except (OSError, ValueError) as error:
+        raise _no_store(f"nothing answers there ({error})") from error
+
+
+def _within(seconds: float, ask: Any) -> None:
+    """Ask the store in a thread, and give it that long."""
+    outcome: list[BaseException | None] = []
+
+    def work() -> None:
+        try:
+            ask()
+        except Exception as error:
+            outcome.append(error)
+        else:
+            outcome.append(None)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if not outcome:
+        raise _no_store(f"no answer in {seconds:g} s")
+    if outcome[0] is not None:
+        raise _no_store((str(outcome[0]).strip() or type(outcome[0]).__name__).splitlines()[0]) from outcome[0]
+
+
+def _no_store(why: str) -> StoreError:
+    return StoreError(
+        f"MLflow's store at {shown_uri()} cannot be used: {redact(why)[:300]}. Start it, or set MLFLOW_TRACKING_URI"
+    )
+
+
+def _check_local(path: Path) -> None:
+    """Make the local store, or check that the one that is there can be read. One process at a time."""
+    with locked(path.parent, f"another process has been making {path} for a minute", name=".mlflow.lock", wait_s=60):
+        if not path.exists():
+            _make_local(path)
+            return
+        try:
+            with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=ro", uri=True) as connection:
+                connection.execute("select count(*) from alembic_version").fetchone()
+                connection.execute("select count(*) from experiments").fetchone()
+            connection.close()
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise DamagedFileError(path, str(error), _REFILL) from error
+        except sqlite3.DatabaseError as error:
+            raise DamagedFileError(path, str(error), _REFILL) from error
+
+
+_REFILL = "delete it, and `rlvr sync` fills a new one from the runs' folders"
+
+
+def cache_dir() -> Path:
+    """What can be made again: RLVR_CACHE, or ~/.cache/rlvr-harness."""
+    return Path(os.environ.get("RLVR_CACHE", Path.home() / ".cache" / "rlvr-harness"))
+
+
+def _make_local(path: Path) -> None:
+    """A store with MLflow's tables, whole or not at all. Making them takes seconds: a copy is kept for the next one."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    kept = cache_dir() / f"mlflow-{version('mlflow')}.db"
+    try:
+        if kept.is_file():
+            shutil.copyfile(kept, part)
+        else:
+            from mlflow.store.db.utils import _safe_initialize_tables, create_sqlalchemy_engine
+
+            engine = create_sqlalchemy_engine(f"sqlite:///{part}")
+            _safe_initialize_tables(engine)
+            engine.dispose()
+            cache_dir().mkdir(parents=True, exist_ok=True)
+            copy = kept.with_name(f".{kept.name}.{os.getpid()}.part")
+            shutil.copyfile(part, copy)
+            copy.replace(kept)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -36,6 +36,7 @@ class Hardware:
     resampling_rounds: Count = 20
     stall_minutes: Positive = 60.0
     save_every: Count = 50
+    save_minutes: Positive = 10.0
     grader_workers: Count = 2
     grader_limit_s: Positive = 10.0
 
@@ -85,6 +86,7 @@ HELP: Mapping[str, str] = {
     "resampling_rounds": "batches of prompts that dynamic sampling may sample for one step before it fails (veRL)",
     "stall_minutes": "minutes without a step before the run is killed as hung (veRL)",
     "save_every": "rollouts between two checkpoints",
+    "save_minutes": "minutes between two, if that is sooner: the most that a kill may lose",
     "grader_workers": "processes that check answers",
     "grader_limit_s": "seconds that one answer may take",
 }

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.files import rename_folder
+from harness.backends.checkpoints import last_verified, seal
+from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
 from harness.spec.hardware import Hardware
 from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
-WHOLE = "whole"  # an empty file, written into a checkpoint last
+STOP = "stop"  # a file in a training's folder: the processes that train are asked to save and stop
 
 
 def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
@@ -67,14 +73,13 @@ def to_lora_config(training: Training) -> dict[str, Any] | None:
     }
 
 
-def last_whole_checkpoint(out_dir: Path) -> str | None:
-    """The newest complete checkpoint; a kill may have left a newer one incomplete."""
-    whole = [path.parent for path in out_dir.glob(f"checkpoint-*/{WHOLE}")]
-    return str(max(whole, key=lambda path: int(path.name.partition("-")[2]))) if whole else None
+def checkpoint_step(checkpoint: Path) -> int:
+    """The optimiser step that a checkpoint's folder is named by."""
+    return int(checkpoint.name.partition("-")[2])
 
 
 def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> Any:
-    """A trainer callback: report the metrics in `names` (trainer's name -> ours), mark complete checkpoints, stop at
+    """A trainer callback: report the metrics in `names` (trainer's name -> ours), seal checkpoints, stop at
     weights that are not finite."""
     from transformers import TrainerCallback
 
@@ -91,8 +96,9 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
             check_weights(model.named_parameters(), step=state.global_step)  # before a checkpoint is saved
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            _wait_for_all()  # each process writes a file of its own
             if state.is_world_process_zero:
-                (out_dir / f"checkpoint-{state.global_step}" / WHOLE).touch()
+                seal(out_dir / f"checkpoint-{state.global_step}")
 
     return Report()
 
@@ -118,14 +124,85 @@ class StopAtNonFinite:
         return norm
 
 
-def run_to_end(trainer: Any, out_dir: Path) -> str | None:
-    """Train, from the last whole checkpoint if there is one (which is returned), and save `out_dir/final`."""
+def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
+    """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
+
+    Args:
+        save_minutes: the most that a kill may lose, where a rollout takes less.
+        rollout_steps: optimiser steps of one rollout; the one in progress is in no checkpoint, so it is finished first.
+    """
+    from transformers import TrainerCallback
+
+    class Save(TrainerCallback):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.saved = time.monotonic()
+            self.stopped = False
+
+        def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            if state.global_step % rollout_steps:
+                return
+            due = time.monotonic() - self.saved > 60 * save_minutes
+            due, stop = _from_main_process((due, requested() or (out_dir / STOP).exists()))
+            control.should_save |= due or stop
+            if stop and state.global_step < state.max_steps:
+                self.stopped = control.should_training_stop = True
+
+        def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+            self.saved = time.monotonic()
+
+    return Save()
+
+
+def run_to_end(trainer: Any, out_dir: Path, *, save_minutes: float, rollout_steps: int = 1) -> str | None:
+    """Train, from the last whole checkpoint if there is one (which is returned), and save `out_dir/final`.
+
+    Raises:
+        Interrupted: a signal asked to stop; the last step is saved.
+    """
     from transformers.trainer_callback import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
-    last = last_whole_checkpoint(out_dir)
-    trainer.train(resume_from_checkpoint=last)
+    saving = saver(out_dir, save_minutes=save_minutes, rollout_steps=rollout_steps)
+    trainer.add_callback(saving)
+    found = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if trainer.is_world_process_zero() else None
+    last: str | None = _from_main_process(None if found is None else str(found))
+    state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
+    if state is not None and state["global_step"] >= state["max_steps"]:
+        trainer._load_from_checkpoint(last)  # all steps are done: `train` would make one more
+        trainer.state.global_step = state["global_step"]
+    else:
+        with finishing():
+            trainer.train(resume_from_checkpoint=last)
+        if saving.stopped:
+            raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
     if hasattr(trainer.model, "merge_and_unload"):  # LoRA: what is measured is one plain model
         trainer.model = trainer.model.merge_and_unload()
-    trainer.save_model(str(out_dir / "final"))
+    part = out_dir / ".final.part"
+    if trainer.is_world_process_zero():
+        shutil.rmtree(part, ignore_errors=True)
+    _wait_for_all()
+    trainer.save_model(str(part))
+    _wait_for_all()
+    if trainer.is_world_process_zero():
+        shutil.rmtree(out_dir / "final", ignore_errors=True)
+        rename_folder(part, out_dir / "final")
+    _wait_for_all()
     return last
+
+
+def _from_main_process(value: Any) -> Any:
+    """The main process's value, on every process."""
+    import torch.distributed
+
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return value
+    held = [value]
+    torch.distributed.broadcast_object_list(held, src=0)
+    return held[0]
+
+
+def _wait_for_all() -> None:
+    import torch.distributed
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.barrier()

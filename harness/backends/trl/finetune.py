@@ -116,7 +116,7 @@ def finetune(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(METRICS, out_dir, on_metrics)],
     )
-    last = run_to_end(trainer, out_dir)
+    last = run_to_end(trainer, out_dir, save_minutes=hardware.save_minutes)
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

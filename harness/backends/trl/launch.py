@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -11,33 +14,33 @@ from typing import Any
 from evals.files import read_json, write_json
 from harness.backends.common import metrics_reporter
 from harness.backends.rejection.rounds import read_pairs, run_rounds
+from harness.backends.trl.common import STOP
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.command.resolve import Job, resolve
-from harness.runs.track import Tracker
+from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
+from harness.runs.outbox import Outbox
 from harness.spec import Finetune, Training
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
 from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 
 
-def launch(
-    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
-) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
         RuntimeError: the training processes ended with an error (their output is above it).
     """
     if not isinstance(job.experiment, Rejection):
-        return _start(job, base_model, out_dir, tracker, run_id, hardware, Rows())
+        return _start(job, base_model, out_dir, outbox, hardware, Rows())
 
     metrics = str(out_dir / "metrics.jsonl")
 
     def tune(model: str, *, out_dir: Path, pairs: Path, steps_before: int) -> dict[str, Any]:
-        return _start(job, model, out_dir, tracker, run_id, hardware, Rows(str(pairs), steps_before, metrics))
+        return _start(job, model, out_dir, outbox, hardware, Rows(str(pairs), steps_before, metrics))
 
     return run_rounds(
         job.experiment, base_model=base_model, seed=job.seed, out_dir=out_dir, hardware=hardware, tune=tune
@@ -58,12 +61,10 @@ class Rows:
     metrics: str | None = None
 
 
-def _start(
-    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware, rows: Rows
-) -> dict[str, Any]:
+def _start(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware, rows: Rows) -> dict[str, Any]:
     """One training, in this process or in several."""
     if hardware.processes == 1:
-        return _train(job, base_model, out_dir, tracker, run_id, hardware, rows)
+        return _train(job, base_model, out_dir, outbox, hardware, rows)
     order = out_dir / "order.json"
     result = out_dir / "result.json"
     identity = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend", "seed")}
@@ -76,19 +77,44 @@ def _start(
             "digest": job.digest,
             "base_model": base_model,
             "out_dir": str(out_dir),
-            "run_id": run_id,
+            "outbox": str(outbox.file),
             "hardware": asdict(hardware),
             "rows": asdict(rows),
         },
     )
     result.unlink(missing_ok=True)
     (out_dir / FILE).unlink(missing_ok=True)
-    code = subprocess.run([*starter(hardware), "-m", "harness.backends.trl.launch", str(order)], check=False).returncode
+    code = _run_processes([*starter(hardware), "-m", "harness.backends.trl.launch", str(order)], out_dir / STOP)
     if code != 0:
         raise_left_word(out_dir)
         raise RuntimeError(f"training {job.name} on {hardware.processes} processes ended with exit code {code}")
     kept: dict[str, Any] = read_json(result)
+    if "stopped" in kept:
+        raise Interrupted(kept["stopped"])
     return kept
+
+
+def _run_processes(command: list[str], stop: Path) -> int:
+    """Run training processes to their end; returns the exit code. Signals reach only this process, which asks the
+    others, through the file `stop`, to save and stop; a second signal kills them."""
+    stop.unlink(missing_ok=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # inherited: a scheduler signals every process
+    try:
+        started = subprocess.Popen(command, start_new_session=True)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    try:
+        with finishing():
+            while (code := started.poll()) is None:
+                if requested() and not stop.exists():
+                    stop.touch()
+                time.sleep(0.1)
+    except BaseException:
+        os.killpg(started.pid, signal.SIGKILL)
+        raise
+    finally:
+        stop.unlink(missing_ok=True)
+    return code
 
 
 def starter(hardware: Hardware) -> list[str]:
@@ -97,6 +123,7 @@ def starter(hardware: Hardware) -> list[str]:
         return [
             *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
             f"--nproc_per_node={hardware.processes}",
+            "--signals-to-handle=SIGQUIT",  # else SIGTERM ends the training before it has saved
         ]
     command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(hardware.processes)]
     command += ["--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
@@ -105,9 +132,7 @@ def starter(hardware: Hardware) -> list[str]:
     return [*command, "--multi_gpu"]
 
 
-def _train(
-    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware, rows: Rows
-) -> dict[str, Any]:
+def _train(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware, rows: Rows) -> dict[str, Any]:
     assert job.experiment is not None
     common: dict[str, Any] = {
         "base_model": base_model,
@@ -115,7 +140,7 @@ def _train(
         "out_dir": out_dir,
         "hardware": hardware,
         "on_metrics": metrics_reporter(
-            tracker, run_id, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
+            outbox, Path(rows.metrics or out_dir / "metrics.jsonl"), steps_before=rows.steps_before
         ),
     }
     if not isinstance(job.experiment, Finetune):
@@ -162,21 +187,21 @@ def main(order_file: str) -> None:
             f"hardware.processes: expected {order['hardware']['processes']} training processes, {state.num_processes} "
             "run; a step would hold another number of sequences than declared"
         )
-    tracker = Tracker.open() if state.is_main_process else None
     out_dir = Path(order["out_dir"])
     try:
         kept = _train(
             job,
             order["base_model"],
             out_dir,
-            tracker,  # type: ignore[arg-type]
-            order["run_id"],
+            Outbox.at(Path(order["outbox"])),  # only the main process writes to it
             Hardware(**order["hardware"]),
             Rows(**order["rows"]),
         )
     except Diverged as error:
         leave_word(error, out_dir)
         raise
+    except Interrupted as stopped:
+        kept = {"stopped": stopped.where}
     if state.is_main_process:
         write_json(out_dir / "result.json", kept)
     state.wait_for_everyone()

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import write_json
+from harness.backends.checkpoints import WHOLE, last_verified, seal
 from harness.backends.verl.reference import REFERENCE
 
-WHOLE = "whole"
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
 KEPT = 2  # the one before stays until the newest is known to be whole
 
@@ -29,7 +29,7 @@ class MarkWhole:
         write_json(folder / STATE, {"entropy_coefficient": trainer.entropy_coefficient})
         if trainer.reference_was_reset:
             trainer.actor_rollout_wg.save_reference(str(folder / REFERENCE))
-        (folder / WHOLE).touch()
+        seal(folder)
         for old in whole_checkpoints(folder.parent)[:-KEPT]:
             shutil.rmtree(old)
 
@@ -37,11 +37,15 @@ class MarkWhole:
 def whole_checkpoints(folder: Path) -> list[Path]:
     """The complete checkpoints, oldest first."""
     marked = [path.parent for path in folder.glob(f"global_step_*/{WHOLE}")]
-    return sorted(marked, key=lambda path: int(path.name.rpartition("_")[2]))
+    return sorted(marked, key=step_of)
 
 
-def remove_pieces(folder: Path) -> None:
-    """Remove incomplete checkpoints, left by a kill: veRL would write the next ones over them."""
-    for path in folder.glob("global_step_*"):
-        if not (path / WHOLE).exists():
-            shutil.rmtree(path)
+def step_of(checkpoint: Path) -> int:
+    """The number of rollouts that a checkpoint's folder is named by."""
+    return int(checkpoint.name.rpartition("_")[2])
+
+
+def last_checkpoint(folder: Path) -> Path | None:
+    """The newest whole checkpoint, verified. Newer ones that a kill left in pieces or that are damaged are removed:
+    veRL would write the next ones over them."""
+    return last_verified(folder.glob("global_step_*"), step_of)

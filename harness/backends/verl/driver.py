@@ -46,7 +46,9 @@ def main(order_file: str) -> None:
         runner = _runner().remote()
         ends = tuple(order["end_tokens"])
         steps = optimiser_steps(experiment, order["rows"])
-        ray.get(runner.train.remote(config, experiment, steps, out_dir, order["vocab_size"], ends))
+        ray.get(
+            runner.train.remote(config, experiment, steps, out_dir, order["vocab_size"], ends, hardware.save_minutes)
+        )
     finally:
         ray.shutdown()
 
@@ -88,11 +90,18 @@ def _runner() -> Any:
 
     class Runner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ignore[name-defined, misc]
         def train(
-            self, config: Any, experiment: Experiment, steps: int, out_dir: Path, vocab_size: int, ends: tuple[int, ...]
+            self,
+            config: Any,
+            experiment: Experiment,
+            steps: int,
+            out_dir: Path,
+            vocab_size: int,
+            ends: tuple[int, ...],
+            save_minutes: float,
         ) -> None:
             from harness.backends.verl.trainer import Job, register
 
-            register(Job(experiment, steps, out_dir, vocab_size, ends))
+            register(Job(experiment, steps, out_dir, vocab_size, ends, save_minutes))
             self.run(config)
 
     return ray.remote(Runner)

@@ -18,13 +18,14 @@ from uuid import uuid4
 
 from evals.files import write_json
 from harness.backends.common import metrics_reporter, prompt_rows
-from harness.backends.verl import CHECKPOINTS, ROWS, STEPS
-from harness.backends.verl.checkpoints import remove_pieces, whole_checkpoints
+from harness.backends.verl import CHECKPOINTS, ROWS, STEPS, STOP
+from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
 from harness.backends.verl.translate import check, optimiser_steps
 from harness.command.resolve import Job
-from harness.runs.track import Tracker
+from harness.runs.interrupt import Interrupted, finishing, requested
+from harness.runs.outbox import Outbox
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 from harness.step.finite import FILE, raise_left_word
@@ -40,14 +41,13 @@ __all__ = ["check", "launch", "ready"]  # what `harness.backends.Backend` asks o
 OnStep = Callable[[int, int, dict[str, float]], None]
 
 
-def launch(
-    job: Job, base_model: str, out_dir: Path, tracker: Tracker, run_id: str, hardware: Hardware
-) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
 
     Raises:
         ValueError: the training data cannot be used.
         RuntimeError: the training ended with an error, or stood still; the last lines of its log are in the message.
+        Interrupted: a signal asked to stop; the last rollout is saved.
     """
     import transformers
     from transformers import AutoConfig, AutoTokenizer
@@ -64,8 +64,7 @@ def launch(
     tokenizer = AutoTokenizer.from_pretrained(base_model)
     rows, dropped, digest = prompt_rows(job.experiment, tokenizer, seed=job.seed)
     write_rows(rows, out_dir / ROWS)
-    remove_pieces(out_dir / CHECKPOINTS)
-    known = whole_checkpoints(out_dir / CHECKPOINTS)
+    known = last_checkpoint(out_dir / CHECKPOINTS)
     order = {
         **{
             key: getattr(job, key)
@@ -78,13 +77,19 @@ def launch(
         "policy": prompts.get(job.experiment.prompt.value).policy,
         "vocab_size": AutoConfig.from_pretrained(base_model).vocab_size,
         "end_tokens": model_stop_tokens(base_model, tokenizer),
-        "resume_from": str(known[-1]) if known else None,
+        "resume_from": None if known is None else str(known),
     }
-    run_driver(order, out_dir, hardware, metrics_reporter(tracker, run_id, out_dir / "metrics.jsonl"))
-    last = whole_checkpoints(out_dir / CHECKPOINTS)[-1]
-    export(last, out_dir / "final")
+    steps = optimiser_steps(job.experiment, len(rows))
+    if known is None or step_of(known) * job.experiment.updates_per_rollout.value < steps:
+        run_driver(order, out_dir, hardware, metrics_reporter(outbox, out_dir / "metrics.jsonl"))
+        known = last_checkpoint(out_dir / CHECKPOINTS)
+    if known is None:
+        raise RuntimeError(f"training with veRL ended without a checkpoint. {_last_lines(out_dir / LOG)}")
+    if (done := step_of(known) * job.experiment.updates_per_rollout.value) < steps:
+        raise Interrupted(f"after step {done} of {steps}")
+    export(known, out_dir / "final")
     return {
-        "steps": optimiser_steps(job.experiment, len(rows)),
+        "steps": steps,
         "resumed_from": order["resume_from"],
         "train_rows": len(rows),
         "train_rows_dropped_for_length": dropped,
@@ -138,19 +143,23 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
     steps, log = out_dir / STEPS, out_dir / LOG
     steps.write_text("")
     (out_dir / FILE).unlink(missing_ok=True)
+    (out_dir / STOP).unlink(missing_ok=True)
     write_json(out_dir / "order.json", {**order, "scratch": str(scratch)})
-    with Session(uuid4().hex, scratch) as session, log.open("a") as output:
+    with Session(uuid4().hex, scratch) as session, log.open("a") as output, finishing():
         driver = subprocess.Popen(
             [*DRIVER, str(out_dir / "order.json")],
             stdout=output,
             stderr=output,
             env={**environment(hardware), **session.environment()},
+            start_new_session=True,  # a Ctrl-C at the terminal must not reach it: it is told to save and stop
         )
         lines = _follow(steps)
         moved = time.monotonic()
         code = None
         while code is None:
             code = driver.poll()
+            if requested() and not (out_dir / STOP).exists():
+                (out_dir / STOP).touch()
             for line in lines():
                 moved = time.monotonic()
                 on_step(line["step"], line["total"], line["metrics"])

@@ -29,7 +29,7 @@ from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils import tensordict_utils as tu
 from verl.workers.utils.padding import response_from_nested, response_to_nested
 
-from harness.backends.verl import STEPS, TRAINER
+from harness.backends.verl import STEPS, STOP, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
 from harness.backends.verl.reference import REFERENCE
@@ -66,6 +66,7 @@ class Job:
     out_dir: Path
     vocab_size: int
     end_tokens: tuple[int, ...]
+    save_minutes: float = 10.0
 
 
 def register(job: Job) -> None:
@@ -172,6 +173,24 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         except Diverged as error:
             leave_word(error, self.job.out_dir)
             raise
+
+    def _save_checkpoint(self) -> None:
+        super()._save_checkpoint()
+        self._saved_step, self._saved_at = self.global_steps, time.monotonic()
+
+    def on_train_begin(self) -> None:
+        self._saved_step, self._saved_at = 0, time.monotonic()
+        super().on_train_begin()
+
+    def on_step_end(self) -> None:
+        """Save by time, and save and stop when the launcher asks for it (`launch.run_driver`)."""
+        stop = (self.job.out_dir / STOP).exists()
+        due = time.monotonic() - self._saved_at > 60 * self.job.save_minutes
+        if (stop or due) and self._saved_step != self.global_steps:
+            self._save_checkpoint()
+        super().on_step_end()
+        if stop:
+            self.total_training_steps = self.global_steps  # veRL's loop ends after this one
 
     def _compute_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any], *_: Any, **__: Any) -> None:
         """Ours are written by `_report`; a step on which only the critic was trained is written here."""

@@ -231,23 +231,20 @@ def test_two_processes_make_the_same_step_as_one(
 ) -> None:
     from harness.backends.trl.launch import launch
     from harness.command.resolve import resolve
-    from harness.runs.track import Tracker
+    from harness.runs.outbox import Outbox
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     data = tmp_path / "pairs.jsonl"  # as many rows as a step holds: which rows it gets depends on the processes
     data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
     values: dict[str, Any] = {"base_model": str(model_dir), "dataset": str(data), "batch_size": len(PAIRS)}
-    # group_size is a value of another arm of the same command: the processes must not choke on it
-    values |= {"max_steps": 2, "learning_rate": 1e-2, "group_size": 4}
+    # group_size and prompts_per_rollout are values of another arm of the same command: the processes must ignore them
+    values |= {"max_steps": 2, "learning_rate": 1e-2, "group_size": 4, "prompts_per_rollout": 4}
     (job,) = (job for job in resolve("erpo", arms=["sft", "erpo"], seeds=[0], overrides=values) if job.arm == "sft")
-    tracker = Tracker.open()
-    run_id = tracker.run(tracker.experiment("erpo"), None, job.name, {})
     losses = {}
     for processes in (1, 2):
         hardware = Hardware(device="cpu", processes=processes)
-        launch(job, str(model_dir), tmp_path / str(processes), tracker, run_id, hardware)
-        logged = tracker.client.get_metric_history(run_id, "train/loss")
-        losses[processes] = [m.value for m in logged][-2:]
+        outbox = Outbox(tmp_path, f"on-{processes}")
+        launch(job, str(model_dir), tmp_path / str(processes), outbox, hardware)
+        losses[processes] = [m["values"]["train/loss"] for m in outbox.messages()]
     # the second loss is after an update, so it tells whether the gradient was the same
     assert losses[2] == pytest.approx(losses[1], rel=1e-4)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from harness.backends.verl.checkpoints import KEPT, STATE, WHOLE, MarkWhole, remove_pieces, whole_checkpoints
+from harness.backends.checkpoints import WHOLE
+from harness.backends.verl.checkpoints import KEPT, STATE, MarkWhole, last_checkpoint, whole_checkpoints
 from harness.backends.verl.export import export, merged
 from tests.experiments import save_random_model
 
@@ -83,7 +84,7 @@ def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> N
     assert [path.name for path in whole_checkpoints(tmp_path)] == ["global_step_4", "global_step_10"]  # by number
     assert len(whole_checkpoints(tmp_path)) == KEPT
     assert json.loads((tmp_path / "global_step_10" / STATE).read_text()) == {"entropy_coefficient": 0.25}
-    remove_pieces(tmp_path)
+    assert last_checkpoint(tmp_path) == tmp_path / "global_step_10"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["global_step_10", "global_step_4"]
     assert (tmp_path / "global_step_4" / WHOLE).exists()
 

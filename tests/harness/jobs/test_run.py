@@ -183,24 +183,23 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
 
 
 def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
-    from harness.jobs.run import locked
+    from evals.files import locked
 
     folder = arm_folder(unbroken[0], "egsw")
     with locked(folder):
-        code = (
-            f"from harness.jobs.run import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
-        )
+        code = f"from evals.files import locked\nfrom pathlib import Path\nwith locked(Path({str(folder)!r})): pass"
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert other.returncode != 0 and "is in use by another process" in other.stderr
 
 
 def test_a_checkpoint_in_pieces_is_passed_over(tmp_path: Path) -> None:
-    from harness.backends.trl.common import WHOLE, last_whole_checkpoint
+    from harness.backends.checkpoints import last_verified, seal
+    from harness.backends.trl.common import checkpoint_step
 
-    assert last_whole_checkpoint(tmp_path / "none") is None
+    assert last_verified([], checkpoint_step) is None
     for step, whole in ((9, True), (10, True), (11, False)):
         folder = tmp_path / f"checkpoint-{step}"
         folder.mkdir()
         if whole:
-            (folder / WHOLE).touch()
-    assert last_whole_checkpoint(tmp_path) == str(tmp_path / "checkpoint-10")
+            seal(folder)
+    assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step) == tmp_path / "checkpoint-10"

@@ -1,0 +1,45 @@
+"""Hide credentials: whatever goes into a report, record, log, tag or message passes through `redact`."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+HIDDEN = "[hidden]"
+_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)  # environment variables whose values are hidden
+_SHORTEST = 6  # a shorter value (a "1", a "true") is no credential, and hiding it would garble text
+_USER = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s'\"]+@", re.IGNORECASE)
+_QUERY = re.compile(
+    r"(?P<name>[?&](?:[\w-]*(?:key|token|secret|passw(?:or)?d|signature|sig))=)[^&\s'\"]+", re.IGNORECASE
+)
+_BEARER = re.compile(r"(?P<scheme>\b(?:Bearer|Basic)\s+)[A-Za-z0-9._~+/=-]{8,}")
+_KEYS = re.compile(r"\b(?:sk-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[0-9A-Z]{16})\b")
+
+
+def redact(text: str) -> str:
+    """The text without credentials: those in addresses (user:password@, ?token=), in headers, in the form of well-known
+    keys, and the values of environment variables whose names say key, token, secret, password or credential."""
+    for value in _secrets():
+        text = text.replace(value, HIDDEN)
+    text = _USER.sub(rf"\g<scheme>{HIDDEN}@", text)
+    text = _QUERY.sub(rf"\g<name>{HIDDEN}", text)
+    text = _BEARER.sub(rf"\g<scheme>{HIDDEN}", text)
+    return _KEYS.sub(HIDDEN, text)
+
+
+def redact_all(value: Any) -> Any:
+    """`redact` on every string in a JSON value, keys included."""
+    if isinstance(value, str):
+        return redact(value)
+    if isinstance(value, dict):
+        return {redact_all(key): redact_all(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [redact_all(item) for item in value]
+    return value
+
+
+def _secrets() -> list[str]:
+    """Longest first: one may hold another."""
+    held = {value for name, value in os.environ.items() if _NAME.search(name) and len(value) >= _SHORTEST}
+    return sorted((value for value in held if not os.path.exists(value)), key=len, reverse=True)  # a path of a key file

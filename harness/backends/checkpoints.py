@@ -1,0 +1,47 @@
+"""Whole checkpoints: sealed with the hashes of their files when they are written, verified before they are used."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from evals.files import DamagedFileError, differing_files, folder_sha256s, read_object, write_json
+
+WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with the SHA-256 of every other file; written last
+
+
+def seal(checkpoint: Path) -> None:
+    """Mark a checkpoint as written to its end."""
+    write_json(checkpoint / WHOLE, {"files": folder_sha256s(checkpoint, without=[WHOLE])})
+
+
+def damage(checkpoint: Path) -> str | None:
+    """What is wrong with a sealed checkpoint, in words; None when every file is as it was written."""
+    try:
+        sealed = read_object(checkpoint / WHOLE, "files")
+    except DamagedFileError as error:
+        return f"its seal is damaged ({error.why})"
+    if sealed is None:
+        return "it was not written to its end"
+    return "; ".join(differing_files(checkpoint, sealed["files"])) or None
+
+
+def last_verified(
+    checkpoints: Iterable[Path], number: Callable[[Path], int], *, say: Callable[[str], None] | None = None
+) -> Path | None:
+    """The newest checkpoint that is whole, None when there is none. Those that are damaged are named and deleted, so
+    that the training writes them again; `number`: a checkpoint's step, from its folder."""
+    for checkpoint in sorted(checkpoints, key=number, reverse=True):
+        wrong = damage(checkpoint)
+        if wrong is None:
+            return checkpoint
+        if (checkpoint / WHOLE).exists():  # else a kill left it in pieces, which is nothing to tell
+            (say or _say)(f"    {checkpoint} cannot be used: {wrong}; resuming from the one before")
+        shutil.rmtree(checkpoint)
+    return None
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)

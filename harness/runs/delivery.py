@@ -1,0 +1,204 @@
+"""Delivers outboxes to MLflow: in order, each message once, in a thread of its own that nothing waits for."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evals.files import BusyError, locked, read_jsonl_from
+from evals.redaction import redact
+from harness.runs.outbox import Message, Outbox
+
+if TYPE_CHECKING:
+    from harness.runs.track import Tracker
+
+METRICS_AT_ONCE = 1000  # MLflow takes no more in one call; params and tags: 100
+PARAMS_AT_ONCE = 100
+POLL_S = 0.5
+PATIENCE_S = 15.0  # at the end of a command, without any progress
+_PERMANENT = {"INVALID_PARAMETER_VALUE", "BAD_REQUEST", "PERMISSION_DENIED"}
+
+
+@dataclass
+class _Progress:
+    """Where the delivery of one outbox stands in this process."""
+
+    run_id: str | None = None
+    count: int = 0
+    offset: int = 0  # of the byte after the messages that were delivered
+    known: set[tuple[str, int]] | None = None  # (metric, step) that MLflow has; None: must be asked
+    attached: bool = False
+
+
+@dataclass
+class Deliverer:
+    """Brings MLflow up to date with outboxes. Not for several threads."""
+
+    tracker: Tracker
+    warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True)
+    _progress: dict[Path, _Progress] = field(default_factory=dict)
+
+    def deliver(self, outbox: Outbox) -> int:
+        """Send what is pending; returns how many messages were sent. What fails raises, and is sent again next time:
+        what had arrived nevertheless is not sent twice."""
+        if not outbox.begun():
+            return 0
+        try:
+            with locked(outbox.folder, name=f".{outbox.stem}-delivery.lock"):
+                return self._deliver(outbox)
+        except BusyError:  # another process is delivering it
+            return 0
+
+    def _deliver(self, outbox: Outbox) -> int:
+        progress = self._progress.setdefault(outbox.file, _Progress())
+        if not progress.attached or outbox.delivered() != (progress.run_id, progress.count):
+            self._attach(outbox, progress)
+        waiting = read_jsonl_from(outbox.file, progress.offset)
+        sent = 0
+        while sent < len(waiting):
+            count = _batch([message for message, _ in waiting[sent:]])
+            messages = [message for message, _ in waiting[sent : sent + count]]
+            try:
+                self._send(outbox, progress, messages)
+            except Exception as error:
+                if getattr(error, "error_code", None) not in _PERMANENT:
+                    progress.known = None  # it may have arrived all the same
+                    raise
+                self.warn(f"MLflow refuses {messages[0]['op']} of {outbox.file}: {redact(str(error))}")
+            sent += count
+            progress.count, progress.offset = progress.count + count, waiting[sent - 1][1]
+            outbox.note_delivered(progress.run_id, progress.count)
+        return sent
+
+    def _attach(self, outbox: Outbox, progress: _Progress) -> None:
+        """Find where another process left the delivery; a store that does not have the run gets it from the start."""
+        progress.run_id, progress.count = outbox.delivered()
+        progress.known = None
+        if progress.run_id is not None and not self.tracker.has_run(progress.run_id):
+            progress.run_id, progress.count = None, 0
+        ends = [end for _, end in read_jsonl_from(outbox.file, 0)][: progress.count]
+        progress.count, progress.offset = len(ends), ends[-1] if ends else 0  # fewer: the file was made anew
+        progress.attached = True
+
+    def _send(self, outbox: Outbox, progress: _Progress, messages: Sequence[Message]) -> None:
+        message = messages[0]
+        op = message["op"]
+        if op == "run":
+            if progress.run_id is None:
+                progress.run_id = self._start(outbox, message)
+            return
+        run_id = progress.run_id
+        if run_id is None:
+            raise ValueError(f"{outbox.file}: its first message is {op!r}, expected 'run'; delete the file")
+        if op in ("metrics", "scores"):
+            self._send_metrics(run_id, progress, messages)
+        elif op == "params":
+            self.tracker.params(run_id, message["params"])
+        elif op == "tags":
+            self.tracker.tags(run_id, message["tags"])
+        elif op == "artifact":
+            self.tracker.artifact(run_id, outbox.folder / message["file"], message["to"])
+        elif op == "status":
+            self.tracker.status(run_id, message["status"], message["time"])
+
+    def _start(self, outbox: Outbox, message: Message) -> str:
+        tags = dict(message["tags"])
+        if message["parent"] is not None:
+            parent = Outbox.at((outbox.folder / message["parent"]).resolve())
+            self.deliver_run(parent)
+            tags["mlflow.parentRunId"] = str(parent.delivered()[0])
+        return self.tracker.run_of(message["experiment"], message["name"], tags, message["token"], message["time"])
+
+    def deliver_run(self, outbox: Outbox) -> None:
+        """Make sure that the run of an outbox is there, whatever it has to say."""
+        run_id, _ = outbox.delivered()
+        if run_id is not None and self.tracker.has_run(run_id):
+            return
+        with locked(outbox.folder, name=f".{outbox.stem}-delivery.lock"):
+            messages = outbox.messages()
+            run_id = self._start(outbox, messages[0])
+            outbox.note_delivered(run_id, 1)
+
+    def _send_metrics(self, run_id: str, progress: _Progress, messages: Sequence[Message]) -> None:
+        points = [(name, m["step"], m["time"], value) for m in messages for name, value in m["values"].items()]
+        if progress.known is None:
+            progress.known = self.tracker.points(run_id, {name for name, *_ in points})
+        new = [point for point in points if point[:2] not in progress.known]
+        if new:
+            self.tracker.log_points(run_id, new)
+
+
+def _batch(messages: Sequence[Message]) -> int:
+    """How many messages go into the next call: metrics of several steps together."""
+    count = size = 0
+    for message in messages:
+        if message["op"] not in ("metrics", "scores"):
+            break
+        size += len(message["values"])
+        if size > METRICS_AT_ONCE:
+            break
+        count += 1
+    return max(count, 1)
+
+
+class Courier:
+    """A thread that delivers outboxes as they grow. A context manager: the end waits while there is progress."""
+
+    def __init__(self, tracker: Tracker) -> None:
+        self._deliverer = Deliverer(tracker)
+        self._outboxes: dict[Path, Outbox] = {}
+        self._wake = threading.Event()
+        self._closing = threading.Event()
+        self._last_success = time.monotonic()
+        self.error: Exception | None = None
+        self._thread = threading.Thread(target=self._work, name="mlflow", daemon=True)  # a hung server holds nobody up
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def watch(self, *outboxes: Outbox) -> None:
+        """Deliver these, from now on."""
+        for outbox in outboxes:
+            self._outboxes.setdefault(outbox.file, outbox)
+        self._wake.set()
+
+    def close(self, patience_s: float = PATIENCE_S) -> None:
+        """Deliver what is left, for as long as there is progress."""
+        self._closing.set()
+        self._wake.set()
+        self._last_success = time.monotonic()
+        while self._thread.is_alive() and time.monotonic() - self._last_success < patience_s:
+            self._thread.join(0.05)
+
+    def pending(self) -> dict[Path, int]:
+        """Messages that wait, by file."""
+        counts = {outbox.file: outbox.pending() for outbox in self._outboxes.values()}
+        return {file: count for file, count in counts.items() if count}
+
+    def _work(self) -> None:
+        pause = POLL_S
+        while True:
+            last = self._closing.is_set()
+            failed = not self._round(list(self._outboxes.values()))
+            if last and not failed:
+                return
+            pause = min(2 * pause, 30.0) if failed else POLL_S
+            self._wake.wait(min(pause, 2.0) if self._closing.is_set() else pause)
+            if not self._closing.is_set() or failed:
+                self._wake.clear()
+
+    def _round(self, outboxes: Iterable[Outbox]) -> bool:
+        try:
+            for outbox in outboxes:
+                if self._deliverer.deliver(outbox):
+                    self._last_success = time.monotonic()
+        except Exception as error:  # whatever it is: it is told at the end, and the training goes on
+            self.error = error
+            return False
+        self.error = None
+        return True

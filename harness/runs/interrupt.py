@@ -1,0 +1,91 @@
+"""SIGINT, SIGTERM and SIGUSR1: the first finishes the step and saves, a second stops at once.
+
+Slurm sends SIGTERM (or SIGUSR1, when asked) before the time limit, Kubernetes SIGTERM. After a first signal the command
+ends with exit code 75 (EX_TEMPFAIL), on which schedulers can requeue: the same command resumes.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)
+RESUMABLE = 75
+
+_received: list[str] = []  # names of the signals so far, in this process
+_finishing = [0]  # how many `finishing()` blocks are open
+
+
+class Interrupted(KeyboardInterrupt):
+    """The first signal was obeyed: everything up to `where` is saved, and the same command resumes there."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__(where)
+        self.signal = _received[0] if _received else "SIGINT"
+        self.where = where
+        self.code = RESUMABLE
+
+    def __str__(self) -> str:
+        return f"stopped by {self.signal} {self.where}; the same command resumes there"
+
+
+class StoppedAtOnce(KeyboardInterrupt):
+    """A second signal: what was not saved is lost."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.code = 128 + int(signal.Signals[name])
+
+    def __str__(self) -> str:
+        return "stopped at once; the same command resumes from the last checkpoint"
+
+
+@contextmanager
+def handled() -> Iterator[None]:
+    """Handle the signals inside, where this is the main thread (elsewhere no handler can be set)."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _received.clear()
+    before = {number: signal.signal(number, _receive) for number in SIGNALS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def finishing() -> Iterator[None]:
+    """Inside, a first signal only makes `requested()` true, and the code inside ends its step and saves; outside, where
+    nothing would be lost, it raises `Interrupted` at once."""
+    _finishing[0] += 1
+    try:
+        yield
+    finally:
+        _finishing[0] -= 1
+
+
+def requested() -> bool:
+    """Whether a signal has asked to stop."""
+    return bool(_received)
+
+
+def check(where: str) -> None:
+    """Raise `Interrupted` if a signal has asked to stop; `where` says what is done ("after 3 of 8 samples")."""
+    if requested():
+        raise Interrupted(where)
+
+
+def _receive(number: int, _: FrameType | None) -> None:
+    name = signal.Signals(number).name
+    _received.append(name)
+    if len(_received) > 1:
+        raise StoppedAtOnce(name)
+    if not _finishing[0]:
+        raise Interrupted("between two steps")
+    print(f"{name}: finishing the step and saving; a second signal stops at once", file=sys.stderr, flush=True)
