@@ -17,7 +17,7 @@ from harness.command.config import UsageError, nearest
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack
 from harness.runs.track import Tracker, tracking_uri
-from harness.spec import Reproduction, catalogue
+from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
@@ -119,10 +119,14 @@ def document(
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
     difference = difference_grid(paper.key, measured)
-    tables = [*published_grids(paper.key, measured), *scale_grids(paper.key, measured)]
+    published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
+    if scale == "paper":  # the paper's own tables hold what was measured
+        results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens, budget)
     figures, too_many = fitting(drawn)
-    left_out = [note for table in tables for note in table.notes if note.startswith("Left out ")]
+    left_out = [
+        note for table in (*results, *published) for note in table.notes if note.startswith(("Left out ", "Skipped "))
+    ]
     return Document(
         paper=paper.key,
         title=paper.title,
@@ -131,7 +135,8 @@ def document(
         scale_label=SCALES[scale].label,
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
-        tables=(*tables, *([difference] if difference else [])),
+        results=(*results, *([difference] if difference else [])),
+        tables=tuple(published),
         figures=figures,
         values=values_grid(chosen.measured, every=True),
         assumed=values_grid(chosen.measured, every=False),
@@ -190,7 +195,7 @@ def _evidence(e: Evidence) -> tuple[str, ...]:
     return (line.benchmark, model, metric, *values, interval, p, line.verdict)
 
 
-def draw(plot: Plot) -> Figure:
+def rendered(plot: Plot) -> Figure:
     """A plot as the page wants it."""
     with tempfile.TemporaryDirectory() as folder:
         paths = save(plot, Path(folder))
@@ -203,7 +208,7 @@ def fitting(drawn: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple
     left, kept, too_many = FIGURES, [], []
     for title, plots in drawn.items():
         found = []
-        for figure in map(draw, plots):
+        for figure in map(rendered, plots):
             size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
             if size <= left:
                 found.append(figure)
@@ -332,8 +337,3 @@ def _shown(
 def _known(value: Any) -> str | None:
     """A cell as text; None where it is null (pandas makes NaN of some nulls)."""
     return None if value is None or value != value else str(value)
-
-
-def declared(key: str) -> Reproduction:
-    """The paper's declaration."""
-    return catalogue.load(key)

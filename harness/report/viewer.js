@@ -5,7 +5,7 @@
   if (!block) return;
   const data = JSON.parse(block.textContent);
   const byId = (id) => document.getElementById(id);
-  const PAGE = 6;
+  const PAGE = 4;
   const TINTS = 9;
   const VERDICTS = { correct: "correct", wrong: "wrong", no_answer: "no answer", truncated: "truncated", unscored: "unscored" };
 
@@ -35,10 +35,18 @@
     return found;
   }
 
+  const text = (response) => {
+    if (response.shown === undefined) response.shown = response.tokens === null ? response.text : tokens(response).map((t) => t.text).join("");
+    return response.shown;
+  };
+
   // filters
 
-  const filters = { problem: byId("f-problem"), run: byId("f-run"), verdict: byId("f-verdict") };
+  const filters = {
+    problem: byId("f-problem"), run: byId("f-run"), verdict: byId("f-verdict"), compare: byId("f-compare"), search: byId("f-search"),
+  };
   let page = 0;
+  let only = null; // one response, by the number of its row: what a deep link to it shows
 
   function option(select, value, text) {
     const element = make("option", text);
@@ -63,19 +71,101 @@
     for (const [key, name] of Object.entries(VERDICTS)) {
       if (responses.some((r) => r.verdict === key)) option(filters.verdict, key, name);
     }
+    if (responses.some((r) => r.label !== null)) option(filters.verdict, "disagree", "our verdict and the given one differ");
+    option(filters.compare, "", "nothing");
+    data.runs.forEach((a, i) =>
+      data.runs.forEach((b, j) => {
+        if (i !== j) option(filters.compare, `${i},${j}`, `${a.name} correct, ${b.name} incorrect`);
+      }),
+    );
+    if (data.runs.length < 2) filters.compare.parentElement.remove();
     if (data.problems.length) filters.problem.value = "0";
   }
 
+  const differs = (r) => r.label !== null && r.verdict !== "unscored" && (r.verdict === "correct") !== (r.label === "correct");
+  const incorrect = (r) => r.verdict !== "correct" && r.verdict !== "unscored";
+
+  // of each problem, the share of a run's scored responses that are correct; null without one
+  function shares(run) {
+    const counts = data.problems.map(() => [0, 0]);
+    for (const r of responses) {
+      if (r.run === run && r.verdict !== "unscored") {
+        counts[r.problem][0] += r.verdict === "correct";
+        counts[r.problem][1] += 1;
+      }
+    }
+    return counts.map(([correct, all]) => (all ? correct / all : null));
+  }
+
   function matching() {
-    const { problem, run, verdict } = filters;
-    const found = responses.filter(
+    if (only !== null) return [responses[only]];
+    const { problem, run, verdict, compare } = filters;
+    const wanted = filters.search.value.trim().toLowerCase();
+    let found = responses.filter(
       (r) =>
         (problem.value === "" || r.problem === Number(problem.value)) &&
         (run.value === "" || r.run === Number(run.value)) &&
-        (verdict.value === "" || r.verdict === verdict.value),
+        (verdict.value === "" || (verdict.value === "disagree" ? differs(r) : r.verdict === verdict.value)) &&
+        (wanted === "" || text(r).toLowerCase().includes(wanted) || (r.answer ?? "").toLowerCase().includes(wanted)),
     );
+    const gain = data.problems.map(() => 0);
+    if (compare.value !== "") {
+      // correct responses of A and incorrect ones of B, to the problems that have both; where A gains most comes first
+      const [a, b] = compare.value.split(",").map(Number);
+      const of = [shares(a), shares(b)];
+      data.problems.forEach((_, i) => { gain[i] = of[0][i] === null || of[1][i] === null ? 0 : of[0][i] - of[1][i]; });
+      const both = data.problems.map((_, i) => of[0][i] !== null && of[0][i] > 0 && of[1][i] !== null && of[1][i] < 1);
+      found = found.filter((r) => both[r.problem] && ((r.run === a && r.verdict === "correct") || (r.run === b && incorrect(r))));
+    }
     // the runs side by side: the first sample of each, then the second
-    return found.sort((a, b) => a.problem - b.problem || a.sample - b.sample || (a.seed ?? 0) - (b.seed ?? 0) || a.run - b.run);
+    return found.sort(
+      (a, b) =>
+        gain[b.problem] - gain[a.problem] || a.problem - b.problem || a.sample - b.sample || (a.seed ?? 0) - (b.seed ?? 0) || a.run - b.run,
+    );
+  }
+
+  // addresses: #responses?problem=BENCHMARK/ID&run=NAME&verdict=..&compare=A>B&search=..&page=2, or &sample=3 for one response
+
+  const problemName = (i) => `${data.problems[i].benchmark}/${data.problems[i].id}`;
+
+  function address() {
+    const parts = new URLSearchParams();
+    if (filters.problem.value !== "") parts.set("problem", problemName(Number(filters.problem.value)));
+    if (filters.run.value !== "") parts.set("run", data.runs[Number(filters.run.value)].name);
+    if (filters.verdict.value !== "") parts.set("verdict", filters.verdict.value);
+    if (filters.compare.value !== "") parts.set("compare", filters.compare.value.split(",").map((i) => data.runs[Number(i)].name).join(">"));
+    if (filters.search.value.trim() !== "") parts.set("search", filters.search.value.trim());
+    if (page > 0) parts.set("page", String(page + 1));
+    return `#responses?${parts}`;
+  }
+
+  function link(r) {
+    const parts = new URLSearchParams({ problem: problemName(r.problem), run: data.runs[r.run].name, sample: String(r.sample) });
+    if (r.seed !== null) parts.set("seed", String(r.seed));
+    return `#responses?${parts}`;
+  }
+
+  function follow() {
+    if (!location.hash.startsWith("#responses?")) return false;
+    const parts = new URLSearchParams(location.hash.slice("#responses?".length));
+    const index = (names, name) => (names.indexOf(name) < 0 ? "" : String(names.indexOf(name)));
+    const runs = data.runs.map((run) => run.name);
+    filters.problem.value = index(data.problems.map((_, i) => problemName(i)), parts.get("problem"));
+    filters.run.value = index(runs, parts.get("run"));
+    filters.verdict.value = parts.get("verdict") ?? "";
+    filters.compare.value = (parts.get("compare") ?? "").split(">").map((name) => index(runs, name)).join(",");
+    if (filters.compare.selectedIndex < 0) filters.compare.value = "";
+    if (filters.verdict.selectedIndex < 0) filters.verdict.value = "";
+    filters.search.value = parts.get("search") ?? "";
+    page = Math.max(0, Number(parts.get("page") ?? 1) - 1 || 0);
+    only = null;
+    if (parts.has("sample")) {
+      const at = responses.findIndex((r) => link(r) === `#responses?${parts}`);
+      only = at < 0 ? null : at;
+    }
+    show();
+    byId("responses").scrollIntoView();
+    return true;
   }
 
   // one response
@@ -87,6 +177,11 @@
     const sample = `sample ${r.sample}` + (r.seed === null ? "" : `, seed ${r.seed}`);
     const head = make("h4");
     head.append(make("span", name, "run"), make("span", VERDICTS[r.verdict] || r.verdict, `verdict ${r.verdict}`));
+    if (r.label !== null) head.append(make("span", `given verdict: ${r.label}`, `verdict ${differs(r) ? "differs" : ""}`));
+    const to = make("a", "link", "deep");
+    to.href = link(r);
+    to.setAttribute("aria-label", `Link to this response: ${name}, problem ${problem.id}, ${sample}`);
+    head.append(to);
     const facts = [sample];
     if (filters.problem.value === "") facts.unshift(problem.id);
     if (r.length !== null) facts.push(`${r.length} tokens`);
@@ -97,20 +192,20 @@
     }
     facts.push(r.answer === null ? "no answer" : `answer ${r.answer}`);
     const line = make("p", facts.join(" · "), "facts");
-    const text = make("div", undefined, "text");
-    text.tabIndex = 0;
-    text.setAttribute("role", "group");
-    text.setAttribute("aria-label", `Response of ${name}, problem ${problem.id}, ${sample}`);
+    const body = make("div", undefined, "text");
+    body.tabIndex = 0;
+    body.setAttribute("role", "group");
+    body.setAttribute("aria-label", `Response of ${name}, problem ${problem.id}, ${sample}`);
     if (parts === null) {
-      text.textContent = r.text;
+      body.textContent = r.text;
       line.textContent += " · entropy not measured";
     } else {
       parts.forEach((token) => {
-        text.append(make("span", token.text, `t h${tint(nats(token.level))}${token.fork ? " fork" : ""}`));
+        body.append(make("span", token.text, `t h${tint(nats(token.level))}${token.fork ? " fork" : ""}`));
       });
-      walk(text, parts);
+      walk(body, parts);
     }
-    box.append(head, line, text);
+    box.append(head, line, body);
     return box;
   }
 
@@ -164,6 +259,7 @@
 
   function show() {
     const found = matching();
+    if (only !== null) filters.problem.value = String(responses[only].problem);
     const pages = Math.max(1, Math.ceil(found.length / PAGE));
     page = Math.min(Math.max(page, 0), pages - 1);
     const problem = filters.problem.value === "" ? null : data.problems[Number(filters.problem.value)];
@@ -175,7 +271,9 @@
     }
     byId("v-list").replaceChildren(...found.slice(page * PAGE, (page + 1) * PAGE).map(article));
     const kept = data.kept === data.of ? `all ${data.of} kept` : `${data.kept} of ${data.of} kept in this file`;
-    byId("v-count").textContent = `${found.length} response${found.length === 1 ? "" : "s"} match (${kept}).`;
+    const order = filters.compare.value === "" || only !== null ? "" : " Problems with the largest difference in accuracy come first.";
+    byId("v-count").textContent =
+      only !== null ? "One response, by its link; Reset shows all." : `${found.length} response${found.length === 1 ? "" : "s"} match (${kept}).${order}`;
     byId("v-page").textContent = `${page + 1} of ${pages}`;
     byId("v-previous").disabled = page === 0;
     byId("v-next").disabled = page === pages - 1;
@@ -200,16 +298,34 @@
     }
   }
 
-  for (const select of Object.values(filters)) {
-    select.addEventListener("change", () => {
-      page = 0;
-      show();
+  function changed() {
+    page = 0;
+    only = null;
+    update();
+  }
+
+  function update() {
+    show();
+    history.replaceState(null, "", address());
+  }
+
+  for (const [name, filter] of Object.entries(filters)) {
+    filter.addEventListener(name === "search" ? "input" : "change", () => {
+      if (name === "compare" && filter.value !== "") filters.problem.value = filters.run.value = filters.verdict.value = "";
+      if (name === "search" && filter.value !== "") filters.problem.value = "";
+      changed();
     });
   }
-  byId("v-previous").addEventListener("click", () => { page -= 1; show(); });
-  byId("v-next").addEventListener("click", () => { page += 1; show(); });
+  byId("v-reset").addEventListener("click", () => {
+    for (const filter of Object.values(filters)) filter.value = "";
+    if (data.problems.length) filters.problem.value = "0";
+    changed();
+  });
+  byId("v-previous").addEventListener("click", () => { page -= 1; update(); });
+  byId("v-next").addEventListener("click", () => { page += 1; update(); });
+  addEventListener("hashchange", follow);
   fill();
   legend();
   byId("viewer").hidden = false;
-  show();
+  if (!follow()) show();
 })();

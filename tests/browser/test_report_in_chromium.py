@@ -57,7 +57,7 @@ def page(browser: Any, file: Path) -> Iterator[Any]:
 
 def shown(page: Any) -> list[str]:
     """Run and verdict of every response on the page."""
-    return [" ".join(head.inner_text().split()) for head in page.query_selector_all("article h4")]
+    return [" ".join(head.inner_text().split()).removesuffix(" link") for head in page.query_selector_all("article h4")]
 
 
 def count(page: Any) -> str:
@@ -70,15 +70,16 @@ def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
 
 
 def test_the_filters_choose(page: Any) -> None:
-    # 2 runs x 4 samples of p1; the page opens on the first problem and shows six of them, the runs side by side
+    # 2 runs x 4 samples of p1; the page opens on the first problem and shows four of them, the runs side by side
     assert count(page).startswith("8 responses match (16 of 20 kept")
-    assert shown(page) == ["base correct", "grpo correct"] * 3
+    assert shown(page) == ["base correct", "grpo correct"] * 2
     page.click("#v-next")
-    assert shown(page) == ["base wrong", "grpo wrong"] and page.is_disabled("#v-next")
+    last = ["base wrong given verdict: correct", "grpo wrong given verdict: correct"]
+    assert shown(page) == ["base correct", "grpo correct", *last] and page.is_disabled("#v-next")
     page.select_option("#f-run", label="grpo")
-    assert shown(page) == ["grpo correct"] * 3 + ["grpo wrong"]  # and back on the first page
+    assert shown(page) == ["grpo correct"] * 3 + last[1:]  # and back on the first page
     page.select_option("#f-verdict", label="wrong")
-    assert shown(page) == ["grpo wrong"]
+    assert shown(page) == last[1:]
     page.select_option("#f-problem", label="p2")
     assert shown(page) == [] and count(page).startswith("0 responses match")
     page.select_option("#f-verdict", label="truncated")
@@ -86,6 +87,65 @@ def test_the_filters_choose(page: Any) -> None:
     for name in ("problem", "run", "verdict"):
         page.select_option(f"#f-{name}", value="")
     assert count(page).startswith("16 responses match")
+
+
+def test_search_finds_text_across_tokens_and_answers(page: Any) -> None:
+    page.fill("#f-search", "SO 2+2")  # across two tokens, in any case; of all problems
+    assert count(page).startswith("12 responses match") and page.input_value("#f-problem") == ""
+    page.fill("#f-search", "no such text")
+    assert count(page).startswith("0 responses match")
+    page.click("#v-reset")
+    assert count(page).startswith("8 responses match") and page.input_value("#f-search") == ""
+
+
+def test_a_correct_b_incorrect(page: Any) -> None:
+    page.select_option("#f-compare", label="base correct, grpo incorrect")
+    # p1: base is correct in 3 of 4, grpo wrong in one; p2: nobody is correct
+    assert count(page).startswith("4 responses match")
+    assert [line.split(" given")[0] for line in shown(page)] == ["base correct"] * 3 + ["grpo wrong"]
+    page.select_option("#f-verdict", label="our verdict and the given one differ")
+    assert [line.split(" given")[0] for line in shown(page)] == ["grpo wrong"]
+
+
+def test_an_address_leads_back_to_what_was_shown(page: Any, browser: Any) -> None:
+    page.select_option("#f-run", label="grpo")
+    page.select_option("#f-verdict", label="truncated")
+    page.select_option("#f-problem", value="")
+    address = page.url
+    assert address.endswith("#responses?run=grpo&verdict=truncated")
+    again = browser.new_page()
+    again.goto(address)
+    again.wait_for_selector("article")
+    assert shown(again) == shown(page) == ["grpo truncated"] * 3
+    again.click("article:nth-of-type(2) .deep")
+    assert shown(again) == ["grpo truncated"] and "One response" in count(again)
+    assert again.url.endswith("#responses?problem=b%2Fp2&run=grpo&sample=1")
+    again.goto(f"{address.partition('#')[0]}#responses?problem=b/none&run=nobody&verdict=odd&page=x")
+    again.reload()
+    again.wait_for_selector("article")  # what an address does not name right is shown unfiltered
+    assert count(again).startswith("16 responses match")
+    again.close()
+
+
+def test_the_contents_stay_in_view_and_name_the_scale(browser: Any, file: Path) -> None:
+    for viewport in ({"width": 1400, "height": 900}, PHONE):
+        context = browser.new_context(viewport=viewport)
+        page = context.new_page()
+        page.goto(file.as_uri())
+        page.wait_for_selector("article")
+        page.evaluate("document.querySelector('#provenance').scrollIntoView()")
+        box = page.locator("nav").bounding_box()
+        assert box is not None and 0 <= box["y"] < 100
+        assert "Tiny scale" in page.inner_text("nav")
+        context.close()
+
+
+def test_no_interval_is_broken_over_lines(page: Any) -> None:
+    page.set_viewport_size(PHONE)
+    heights = page.evaluate(
+        """() => [...document.querySelectorAll("#results .i")].map((e) => e.getClientRects().length)"""
+    )
+    assert len(heights) == 12 and set(heights) == {1}
 
 
 def test_tokens_are_tinted_and_forks_marked(page: Any) -> None:
@@ -129,7 +189,8 @@ def test_a_script_that_gets_in_all_the_same_is_refused(page: Any) -> None:
 
 def test_the_keyboard_reaches_everything(page: Any) -> None:
     wanted = page.evaluate("""() => [...document.querySelectorAll(
-      "a[href], button:not(:disabled), select, summary, [tabindex='0']")].filter((e) => e.checkVisibility()).length""")
+      "a[href], button:not(:disabled), select, input, summary, [tabindex='0']")]
+      .filter((e) => e.checkVisibility()).length""")
     reached = set()
     for _ in range(wanted):
         page.keyboard.press("Tab")

@@ -37,7 +37,7 @@ def responses() -> list[Shown]:
     found = []
     for run in ("base", "grpo"):
         found += [response(run, "p1", sample) for sample in range(3)]
-        hostile = replace(response(run, "p1", 3, "wrong"), text=HOSTILE, answer=HOSTILE, gold="4")
+        hostile = replace(response(run, "p1", 3, "wrong"), text=HOSTILE, answer=HOSTILE, gold="4", label="correct")
         found.append(replace(hostile, tokens=(HOSTILE, " end"), entropies=(0.2, 0.3)))
         found += [replace(response(run, "p2", sample, "truncated"), answer=None) for sample in range(3)]
         found.append(replace(response(run, "p2", 3, "no_answer"), tokens=None, entropies=None, text=HOSTILE))
@@ -62,7 +62,8 @@ def document(**changes: object) -> Document:
             ClaimRow("New is better.", "table 1", "holds", evidence, ()),
             ClaimRow(HOSTILE, HOSTILE, "not measured", None, (HOSTILE,)),
         ),
-        tables=(wide,),
+        results=(wide,),
+        tables=(Grid("The paper's table", ("method", "b"), ((HOSTILE, "74.1"),)),),
         figures=(("A family", (Figure("fig", "A figure", f"n = 4 {HOSTILE}", "arXiv 1, Fig. 1", SVG, "x,y\n0,1\n"),)),),
         values=Grid("All values", ("value", "is"), (("alpha", "0.4"),)),
         assumed=Grid("Assumed", ("value", "is"), (("alpha", HOSTILE),)),

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 from urllib.parse import unquote
@@ -14,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.page import asset, inert, picture, render, smaller, table
+from harness.report.page import asset, inert, intervals, lead, picture, render, smaller, table
 from harness.tables.grid import Grid
 from tests.harness.report.pages import HOSTILE, SVG, document
 
@@ -105,12 +106,40 @@ def test_the_page_asks_for_nothing_from_elsewhere() -> None:
 
 def test_every_section_is_there_and_named_and_what_is_empty_is_left_out() -> None:
     page = render(document())
-    for key in ("claims", "tables", "figures", "responses", "values", "differences", "provenance"):
+    for key in ("claims", "results", "tables", "figures", "responses", "values", "differences", "provenance"):
         assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
     assert "tiny scale" in page and "stand in for the paper" in page
     bare = render(document(claims=(), figures=(), viewer=None))
     assert 'id="claims"' not in bare and 'id="figures"' not in bare and 'id="viewer"' not in bare
     assert "stand in" not in render(document(scale="paper"))
+
+
+def test_results_come_before_the_papers_own_tables() -> None:
+    page = render(document())
+    order = [page.index(f'<section id="{key}"') for key in ("results", "claims", "figures", "responses", "tables")]
+    assert order == sorted(order)
+
+
+def test_a_caption_is_cut_at_a_sentence_and_kept_whole_in_the_fold() -> None:
+    assert lead("One sentence. Two.") == "One sentence. Two."
+    long = "n = 4 samples a problem. " + "This sentence goes on " * 10 + "to its end. Short."
+    assert lead(long) == "n = 4 samples a problem."
+    assert lead("word " * 60).endswith(" …") and len(lead("word " * 60)) <= 152
+    name, caption = "fig", long
+    figure = replace(document().figures[0][1][0], name=name, caption=caption)
+    page = render(document(figures=(("A family", (figure,)),)))
+    folded = page.partition("How this was computed</summary>")[2].partition("</details>")[0]
+    assert folded.startswith(caption)
+
+
+def test_intervals_are_parts_that_join_up_to_the_text() -> None:
+    assert intervals("52.4 [50.1, 54.7] p") == [("52.4 ", False), ("[50.1, 54.7]", True), (" p", False)]
+
+
+def test_claims_that_were_not_measured_are_folded() -> None:
+    page = render(document())
+    before, _, after = page.partition("1 claims that were not measured</summary>")
+    assert "New is better." in before and "New is better." not in after
 
 
 def test_an_svg_loses_what_is_no_picture() -> None:
