@@ -65,12 +65,11 @@ def measure_side(values: ArrayLike, problems: ArrayLike, *, bounds: Bounds = Non
     return Side(len(values), len(means), float(means.mean()), interval, float(values.mean()))
 
 
-def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike, *, seed: int = 0) -> Contrast:
+def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike) -> Contrast:
     """The values of the members against those of the rest.
 
     Args:
         values: [N], finite, without known bounds. member: [N] booleans. problems: [N].
-        seed: draws the sign flips of the test (`evals.stats.differences.sign_flip`).
     Raises:
         ValueError: as `measure_side`.
     """
@@ -85,7 +84,7 @@ def contrast(values: ArrayLike, member: ArrayLike, problems: ArrayLike, *, seed:
         measure_side(values[member], problems[member]),
         measure_side(values[~member], problems[~member]),
         len(both),
-        paired(inside[at_in], outside[at_out], seed, bounds=None) if len(both) else None,
+        paired(inside[at_in], outside[at_out], bounds=None) if len(both) else None,
     )
 
 

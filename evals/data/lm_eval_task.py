@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import math
 from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -113,9 +114,9 @@ def process_results(
     import pandas as pd
 
     rows = verdicts(doc, results[0])
-    table = VerdictTable(pd.DataFrame(rows), METRICS, ks)
-    found = {name: table.values(metric, k, None) for name, (metric, k) in _names(len(rows), ks).items()}
-    values = {name: value for name, by_problem in found.items() for value in by_problem.values()}
+    table = VerdictTable(pd.DataFrame(rows))
+    found = {name: float(table.values(metric, k)[0, 0]) for name, (metric, k) in _names(len(rows), ks).items()}
+    values = {name: value for name, value in found.items() if not math.isnan(value)}
     return values | {"unscored": table.unscored / table.samples}
 
 

@@ -7,29 +7,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evals.grading.verdicts import Verdict
 from evals.provenance import differing_fields
-from evals.stats.differences import holm
+from evals.stats.differences import Word, holm, paired_average, word
 from evals.stats.measured_run import MeasuredRun, decisive_differences
-from evals.stats.score import TAUS, Comparison, compare, factor, unit
-from evals.stats.verdict_table import METRICS, OF_K
+from evals.stats.score import TAUS, Comparison, bounds_of, common_values, compare, factor, metric_name, unit
+from evals.stats.verdict_table import METRICS, OF_K, VerdictTable
 
 if TYPE_CHECKING:
     import pandas as pd
 
-ALPHA = 0.05
+AVERAGE = "average"  # the benchmark of a line over the mean of several
 
 
 @dataclass(frozen=True)
 class Line:
     """One metric on one benchmark: a minus b over the `problems` with a value in both runs.
 
-    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for all lines of the table. `shared`
-    counts the problems that are in both tables, `only_a` and `only_b` those in one. What could not be computed is None,
-    and `why` says so.
+    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the line's `family`, which names the
+    comparisons that it was corrected for. `seeds_covered`: about methods, not about two checkpoints. `margin` and
+    `p_equal_holm` are those of "equal within the margin". `shared` counts the problems that are in both tables,
+    `only_a` and `only_b` those in one. What could not be computed is None, and `why` says so.
     """
 
     benchmark: str
@@ -58,6 +59,12 @@ class Line:
     seeds_a: int
     seeds_b: int
     why: str | None
+    seeds_covered: bool = False
+    family: str = ""
+    margin: float | None = None
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+    p_equal_holm: float | None = None
 
     @property
     def factor(self) -> float:
@@ -65,18 +72,35 @@ class Line:
         return factor(self.metric, self.problems)
 
     @property
-    def verdict(self) -> str:
-        """ "higher" or "lower" where the interval does not hold zero and the corrected p-value is at most 5 %."""
-        if self.low is None or self.high is None or self.p_holm is None:
-            return "not known"
-        if self.low <= 0 <= self.high or self.p_holm > ALPHA:
-            return "not resolved"
-        return "higher" if self.low > 0 else "lower"
+    def p_equal(self) -> float | None:
+        """Of "the difference is at least the margin"; None without a margin."""
+        if self.p_not_lower is None or self.p_not_higher is None:
+            return None
+        return max(self.p_not_lower, self.p_not_higher)
+
+    @property
+    def verdict(self) -> Word:
+        """What the corrected p-values allow to say: see `evals.stats.differences.word`."""
+        return word(self.difference, self.p_holm, self.p_equal_holm, self.seeds_covered)
+
+
+def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> list[Line]:
+    """The lines with p-values corrected together (Holm).
+
+    Args:
+        family: its name, for people. size: how many comparisons were declared; None: these lines.
+    """
+    p_values = holm([line.p_value for line in lines], family=size)
+    p_equals = holm([line.p_equal for line in lines], family=None if size is None else size)
+    return [
+        replace(line, p_holm=p, p_equal_holm=q, family=family)
+        for line, p, q in zip(lines, p_values, p_equals, strict=True)
+    ]
 
 
 @dataclass(frozen=True)
 class CompareResult:
-    """`different`: what was measured in another way (only with allow_different). `notes`: what a reader must know."""
+    """`different`: what was measured in another way (only with allow_different). `notes`: warnings for the reader."""
 
     a: str
     b: str
@@ -104,19 +128,22 @@ def compare_runs(
     ks: Sequence[int] | None = None,
     taus: Sequence[float] = TAUS,
     benchmarks: Sequence[str] | None = None,
-    seed: int = 0,
+    margin: float | None = None,
     allow_different: bool = False,
 ) -> CompareResult:
     """Every metric on every benchmark that both runs have.
 
+    The p-values of one metric are corrected together, over the benchmarks: that family does not depend on which other
+    metrics are asked for, nor on what else a store holds.
+
     Args:
         metrics: of `verdict_table.METRICS`.
-        ks: for pass, maj, g_pass, unsolvable. None takes the fewest samples that a problem has in either run, leaving
-            these metrics out where that is 1: they are then the same as avg.
+        ks: for pass, maj, g_pass, unsolvable. None takes the fewest samples that a problem has in either run; where
+            that is 1 these metrics equal avg and are skipped.
         taus: for g_pass.
         benchmarks: some of those in both; None takes them all.
-        seed: draws the sign flips of the tests.
-        allow_different: compare though protocol, prompt, decoding or data differ; the result says what does.
+        margin: a difference up to this size counts as none, for "equal"; a fraction.
+        allow_different: compare although protocol, prompt, decoding or data differ; the result says what does.
     Raises:
         ValueError: no benchmark, or no problem, in common; an unknown metric or benchmark; measured in different ways;
             other golds for the same problem; or as `score.compare`.
@@ -134,14 +161,55 @@ def compare_runs(
         raise ValueError(
             "measured in different ways (allow_different=true compares all the same): " + "; ".join(different)
         )
-    rows = [row for name in chosen for row in _compared(name, a.tables[name], b.tables[name], metrics, ks, taus, seed)]
-    known = [c.result.p_value for _, c, _ in rows if c.result is not None and c.result.p_value is not None]
-    corrected = iter(holm(known))
-    lines = []
-    for benchmark, c, counts in rows:
-        has_p = c.result is not None and c.result.p_value is not None
-        lines.append(_line(benchmark, c, counts, next(corrected) if has_p else None))
-    return CompareResult(a.name, b.name, tuple(lines), tuple(different), tuple(_notes(a, b, chosen)))
+    found = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
+    by_metric: dict[tuple[Any, ...], list[Line]] = {}
+    for line in found:
+        by_metric.setdefault((line.metric, line.k, line.tau), []).append(line)
+    done: dict[tuple[Any, ...], Line] = {}
+    for lines in by_metric.values():
+        names = [line.benchmark for line in lines]
+        for line in corrected(lines, f"A - B, {lines[0].name}, {', '.join(names)}"):
+            done[line.benchmark, line.metric, line.k, line.tau] = line
+    ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in found)
+    return CompareResult(a.name, b.name, ordered, tuple(different), tuple(_notes(a, b, chosen)))
+
+
+def compare_average(
+    a: MeasuredRun,
+    b: MeasuredRun,
+    benchmarks: Sequence[str],
+    metric: str,
+    *,
+    ks: Sequence[int] = (),
+    margin: float | None = None,
+) -> Line:
+    """One metric's mean over several benchmarks, each with the same weight; p-values not corrected yet.
+
+    Args:
+        ks: for metrics of k: the first of them that a benchmark allows; (): the most samples that both runs have there.
+    """
+    pairs, values, counts, used = [], [], [], []
+    for benchmark in benchmarks:
+        of = VerdictTable(a.tables[benchmark]), VerdictTable(b.tables[benchmark])
+        count = _counts(benchmark, a.tables[benchmark], b.tables[benchmark])
+        fewest = min(count["samples_a"], count["samples_b"])
+        k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
+        of_a, of_b, _ = common_values(*of, metric, k)
+        if not of_a.shape[1]:
+            raise ValueError(f"{benchmark}: no problem has {metric_name(metric, k)} in both runs")
+        pairs.append((of_a, of_b))
+        values.append((of_a.mean(), of_b.mean()))
+        counts.append(count)
+        used.append(k)
+    result = paired_average(pairs, trained=(a.trained, b.trained), bounds=bounds_of(metric), margin=margin)
+    k = used[0] if len(set(used)) == 1 else None
+    comparison = Comparison(
+        metric, k, result, sum(p.shape[1] for p, _ in pairs), 0, None, None,
+        float(sum(x for x, _ in values) / len(values)), float(sum(y for _, y in values) / len(values)),
+    )  # fmt: skip
+    total = {key: sum(c[key] for c in counts) for key in ("shared", "only_a", "only_b")}
+    least = {key: min(c[key] for c in counts) for key in ("samples_a", "samples_b", "seeds_a", "seeds_b")}
+    return _line(AVERAGE, comparison, {**total, **least}, margin)
 
 
 def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
@@ -166,26 +234,27 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
                 for field, p, q in differing_fields(x.get("engine"), y.get("engine"), "engine")
             ]
         notes += [
-            f"{name}: {side} has {count} unscored samples, which count neither as right nor as wrong"
+            f"{name}: {side} has {count} unscored samples, which count neither as correct nor as incorrect"
             for side, run in (("A", a), ("B", b))
             if (count := int((run.tables[name]["verdict"] == Verdict.UNSCORED).sum()))
         ]
     return notes
 
 
-Counts = dict[str, int]
+Counts = dict[str, Any]  # the fields shared, only_a, ..., seeds_b of a Line
 
 
 def _compared(
     benchmark: str,
-    a: pd.DataFrame,
-    b: pd.DataFrame,
+    a: MeasuredRun,
+    b: MeasuredRun,
     metrics: Sequence[str],
     ks: Sequence[int] | None,
     taus: Sequence[float],
-    seed: int,
-) -> list[tuple[str, Comparison, Counts]]:
-    counts = _counts(benchmark, a, b)
+    margin: float | None,
+) -> list[Line]:
+    counts = _counts(benchmark, a.tables[benchmark], b.tables[benchmark])
+    of_a, of_b = VerdictTable(a.tables[benchmark]), VerdictTable(b.tables[benchmark])
     if ks is None:
         fewest = min(counts["samples_a"], counts["samples_b"])
         ks = (fewest,) if fewest > 1 else ()
@@ -195,7 +264,15 @@ def _compared(
         for k in (ks if metric in OF_K else (None,))
         for tau in (taus if metric == "g_pass" else (None,))
     ]
-    return [(benchmark, compare(a, b, metric, k, tau, seed=seed), counts) for metric, k, tau in asked]
+    return [
+        _line(
+            benchmark,
+            compare(of_a, of_b, metric, k, tau, trained=(a.trained, b.trained), margin=margin),
+            counts,
+            margin,
+        )
+        for metric, k, tau in asked
+    ]
 
 
 def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
@@ -210,15 +287,15 @@ def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
             f"{benchmark}: the gold of {len(other)} problems differs, as of {first!r}: {gold_a[first]!r} in A, "
             f"{gold_b[first]!r} in B"
         )
-    found = {"shared": len(shared), "only_a": len(gold_a) - len(shared), "only_b": len(gold_b) - len(shared)}
+    counts = {"shared": len(shared), "only_a": len(gold_a) - len(shared), "only_b": len(gold_b) - len(shared)}
     for side, table in (("a", a), ("b", b)):
         seeds = table["train_seed"] if "train_seed" in table else table["problem_id"].map(lambda _: 0)
-        found[f"samples_{side}"] = int(table.groupby([seeds.rename("seed"), table["problem_id"]]).size().min())
-        found[f"seeds_{side}"] = int(seeds.nunique())
-    return found
+        counts[f"samples_{side}"] = int(table.groupby([seeds.rename("seed"), table["problem_id"]]).size().min())
+        counts[f"seeds_{side}"] = int(seeds.nunique())
+    return counts
 
 
-def _line(benchmark: str, c: Comparison, counts: Counts, p_holm: float | None) -> Line:
+def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None) -> Line:
     result = c.result
     interval = result.interval if result else None
     return Line(
@@ -237,9 +314,13 @@ def _line(benchmark: str, c: Comparison, counts: Counts, p_holm: float | None) -
         covers=interval.covers if interval else None,
         rough=interval.rough if interval else None,
         p_value=result.p_value if result else None,
-        p_holm=p_holm,
+        p_holm=None,
         test=result.test if result else None,
         problems=c.problems,
         why=c.why,
+        seeds_covered=bool(result and result.seeds_covered),
+        margin=margin,
+        p_not_lower=result.p_not_lower if result else None,
+        p_not_higher=result.p_not_higher if result else None,
         **counts,
     )

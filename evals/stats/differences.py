@@ -1,141 +1,215 @@
-"""How sure a difference is: two runs on the same problems, paired; and Holm's correction of several.
+"""The difference of two runs on the same problems, paired by problem: interval, p-values, and the verdict in a word.
 
-The intervals are those of `evals.stats.intervals`, of differences. Nothing here is random but the sign flips of
-`sign_flip`,
-which take a seed.
+A word about a *method* needs at least two training seeds of each trained run, whose spread is then in the interval.
+With one seed the difference is between two checkpoints. Nothing here is random.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.stats.intervals import (
-    BOTH,
-    FEW,
-    Bounds,
-    Interval,
-    Vector,
-    bent,
-    checked,
-    effective_number,
-    half_width,
-    over_problems,
+from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate
+
+ALPHA = 0.05
+Word = Literal[
+    "higher",
+    "lower",
+    "equal",
+    "not resolved",
+    "checkpoint higher",
+    "checkpoint lower",
+    "checkpoints equal",
+    "not known",
+]
+ONE_SEED = (
+    "checkpoint higher, checkpoint lower: these two checkpoints differ; with one training seed of a trained arm this "
+    "says nothing of the method"
 )
 
 
 @dataclass(frozen=True)
 class Paired:
-    """The mean of a - b over the same problems, its interval, and the p-value of no difference.
+    """The mean of a - b over the same problems.
 
-    `test` names the test in words; the p-value covers what the interval covers. One problem has neither.
+    Attributes:
+        interval: None where one problem, or unbounded values that are all alike, show no spread.
+        p_value: of "no difference", two-sided; it agrees with the interval at every level (`Estimate.p_value`).
+        test: the test in words.
+        seeds_covered: every trained side has at least two training seeds, so that this is about methods.
+        p_not_lower, p_not_higher: one-sided p-values of "a loss (gain) of at least the margin"; None without a margin.
     """
 
     difference: float
     interval: Interval | None
     p_value: float | None
     test: str
+    seeds_covered: bool = False
+    p_not_lower: float | None = None
+    p_not_higher: float | None = None
+
+    @property
+    def p_equal(self) -> float | None:
+        """Of "the difference is at least the margin", either way: the larger one of two one-sided tests (TOST)."""
+        if self.p_not_lower is None or self.p_not_higher is None:
+            return None
+        return max(self.p_not_lower, self.p_not_higher)
 
 
-def paired(a: ArrayLike, b: ArrayLike, seed: int, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Paired:
-    """The difference a - b of two runs on the same problems, with its interval and p-value.
+def paired(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    trained: tuple[bool, bool] = (True, True),
+    level: float = 0.95,
+    bounds: Bounds = (0.0, 1.0),
+    margin: float | None = None,
+) -> Paired:
+    """The difference a - b of two runs on the same problems.
 
-    If both have several training seeds, both cover problems and seeds, and the p-value is one minus the highest level
-    at which the interval does not hold zero. Otherwise they cover problems only (seeds, if one has several, are
-    averaged), and the p-value is that of `sign_flip`.
+    Where every trained side has at least two seeds, interval and p-values cover problems and seeds; else problems only,
+    with the seeds averaged.
 
     Args:
         a, b: [P], or [S, P] with training seeds that are independent in a and b (S may differ).
-        seed: draws the sign flips; unused where the test needs none.
+        trained: False for a model that no run here trained: it has no training seeds, and its rows are averaged.
         bounds: of the values, so a difference lies within (low - high, high - low).
+        margin: for the one-sided p-values; in the unit of the values.
     Raises:
         ValueError: different numbers of problems, or as `over_problems`.
     """
-    tables = _same_problems(a, b, level, bounds)
-    by_problem = tables[0].mean(axis=0) - tables[1].mean(axis=0)
-    difference = float(by_problem.mean())
-    if len(by_problem) < 2:
-        return Paired(difference, None, None, "none: one problem")
-    interval = paired_interval(a, b, level=level, bounds=bounds)
-    if min(map(len, tables)) < 2:
-        p_value, test = sign_flip(by_problem, seed)
-        return Paired(difference, interval, p_value, test)
-    p_of_interval = _inverted(lambda level: paired_interval(a, b, level=level, bounds=bounds))
-    return Paired(difference, interval, p_of_interval, "t over problems and seeds")
+    return paired_average([(a, b)], trained=trained, level=level, bounds=bounds, margin=margin)
 
 
-def paired_interval(a: ArrayLike, b: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
-    """The interval of `paired` alone; None for a single problem, and for unbounded differences that are all alike."""
-    tables = _same_problems(a, b, level, bounds)
-    by_problem = tables[0].mean(axis=0) - tables[1].mean(axis=0)
-    wide = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
-    if min(map(len, tables)) < 2:
-        return over_problems(by_problem, level=level, bounds=wide)
-    if len(by_problem) < 2:
-        return None
-    half = half_width(by_problem, tables, (1 + level) / 2, wide)
-    rough = sum(map(len, tables)) == 4 or effective_number(by_problem, wide) < FEW
-    return bent(float(by_problem.mean()), half, len(by_problem), level, wide, BOTH, rough)
-
-
-def sign_flip(differences: ArrayLike, seed: int, *, draws: int = 10_000) -> tuple[float, str]:
-    """The two-sided p-value of a mean difference, and the test in words.
-
-    If the two runs do not differ, every problem's difference could as well have the other sign: the share of sign
-    patterns whose mean is at least as far from zero (Fisher's randomisation test). All patterns are tried where there
-    are at most 2^14 (differences of zero have no sign); else `draws` random ones, with the observed one counted among
-    them, so that the p-value is never too small (Phipson and Smyth, 2010).
+def paired_average(
+    pairs: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    trained: tuple[bool, bool] = (True, True),
+    level: float = 0.95,
+    bounds: Bounds = (0.0, 1.0),
+    margin: float | None = None,
+) -> Paired:
+    """`paired` of the mean over several benchmarks, each with the same weight.
 
     Args:
-        differences: [P].
-        seed: draws the patterns.
+        pairs: (a, b) of each benchmark, as for `paired`; the seeds of a run are in the same order in all of them.
     """
-    values = np.asarray(differences, dtype=float)
-    moved = values[values != 0]
-    observed = abs(moved.sum()) - 1e-12 * np.abs(moved).sum()  # equal sums may differ by rounding
-    if len(moved) <= 14:
-        patterns = np.arange(2 ** len(moved))[:, None] >> np.arange(len(moved)) & 1
-        return float((abs((1 - 2 * patterns) @ moved) >= observed).mean()), "sign flip over problems, exact"
-    generator = np.random.default_rng(seed)
-    beyond = 0
-    for start in range(0, draws, 500):  # in blocks, for memory
-        signs = 1 - 2 * generator.integers(0, 2, (min(500, draws - start), len(moved)))
-        beyond += int((abs(signs @ moved) >= observed).sum())
-    return (1 + beyond) / (1 + draws), f"sign flip over problems, {draws} draws"
+    found, covered = _estimate(pairs, trained, level, bounds)
+    if any(len(values) < 2 for values, _ in found.blocks):
+        return Paired(found.mean, None, None, "none: one problem", covered)
+    low, high = (None, None) if margin is None else (found.p_above(-margin), found.p_below(margin))
+    test = f"t over {found.covers}"
+    return Paired(found.mean, found.interval(level), found.p_value(), test, covered, low, high)
 
 
-def holm(p_values: Sequence[float]) -> list[float]:
-    """P-values adjusted for their number: rejecting those <= alpha errs anywhere at most alpha of the time.
+def over_seeds_difference(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    paired_by_seed: bool = False,
+    level: float = 0.95,
+    margin: float | None = None,
+) -> Paired:
+    """The difference of two means over training seeds alone, from one unbounded value a seed (of a training curve).
 
-    The i-th smallest of m (from 0) becomes the greatest of (m - j) p_j over j <= i, at most 1 (Holm, 1979). In the
-    order given.
+    Student's t with the smaller number of seeds less one as degrees of freedom, whatever the two variances are.
 
+    Args:
+        a, b: [S_a], [S_b]. paired_by_seed: the same runs in the same order (two windows of one curve).
     Raises:
-        ValueError: a p-value outside [0, 1].
+        ValueError: no value, or paired sides of different lengths.
     """
-    for p in p_values:
+    from scipy.stats import t
+
+    sides = [checked(side, 1, level, None) for side in (a, b)]
+    if paired_by_seed:
+        if len(sides[0]) != len(sides[1]):
+            raise ValueError(f"paired by seed: expected the same seeds, got {len(sides[0])} and {len(sides[1])}")
+        sides = [sides[0] - sides[1], np.zeros(1)]
+    difference = float(sides[0].mean() - sides[1].mean())
+    counted = sides[:1] if paired_by_seed else sides
+    df = min(map(len, counted)) - 1
+    error = math.sqrt(sum(side.var(ddof=1) / len(side) for side in counted)) if df else 0.0
+    if error == 0:
+        return Paired(difference, None, None, "none: the seeds show no spread", df > 0)
+    half = float(t.ppf((1 + level) / 2, df)) * error
+    interval = Interval(difference - half, difference + half, level, SEEDS, df == 1)
+    p_value = float(2 * t.sf(abs(difference) / error, df))
+    low = None if margin is None else float(t.sf((difference + margin) / error, df))
+    high = None if margin is None else float(t.cdf((difference - margin) / error, df))
+    return Paired(difference, interval, p_value, "t over seeds", True, low, high)
+
+
+def paired_interval(
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    trained: tuple[bool, bool] = (True, True),
+    level: float = 0.95,
+    bounds: Bounds = (0.0, 1.0),
+) -> Interval | None:
+    """The interval of `paired` alone."""
+    return _estimate([(a, b)], trained, level, bounds)[0].interval(level)
+
+
+def _estimate(
+    pairs: Sequence[tuple[ArrayLike, ArrayLike]], trained: tuple[bool, bool], level: float, bounds: Bounds
+) -> tuple[Estimate, bool]:
+    tables = [_same_problems(a, b, level, bounds) for a, b in pairs]
+    sides: list[list[Vector]] = [[pair[side] for pair in tables] for side in (0, 1)]
+    covered = all(len(side[0]) > 1 for side, was_trained in zip(sides, trained, strict=True) if was_trained)
+    sides = [
+        side if was_trained and covered else [table.mean(axis=0, keepdims=True) for table in side]
+        for side, was_trained in zip(sides, trained, strict=True)
+    ]
+    wide = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
+    return joined_estimate(sides, wide), covered
+
+
+def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:
+    """The one rule that turns corrected p-values into a word.
+
+    Args:
+        p_holm: of no difference, corrected for its family. p_equal: of TOST, corrected likewise; None without margin.
+    """
+    if difference is None or p_holm is None:
+        return "not known"
+    if p_holm <= ALPHA:
+        if seeds_covered:
+            return "higher" if difference > 0 else "lower"
+        return "checkpoint higher" if difference > 0 else "checkpoint lower"
+    if p_equal is not None and p_equal <= ALPHA:
+        return "equal" if seeds_covered else "checkpoints equal"
+    return "not resolved"
+
+
+def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list[float | None]:
+    """Holm's adjusted p-values: rejecting those <= alpha errs anywhere in the family at most alpha of the time.
+
+    Args:
+        p_values: in any order; None (not measured) stays None.
+        family: the size of the declared family; its members without a p-value count as 1. None: the p-values given.
+    Raises:
+        ValueError: a p-value outside [0, 1], or a family smaller than the number of p-values.
+    """
+    known = [p for p in p_values if p is not None]
+    for p in known:
         if not 0 <= p <= 1:
             raise ValueError(f"a p-value must lie in [0, 1], got {p!r}")
-    adjusted, reached = [0.0] * len(p_values), 0.0
-    for rank, i in enumerate(sorted(range(len(p_values)), key=lambda i: p_values[i])):
-        reached = max(reached, min(1.0, (len(p_values) - rank) * p_values[i]))
-        adjusted[i] = reached
-    return adjusted
+    family = len(known) if family is None else family
+    if family < len(known):
+        raise ValueError(f"family: expected at least the {len(known)} p-values given, got {family}")
+    if not known:
+        return [None] * len(p_values)
+    from statsmodels.stats.multitest import multipletests
 
-
-def _inverted(at: Callable[[float], Interval | None]) -> float | None:
-    """The p-value, to 1e-9, of an interval known at every level: 1 - the level at which it just reaches zero."""
-    low, high = 0.0, 1.0
-    for _ in range(30):
-        p = (low + high) / 2
-        interval = at(1 - p)
-        if interval is None:
-            return None
-        low, high = (p, high) if interval.low <= 0 <= interval.high else (low, p)
-    return (low + high) / 2
+    adjusted = iter(multipletests([*known, *[1.0] * (family - len(known))], method="holm")[1].tolist())
+    return [None if p is None else float(next(adjusted)) for p in p_values]
 
 
 def _same_problems(a: ArrayLike, b: ArrayLike, level: float, bounds: Bounds) -> list[Vector]:

@@ -1,17 +1,17 @@
-"""How sure a score is: intervals over problems and training seeds. Of differences: `evals.stats.differences`.
+"""Confidence intervals of scores over problems and training seeds. Of differences: `evals.stats.differences`.
 
-One recipe throughout, whose coverage was measured by simulation (results/coverage.md, from benchmarks/coverage.py):
+One method throughout; results/coverage.md has its coverage by simulation (benchmarks/coverage.py):
 
-- The problems' chance: Student's t with as many degrees of freedom as there are problems that show it (Kish's
-  effective number: of 30 problems with 29 at zero, one does), and never more than if every value were all or nothing,
-  which is the most that a bounded value can vary. For right or wrong answers this is Wilson's interval exactly.
-- The seeds' chance: the spread of the seed means, noise included, which is then taken off the problems' (in the crossed
-  model that keeps the t distribution of the seeds' part exact). The two are joined by the mean of Howe's half-width
-  (JASA 69, 1974: squares add up), which covers a little too much, and Satterthwaite's (Biometrics 2, 1946), which
-  covers a little too little.
-- The interval mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion:
-  for values that vary within problems this is his interval at the effective size of a cluster sample (Korn and
-  Graubard, Survey Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
+- Problems: Student's t with as many degrees of freedom as problems that vary (Kish's effective number: of 30 problems
+  with 29 at zero, one does), capped at the variance of right-or-wrong values. For one sample a problem this is Wilson's
+  interval exactly. For differences the cap is that of values -1, 0, 1 with mean zero, as in McNemar's test.
+- Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
+  the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA
+  69, 1974: squares add up), which covers slightly too much, and Satterthwaite (Biometrics 2, 1946), which covers
+  slightly too little.
+- mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
+  vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
+  Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
 """
 
 from __future__ import annotations
@@ -25,25 +25,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
-Bounds = tuple[float, float] | None  # what a value can be at all; None where there is no limit
+Bounds = tuple[float, float] | None  # of a single value; None where there are none
 
 PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
 FEW = 5.0
-ROUGH = "~: so few problems or seeds show this chance that the 95 % are only roughly kept"
+ROUGH = "~: approximate; too few varying problems or seeds for nominal coverage"
 
 
 @dataclass(frozen=True)
 class Interval:
     """A confidence interval for a mean.
 
-    `covers` says which chance it allows for: "problems" (other problems of the same kind, and other samples of them,
-    from the same trained models), "seeds" (other training seeds on the same problems), or "problems and seeds".
+    `covers`: "problems" (other problems of the same kind and other samples of them, same trained models), "seeds"
+    (other training seeds, same problems), or "problems and seeds".
 
-    `rough`: so few problems (fewer than `FEW`, as Kish counts them) or seeds (two) show that chance that the level is
-    only roughly kept: 95 % intervals then hold 90 to 100 % (results/coverage.md says where, and why no method does
-    better).
+    `rough`: fewer than `FEW` problems vary (as Kish counts them), or there are only two seeds; a 95 % interval then
+    holds the truth in 90 to 100 % of cases (results/coverage.md).
     """
 
     low: float
@@ -54,8 +53,109 @@ class Interval:
 
     @property
     def mark(self) -> str:
-        """What stands before it in a table: "~" where it is rough."""
+        """The mark before it in a table: "~" where it is approximate."""
         return "~" if self.rough else ""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean with all that its interval and p-values need, at any level.
+
+    Attributes:
+        mean: the estimate: the mean over blocks of the mean over problems.
+        blocks: a pair for each benchmark: (one value a problem [P], the sampling noise in their mean that belongs to
+            the seeds' part).
+        seeds: the variance of `mean` that comes from training seeds, on `df` degrees of freedom; df = 0: not covered.
+        bounds: of a single value, see `over_problems`.
+    """
+
+    mean: float
+    blocks: tuple[tuple[Vector, float], ...]
+    seeds: float
+    df: int
+    bounds: Bounds
+
+    @property
+    def covers(self) -> str:
+        return BOTH if self.df else PROBLEMS
+
+    def interval(self, level: float = 0.95) -> Interval | None:
+        """None where a benchmark has one problem, or where unbounded values are all alike: nothing shows a spread."""
+        if any(len(values) < 2 for values, _ in self.blocks):
+            return None
+        rough = self.df == 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
+        count = min(len(values) for values, _ in self.blocks)
+        return bent(self.mean, self._half((1 + level) / 2), count, level, self.bounds, self.covers, rough)
+
+    def p_value(self, null: float = 0.0) -> float | None:
+        """Two-sided p-value of "the mean is `null`": 1 - the largest confidence level whose interval excludes it.
+
+        To 1e-9; p <= 0.05 and "the 95 % interval excludes `null`" are therefore the same statement.
+        """
+        low, high = 0.0, 1.0
+        for _ in range(30):
+            p = (low + high) / 2
+            interval = self.interval(1 - p)
+            if interval is None:
+                return None
+            low, high = (p, high) if interval.low <= null <= interval.high else (low, p)
+        return (low + high) / 2
+
+    def p_above(self, null: float) -> float | None:
+        """One-sided p-value of "the mean is at most `null`"; small where it is above."""
+        p = self.p_value(null)
+        return None if p is None else p / 2 if self.mean > null else 1 - p / 2
+
+    def p_below(self, null: float) -> float | None:
+        """One-sided p-value of "the mean is at least `null`"; small where it is below."""
+        p = self.p_value(null)
+        return None if p is None else p / 2 if self.mean < null else 1 - p / 2
+
+    def _half(self, quantile: float) -> float:
+        halves = [
+            _problems_half(values, max(0.0, _variance_of_mean(values) - noise), quantile, self.bounds)
+            for values, noise in self.blocks
+        ]
+        alone = math.hypot(*halves) / len(halves)
+        return alone if not self.df else float(joined_half(alone, self.seeds, self.df, quantile))
+
+
+def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:
+    """The mean over training seeds and problems of one benchmark, or of several with equal weights.
+
+    Args:
+        tables: [S, P] for each benchmark, the same seeds in the same order in all.
+        bounds: as for `over_problems`.
+    Raises:
+        ValueError: as `over_problems`, for matrices; or the numbers of seeds differ.
+    """
+    return joined_estimate([[checked(table, 2, 0.95, bounds) for table in tables]], bounds)
+
+
+def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds, *, df: int | None = None) -> Estimate:
+    """The first side, less the second where there are two; each side has one table [S, P] for each benchmark.
+
+    A side with one row has no seeds' part.
+
+    Args:
+        bounds: of a value of the result (of a difference where there are two sides).
+        df: degrees of freedom of the seeds' part; None: the smallest number of seeds, less one. (The pooled degrees of
+            freedom assume that both sides vary alike; these never give too narrow an interval, whatever the two
+            variances are: Mickey and Brown, Ann. Math. Stat. 37, 1966.)
+    """
+    if any(len(table) != len(side[0]) for side in sides for table in side):
+        raise ValueError("every benchmark must have the same training seeds")
+    signs = (1.0, -1.0)
+    blocks = []
+    for number in range(len(sides[0])):
+        tables = [side[number] for side in sides]
+        values = sum(sign * table.mean(axis=0) for sign, table in zip(signs, tables, strict=False))
+        blocks.append((np.asarray(values), sum(map(_noise_of_mean, tables))))
+    seeded = [np.mean([table.mean(axis=1) for table in side], axis=0) for side in sides if len(side[0]) > 1]
+    if df is None:
+        df = min((len(means) for means in seeded), default=1) - 1
+    mean = float(np.mean([values.mean() for values, _ in blocks]))
+    return Estimate(mean, tuple(blocks), sum(map(_variance_of_mean, seeded)), df, bounds)
 
 
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
@@ -75,18 +175,14 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
         ValueError: not a vector, empty, a value not finite or out of bounds, or level outside (0, 1).
     """
     per_problem = checked(values, 1, level, bounds)
-    if len(per_problem) < 2:
-        return None
-    half = _problems_half(per_problem, _variance_of_mean(per_problem), (1 + level) / 2, bounds)
-    rough = effective_number(per_problem, bounds) < FEW
-    return bent(float(per_problem.mean()), half, len(per_problem), level, bounds, PROBLEMS, rough)
+    return joined_estimate([[per_problem[None, :]]], bounds).interval(level)
 
 
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds on these very problems, from one mean per seed.
 
-    Seeds that happen to be all alike, at most 3 % of the draws with S = 3 and 16 % with S = 2 (30 problems, one sample
-    each), have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
+    Seeds that happen to be all alike (at most 3 % of simulated cases with S = 3 and 16 % with S = 2; 30 problems, one
+    sample each) have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
 
     Args:
         values: [S].
@@ -118,16 +214,7 @@ def over_problems_and_seeds(values: ArrayLike, *, level: float = 0.95, bounds: B
     Raises:
         ValueError: as `over_problems`, for a matrix.
     """
-    table = checked(values, 2, level, bounds)
-    seeds, problems = table.shape
-    if seeds == 1:
-        return over_problems(table[0], level=level, bounds=bounds)
-    if problems < 2:
-        return None
-    by_problem = table.mean(axis=0)
-    half = half_width(by_problem, [table], (1 + level) / 2, bounds)
-    rough = seeds == 2 or effective_number(by_problem, bounds) < FEW
-    return bent(float(table.mean()), half, problems, level, bounds, BOTH, rough)
+    return joined_estimate([[checked(values, 2, level, bounds)]], bounds).interval(level)
 
 
 @lru_cache(maxsize=4096)
@@ -155,10 +242,10 @@ def effective_number(values: Vector, bounds: Bounds) -> float:
 
 
 def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float) -> Vector:
-    """Half the plain interval of a sum of two independent chances (see the module's text).
+    """The half-width of a sum of two independent parts (see the module's text).
 
     Args:
-        problems: the half-width that the problems' chance has alone, [...].
+        problems: the half-width that the problems have alone, [...].
         seeds: the seeds' estimated variance of the mean, on `df` degrees of freedom, [...].
     """
     from scipy.special import stdtrit
@@ -171,16 +258,8 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float)
     return np.asarray((howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2)
 
 
-def half_width(by_problem: Vector, tables: Sequence[Vector], quantile: float, bounds: Bounds) -> float:
-    """Half the plain interval: the problems' part from their means [P], the seeds' part pooled from tables [S, P]."""
-    noise = sum(map(_noise_of_mean, tables))
-    problems = _problems_half(by_problem, max(0.0, _variance_of_mean(by_problem) - noise), quantile, bounds)
-    seeds = sum(_variance_of_mean(table.mean(axis=1)) for table in tables)
-    return float(joined_half(problems, seeds, sum(len(table) - 1 for table in tables), quantile))
-
-
 def _problems_half(by_problem: Vector, variance: float, quantile: float, bounds: Bounds) -> float:
-    """Half the plain interval that the problems' chance has alone; `variance` is what of it is in the mean of [P]."""
+    """The half-width that the problems have alone; `variance` is theirs in the mean of [P]."""
     count = len(by_problem)
     if bounds is None:
         return t_quantile(quantile, count - 1) * math.sqrt(variance)
@@ -189,8 +268,10 @@ def _problems_half(by_problem: Vector, variance: float, quantile: float, bounds:
         return 0.0
     nothing, everything = (0.0, bounds[1]) if _of_differences(bounds) else bounds
     share = (by_problem - nothing) / (everything - nothing)
-    # E|x| - (E x)^2 is the variance of values that are -1, 0 or 1 with the same mean and mean size
-    most = (everything - nothing) ** 2 * float(np.abs(share).mean() - share.mean() ** 2) / count
+    # values of 0 or 1 with this mean have the variance m - m^2; values of -1, 0 or 1 with this mean size and, as where
+    # nothing differs, mean zero have E|x|
+    centre = 0.0 if _of_differences(bounds) else share.mean()
+    most = (everything - nothing) ** 2 * float(np.abs(share).mean() - centre**2) / count
     return min(
         t_quantile(quantile, effective) * math.sqrt(variance),
         t_quantile(quantile, math.inf) * math.sqrt(max(0.0, most)),
@@ -211,9 +292,9 @@ def _variance_of_mean(values: Vector) -> float:
 
 
 def _noise_of_mean(table: Vector) -> float:
-    """What the noise (whatever is neither the problem's nor the seed's) adds to the variance of the mean of [S, P]."""
+    """What the residual noise (neither the problem's nor the seed's) adds to the variance of the mean of [S, P]."""
     seeds, problems = len(table), len(table[0])
-    if seeds < 2:
+    if seeds < 2 or problems < 2:
         return 0.0
     noise = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True) + table.mean()
     return float(np.square(noise).sum()) / ((seeds - 1) * (problems - 1)) / (seeds * problems)
@@ -252,7 +333,7 @@ def checked(values: ArrayLike, dimensions: int, level: float, bounds: Bounds) ->
     if not 0 < level < 1:
         raise ValueError(f"level must lie in (0, 1), got {level!r}")
     if not np.isfinite(array).all():
-        raise ValueError("values must be finite: leave out what was not measured")
+        raise ValueError("values must be finite: exclude what was not measured")
     if bounds is not None and (array.min() < bounds[0] or array.max() > bounds[1]):
         raise ValueError(f"values must lie in {list(bounds)}, got {array.min()} to {array.max()}")
     return array

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.files import read_json
 from evals.provenance import differing_fields
 
 if TYPE_CHECKING:
@@ -32,11 +33,13 @@ class MeasuredRun:
 
     `conditions`, by benchmark, is what decides the measurement: protocol name, prompt, decoding, data; and `engine` and
     `model`, which may change a sample but not what is measured. None where no manifest lies beside the verdicts.
+    `trained`: False for a base model that was not trained, which has no training seeds.
     """
 
     name: str
     tables: Mapping[str, pd.DataFrame]
     conditions: Mapping[str, Conditions | None]
+    trained: bool = True
 
 
 def read_run(sources: Sequence[Path], name: str | None = None, *, responses: bool = False) -> MeasuredRun:
@@ -70,7 +73,15 @@ def read_run(sources: Sequence[Path], name: str | None = None, *, responses: boo
                     f"{source} is no other seed of {sources[0]}: on {benchmark}, {field} is {now!r} and not {first!r}"
                 )
         tables[benchmark], conditions[benchmark] = pd.concat(frames, ignore_index=True), found[0]
-    return MeasuredRun(name, tables, conditions)
+    return MeasuredRun(name, tables, conditions, trained=any(map(_was_trained, sources)))
+
+
+def _was_trained(source: Path) -> bool:
+    """False if the run's record (beside its verdicts or above them) holds no training; True without a record."""
+    for folder in (source, *source.parents[:3]):
+        if (record := read_json(folder / "record.json")) is not None:
+            return bool(record.get("training") or record.get("diverged"))
+    return True
 
 
 def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:

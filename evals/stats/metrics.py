@@ -98,10 +98,21 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
         return 0.0
     votes = Counter(a for a in classes if a is not None)
     right_votes = votes.pop(right)
+    return maj_of_votes(n, right_votes, tuple(sorted(votes.values())), k)
+
+
+@lru_cache(maxsize=65536)
+def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float:
+    """`maj_at_k` from counts: `correct` votes for the correct answer, `rivals` for the wrong ones, of n samples."""
+    _check_k(n, k)
+    if correct == 0:
+        return 0.0
+    if k == n:  # one subset
+        most = max(rivals, default=0)
+        return 0.0 if most > correct else 1 / (1 + rivals.count(correct))
     kept = _binomials(n, k)
     won = sum(
-        kept[right_votes][x] * _share_won(x, list(votes.values()), n - right_votes, k, kept)
-        for x in range(1, min(k, right_votes) + 1)
+        kept[correct][x] * _share_won(x, list(rivals), n - correct, k, kept) for x in range(1, min(k, correct) + 1)
     )
     return min(1.0, float(won / kept[n][k]))
 

@@ -85,7 +85,7 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
         seeds_ratio, seeds_weight = _chi_square_over_df(2 * (seeds - 1))
-        half = joined_half(half[:, None], (from_seeds + noise) * seeds_ratio, 2 * (seeds - 1), quantile)
+        half = joined_half(half[:, None], (from_seeds + noise) * seeds_ratio, seeds - 1, quantile)
         weight = weight[:, None] * seeds_weight
     if variance == 0:
         return 1.0

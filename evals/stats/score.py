@@ -1,7 +1,7 @@
-"""From a verdict table to numbers, each with its interval.
+"""Scores of a verdict table, each with its interval.
 
 Every value is a fraction in 0..1, except the mean length, which is in tokens. A value that cannot be computed is None
-and says why; it is never zero. An unscored sample is not a wrong one: it is left out of its problem's n.
+and says why; it is never zero. An unscored sample is not incorrect: it is excluded from its problem's n.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Interval, over_problems_and_seeds
-from evals.stats.verdict_table import METRICS, OF_K, Values, VerdictTable
+from evals.stats.verdict_table import METRICS, OF_K, Matrix, VerdictTable, check_request, complete
 
 __all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "factor", "metric_name", "score", "unit"]
 
@@ -91,13 +91,16 @@ class Comparison:
 
 
 def unit(metric: str) -> str:
-    """What people read a metric in: "tokens", "problems" (how many are unsolvable) or "%"."""
+    """The unit that people read a metric in: "tokens", "problems" (how many are unsolvable), "%", or, of a training
+    curve, "value": as it was logged."""
+    if "/" in metric:  # an MLflow name, as train/entropy
+        return "value"
     return {"mean_tokens": "tokens", "unsolvable": "problems"}.get(metric, "%")
 
 
 def factor(metric: str, problems: int) -> float:
     """What turns a value over that many problems into its unit."""
-    return {"tokens": 1, "problems": problems, "%": 100}[unit(metric)]
+    return {"tokens": 1, "value": 1, "problems": problems, "%": 100}[unit(metric)]
 
 
 def metric_name(metric: str, k: int | None, tau: float | None = None) -> str:
@@ -119,36 +122,43 @@ def score(
     Args:
         rows: a pandas DataFrame or pyarrow Table with the columns `problem_id`, `sample`, `verdict`, `answer_class`,
             `boxed` of `evals.grading.verdicts.schema`; optionally `train_seed` (several training seeds: the value is
-            the mean
-            over them and the interval covers them), `tokens` and `finish_reason`.
+            the mean over them and the interval covers them), `tokens` and `finish_reason`. Or a `VerdictTable`.
         ks: the k of pass@k, maj@k, G-Pass@k and unsolvable@k, one score each.
         metrics: of METRICS, in the order wanted.
-            avg: mean correctness of a problem's scored samples, named by the samples drawn per problem (n = 16 gives
+            avg: mean correctness of a problem's scored samples, named by the samples of each problem (n = 16 gives
                 avg@16 whatever ks says; plain "avg" if the problems have different numbers).
             pass, maj, unsolvable: see `evals.stats.metrics`; a problem with fewer than k scored samples has no value.
             g_pass: likewise, one score for each k and tau.
             fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
                 by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
                 samples whose length or finish reason is unknown do not.
-        taus: the shares of G-Pass@k that must be right, each in (0, 1].
+        taus: the shares of G-Pass@k that must be correct, each in (0, 1].
 
     Raises:
         ValueError: no rows, a missing column, an unknown metric or verdict, a tau outside (0, 1], several benchmarks, a
             sample that is there twice, or verdicts that contradict the answer classes.
     """
-    table = VerdictTable(rows, metrics, ks)
-    wanted = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.drawn if m == "avg" else None,))]
+    check_request(metrics, ks)
+    table = rows if isinstance(rows, VerdictTable) else VerdictTable(rows)
+    wanted = [(m, k) for m in metrics for k in (ks if m in OF_K else (table.n if m == "avg" else None,))]
     return [_score(table, m, k, tau) for m, k in wanted for tau in (taus if m == "g_pass" else (None,))]
 
 
 def compare(
-    rows_a: Any, rows_b: Any, metric: str, k: int | None = None, tau: float | None = None, *, seed: int = 0
+    rows_a: Any,
+    rows_b: Any,
+    metric: str,
+    k: int | None = None,
+    tau: float | None = None,
+    *,
+    trained: tuple[bool, bool] = (True, True),
+    margin: float | None = None,
 ) -> Comparison:
     """The paired difference a - b of one metric over the problems of two tables (columns as for `score`).
 
-    `k` is needed for pass, maj, g_pass and unsolvable, `tau` for g_pass, both unused otherwise; `seed` draws the
-    permutations.
-
+    Args:
+        k: needed for pass, maj, g_pass and unsolvable; unused otherwise. tau: likewise for g_pass.
+        trained, margin: as for `evals.stats.differences.paired`.
     Raises:
         ValueError: as `score`; or k or tau is missing for a metric that needs it.
     """
@@ -157,41 +167,41 @@ def compare(
     if metric == "g_pass" and tau is None:
         raise ValueError("metric 'g_pass' needs a tau, got None")
     tau = tau if metric == "g_pass" else None
-    ks = () if k is None else (k,)
-    a, b = VerdictTable(rows_a, (metric,), ks), VerdictTable(rows_b, (metric,), ks)
-    values_a, values_b = a.values(metric, k, tau), b.values(metric, k, tau)
-    every = a.problems | b.problems
-    common = sorted(_complete(values_a, a.seeds) & _complete(values_b, b.seeds))
+    check_request((metric,), () if k is None else (k,))
+    a, b = (rows if isinstance(rows, VerdictTable) else VerdictTable(rows) for rows in (rows_a, rows_b))
+    of_a, of_b, excluded = common_values(a, b, metric, k, tau)
     if metric == "avg":
-        k = a.drawn if a.drawn == b.drawn else None
-    excluded = len(every) - len(common)
-    if not common:
-        why = f"no problem has a value in both tables ({len(every)} problems)"
+        k = a.n if a.n == b.n else None
+    problems = of_a.shape[1]
+    if not problems:
+        why = f"no problem has a value in both tables ({excluded} problems)"
         return Comparison(metric, k, None, 0, excluded, why, tau)
-    of_a, of_b = _matrix(values_a, a.seeds, common), _matrix(values_b, b.seeds, common)
-    result = paired(of_a, of_b, seed, bounds=_bounds(metric))
-    return Comparison(metric, k, result, len(common), excluded, None, tau, _mean(of_a), _mean(of_b))
+    result = paired(of_a, of_b, trained=trained, bounds=bounds_of(metric), margin=margin)
+    return Comparison(metric, k, result, problems, excluded, None, tau, _mean(of_a), _mean(of_b))
+
+
+def common_values(
+    a: VerdictTable, b: VerdictTable, metric: str, k: int | None, tau: float | None = None
+) -> tuple[Matrix, Matrix, int]:
+    """(values of a [S_a, P], of b [S_b, P], problems excluded): the P problems that have a value in both."""
+    values = (a.values(metric, k, tau), b.values(metric, k, tau))
+    places = [
+        {table.problems[i]: i for i in np.flatnonzero(complete(of))} for table, of in zip((a, b), values, strict=True)
+    ]
+    common = sorted(places[0].keys() & places[1].keys())
+    of_a, of_b = (of[:, [place[p] for p in common]] for of, place in zip(values, places, strict=True))
+    return of_a, of_b, len({*a.problems, *b.problems}) - len(common)
 
 
 def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -> Score:
     values = table.values(metric, k, tau)
-    kept = sorted(_complete(values, table.seeds))
-    counts = (len(kept), len(table.problems) - len(kept), table.samples, table.unscored)
-    if not kept:
+    matrix = values[:, complete(values)]
+    problems = matrix.shape[1]
+    counts = (problems, len(table.problems) - problems, table.samples, table.unscored)
+    if not problems:
         return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau)
-    matrix = _matrix(values, table.seeds, kept)
-    interval = over_problems_and_seeds(matrix, bounds=_bounds(metric))
+    interval = over_problems_and_seeds(matrix, bounds=bounds_of(metric))
     return Score(metric, k, _mean(matrix), interval, *counts, None, tau)
-
-
-def _complete(values: Values, seeds: Sequence[Any]) -> set[str]:
-    """The problems with a value in every training seed."""
-    return {p for s, p in values if s == seeds[0] and all((other, p) in values for other in seeds)}
-
-
-def _matrix(values: Values, seeds: Sequence[Any], problems: Sequence[str]) -> NDArray[np.float64]:
-    """[S, P]"""
-    return np.array([[values[s, p] for p in problems] for s in seeds])
 
 
 def _mean(matrix: NDArray[np.float64]) -> float:
@@ -199,5 +209,6 @@ def _mean(matrix: NDArray[np.float64]) -> float:
     return fmean(matrix.ravel())
 
 
-def _bounds(metric: str) -> tuple[float, float] | None:
+def bounds_of(metric: str) -> tuple[float, float] | None:
+    """The least and the greatest value of a metric; None: no limits."""
     return None if metric == "mean_tokens" else (0.0, 1.0)

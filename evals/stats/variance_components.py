@@ -89,14 +89,13 @@ class _Moments:
 
 
 def _moments(rows: Any, name: str) -> _Moments:
-    table = VerdictTable(rows, ("avg",), ())
-    scored = {key: group.correct for key, group in table.groups.items() if len(group.correct) >= 2}
-    problems = tuple(sorted(p for p in table.problems if all((s, p) in scored for s in table.seeds)))
+    table = VerdictTable(rows)
+    usable = np.asarray((table.scored >= 2).all(axis=0))
+    problems = tuple(p for p, has_two in zip(table.problems, usable, strict=True) if has_two)
     if len(problems) < 3:
         raise ValueError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
-    cells = [[scored[s, p] for p in problems] for s in table.seeds]
-    means = np.array([[sum(c) / len(c) for c in row] for row in cells])
-    sizes = np.array([[len(c) for c in row] for row in cells])
+    sizes = table.scored[:, usable]
+    means = table.correct[:, usable] / sizes
     within = float((means * (1 - means) * sizes / (sizes - 1)).mean())
     noise = cell = within * float((1 / sizes).mean())
     if len(means) > 1:

@@ -1,14 +1,16 @@
-"""A verdict table as the metrics read it: checked, and grouped by training seed and problem."""
+"""A verdict table as the metrics read it: checked once, and counted by training seed and problem."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from statistics import fmean
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from evals.grading.verdicts import Verdict
-from evals.stats.metrics import avg_at_k, fmt, g_pass_at_k, maj_at_k, pass_at_k, unsolvable_at_k
+from evals.stats.metrics import g_pass_at_k, maj_of_votes, pass_at_k, unsolvable_at_k
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,79 +18,73 @@ if TYPE_CHECKING:
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
 OF_K = ("pass", "maj", "g_pass", "unsolvable")  # one score per k (and tau); the others are one score in all
 
-Values = dict[tuple[Any, str], float]  # (training seed, problem) -> value; no entry where it cannot be computed
+Matrix = NDArray[np.float64]
+Counts = NDArray[np.int64]
 
 
-@dataclass
-class _Samples:
-    """What one problem's samples say under one training seed."""
-
-    drawn: int = 0
-    correct: list[bool] = field(default_factory=list)  # of the scored samples
-    classes: list[int | None] = field(default_factory=list)  # of the scored samples
-    boxed: list[bool] = field(default_factory=list)
-    tokens: list[float] = field(default_factory=list)  # where known
-    cut: list[bool] = field(default_factory=list)  # where the finish reason is known
-
-    def add(self, verdict: str, answer_class: Any, boxed: Any, tokens: Any, finish_reason: Any) -> None:
-        self.drawn += 1
-        if verdict != Verdict.UNSCORED:
-            self.correct.append(verdict == Verdict.CORRECT)
-            self.classes.append(None if answer_class is None else int(answer_class))
-        self.boxed.append(bool(boxed))
-        if tokens is not None:
-            self.tokens.append(float(tokens))
-        if finish_reason is not None:
-            self.cut.append(finish_reason == "length")
+def check_request(metrics: Sequence[str], ks: Sequence[int]) -> None:
+    """Raises ValueError for a metric that is not in METRICS, or a k below 1."""
+    if unknown := [m for m in metrics if m not in METRICS]:
+        raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {unknown[0]!r}")
+    if any(k < 1 for k in ks):
+        raise ValueError(f"every k must be at least 1, got ks = {list(ks)}")
 
 
 class VerdictTable:
-    """A checked verdict table, grouped by (training seed, problem).
+    """A checked verdict table of one benchmark. Arrays are [S, P]: training seeds x problems, both sorted.
 
-    `samples` counts its rows, `unscored` those without a verdict; `drawn` is the number of samples of every problem
-    under every training seed, None if they differ.
+    Attributes:
+        samples: rows of the table. unscored: those without a verdict.
+        generated, scored, correct: samples, scored ones, correct ones of each problem under each seed.
+        n: samples of every problem under every seed; None if they differ.
 
     Raises:
-        ValueError: no rows, a missing column, an unknown metric or verdict, several benchmarks, or a sample that is
-            there twice.
+        ValueError: no rows, a missing column, an unknown verdict, several benchmarks, or a sample that is there twice.
     """
 
-    def __init__(self, rows: Any, metrics: Sequence[str], ks: Sequence[int]) -> None:
-        if strange := [m for m in metrics if m not in METRICS]:
-            raise ValueError(f"metric must be one of {', '.join(METRICS)}, got {strange[0]!r}")
-        if any(k < 1 for k in ks):
-            raise ValueError(f"every k must be at least 1, got ks = {list(ks)}")
+    def __init__(self, rows: Any) -> None:
+        import pandas as pd
+
         frame = _checked(rows)
         self.samples = len(frame)
-        self.groups: dict[tuple[Any, str], _Samples] = {}
-        for seed, problem, *sample in frame.itertuples(index=False, name=None):
-            self.groups.setdefault((seed, problem), _Samples()).add(*sample)
-        self.unscored = self.samples - sum(len(g.correct) for g in self.groups.values())
-        self.seeds = sorted({seed for seed, _ in self.groups})
-        self.problems = {problem for _, problem in self.groups}
-        self.drawn = self._drawn()
+        seed_of, seeds = pd.factorize(frame["train_seed"], sort=True)
+        problem_of, problems = pd.factorize(frame["problem_id"], sort=True)
+        self.seeds: list[Any] = list(seeds)
+        self.problems: list[str] = list(problems)
+        self._cell = seed_of * len(problems) + problem_of
+        self._frame = frame
+        verdict = frame["verdict"].to_numpy()
+        self._is_scored = verdict != Verdict.UNSCORED
+        self._is_correct = verdict == Verdict.CORRECT
+        self.generated = self._count()
+        self.scored = self._count(self._is_scored)
+        self.correct = self._count(self._is_correct)
+        self.unscored = self.samples - int(self._is_scored.sum())
+        sizes = np.unique(self.generated)
+        self.n = int(sizes[0]) if len(sizes) == 1 else None  # a problem that a seed lacks has size 0
 
-    def _drawn(self) -> int | None:
-        sizes = {g.drawn for g in self.groups.values()}
-        complete = len(self.groups) == len(self.seeds) * len(self.problems)
-        return sizes.pop() if complete and len(sizes) == 1 else None
-
-    def values(self, metric: str, k: int | None, tau: float | None) -> Values:
-        """One metric of every problem that has one.
+    def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
+        """One metric of every problem under every seed, [S, P]; NaN where it has none (too few scored samples).
 
         Raises:
             ValueError: tau outside (0, 1], or verdicts that contradict the answer classes.
         """
-        of = _PER_PROBLEM[metric] if metric != "g_pass" else _g_pass(tau)
-        found: Values = {}
-        for (seed, problem), samples in self.groups.items():
-            try:
-                value = of(samples, k)
-            except ValueError as error:
-                raise ValueError(f"problem {problem!r}: {error}") from error
-            if value is not None:
-                found[seed, problem] = value
-        return found
+        if metric == "avg":
+            return _ratio(self.correct, self.scored)
+        if metric == "fmt":
+            return _ratio(self._count(self._frame["boxed"].to_numpy(bool)), self.generated)
+        if metric == "mean_tokens":
+            return self._mean_of_known(self._frame["tokens"])
+        if metric == "truncation_rate":
+            reason = self._frame["finish_reason"]
+            return self._mean_of_known((reason == "length").astype(float).where(reason.notna()))
+        if metric == "maj":
+            return self._maj(k)
+        if metric == "g_pass":
+            if tau is None or not 0 < tau <= 1:
+                raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
+            return self._of_counts(lambda n, c, at: g_pass_at_k(n, c, at, tau), k)
+        return self._of_counts({"pass": pass_at_k, "unsolvable": unsolvable_at_k}[metric], k)
 
     def why_none(self, metric: str, k: int | None) -> str:
         """Why no problem has a value of this metric."""
@@ -99,27 +95,91 @@ class VerdictTable:
         if metric == "avg":
             return f"no problem has a scored sample in every training seed; unscored samples: {self.unscored}"
         name = {"g_pass": "G-Pass"}.get(metric, metric)
-        most = max(len(g.correct) for g in self.groups.values())
+        most = int(self.scored.max())
         if k is not None and most >= k:
             return f"{name}@{k}: no problem has k = {k} scored samples in every training seed"
         return f"{name}@{k} needs k = {k} scored samples of a problem, the most that one has is n = {most}"
 
+    def _count(self, mask: Any = None) -> Counts:
+        shape = (len(self.seeds), len(self.problems))
+        cells = self._cell if mask is None else self._cell[mask]
+        return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
+
+    def _mean_of_known(self, column: pd.Series) -> Matrix:
+        known = column.notna().to_numpy()
+        sums = np.bincount(self._cell[known], column[known].to_numpy(float), self.generated.size)
+        return _ratio(sums.reshape(self.generated.shape), self._count(known))
+
+    def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
+        """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
+        found = np.full(self.scored.shape, np.nan)
+        if k is None:
+            return found
+        pairs = np.stack([self.scored, self.correct], axis=-1).reshape(-1, 2)
+        different, where = np.unique(pairs, axis=0, return_inverse=True)
+        values = [metric(int(n), int(c), k) if n >= k else np.nan for n, c in different]
+        return np.asarray(values, dtype=float)[where.reshape(-1)].reshape(found.shape)
+
+    def _maj(self, k: int | None) -> Matrix:
+        found = np.full(self.scored.size, np.nan)
+        if k is None:
+            return found.reshape(self.scored.shape)
+        scored = self.scored.reshape(-1)
+        for cell in np.flatnonzero(scored >= k):
+            right, rivals = self._votes.get(int(cell), (0, ()))
+            found[cell] = maj_of_votes(int(scored[cell]), right, rivals, k)
+        return found.reshape(self.scored.shape)
+
+    @cached_property
+    def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
+        """Cell -> (votes of the correct class, sorted votes of the other classes)."""
+        import pandas as pd
+
+        classes = self._frame["answer_class"]
+        named = classes.notna().to_numpy() & self._is_scored
+        if (lost := np.flatnonzero(self._is_correct & ~named)).size:
+            self._contradiction(self._cell[lost[0]], "a correct sample must have an answer class, got None")
+        counted = pd.DataFrame(
+            {
+                "cell": self._cell[named],
+                "class": classes[named].to_numpy(float).astype(np.int64),
+                "correct": self._is_correct[named],
+            }
+        )
+        groups = counted.groupby(["cell", "class"])["correct"].agg(["size", "sum"]).reset_index()
+        right = groups[groups["sum"] > 0]
+        if (twice := right[right["cell"].duplicated(keep=False)]).size:
+            cell = int(twice["cell"].iloc[0])
+            of_cell = twice[twice["cell"] == cell]["class"].tolist()
+            self._contradiction(cell, f"one answer class may be correct, got {of_cell}")
+        if (mixed := right[right["sum"] < right["size"]]).size:
+            cell, answer = int(mixed["cell"].iloc[0]), mixed["class"].iloc[0]
+            self._contradiction(cell, f"answer class {answer} is correct in one sample and not in another")
+        votes: dict[int, tuple[int, list[int]]] = {}
+        for cell, size, correct in zip(groups["cell"], groups["size"], groups["sum"], strict=True):
+            of_right, rivals = votes.get(cell, (0, []))
+            votes[cell] = (size, rivals) if correct else (of_right, [*rivals, size])
+        return {int(cell): (int(of_right), tuple(sorted(rivals))) for cell, (of_right, rivals) in votes.items()}
+
+    def _contradiction(self, cell: int, text: str) -> None:
+        raise ValueError(f"problem {self.problems[cell % len(self.problems)]!r}: {text}")
+
+
+def complete(values: Matrix) -> NDArray[np.bool_]:
+    """[P]: the problems with a value under every seed of [S, P]."""
+    return np.asarray(~np.isnan(values).any(axis=0))
+
+
+def _ratio(counts: Any, of: Counts) -> Matrix:
+    return np.asarray(np.divide(counts, of, out=np.full(of.shape, np.nan), where=of > 0))
+
 
 _NEEDED = ("problem_id", "sample", "verdict", "answer_class", "boxed")
 _OPTIONAL = {"train_seed": 0, "tokens": None, "finish_reason": None}
-_READ = [
-    "train_seed",
-    "problem_id",
-    "verdict",
-    "answer_class",
-    "boxed",
-    "tokens",
-    "finish_reason",
-]  # as _Samples.add
 
 
 def _checked(rows: Any) -> pd.DataFrame:
-    """The columns _READ, nulls as None; or a ValueError that names what is wrong with the table."""
+    """The table with all columns that are read; or a ValueError that names what is wrong with it."""
     frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if missing := [name for name in _NEEDED if name not in frame.columns]:
         raise ValueError(f"the verdict table lacks the column(s) {', '.join(missing)}")
@@ -127,8 +187,8 @@ def _checked(rows: Any) -> pd.DataFrame:
         raise ValueError("the verdict table has no rows")
     if "benchmark" in frame.columns and frame["benchmark"].nunique() > 1:
         raise ValueError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
-    if strange := set(frame["verdict"]) - set(Verdict):
-        raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, strange))}")
+    if unknown := set(frame["verdict"].unique()) - set(Verdict):
+        raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, unknown))}")
     frame = frame.assign(**{name: value for name, value in _OPTIONAL.items() if name not in frame.columns})
     for name in ("train_seed", "problem_id", "sample", "boxed"):
         if frame[name].isna().any():
@@ -138,41 +198,4 @@ def _checked(rows: Any) -> pd.DataFrame:
     if len(twice):
         which = ", ".join(f"{name} {value}" for name, value in twice[key].iloc[0].items())
         raise ValueError(f"the verdict table holds the same sample twice: {which}")
-    read = frame[_READ].astype(object)
-    return read.where(read.notna(), None)
-
-
-PerProblem = Callable[[_Samples, int | None], float | None]
-
-
-def _of_counts(metric: Callable[[int, int, int], float]) -> PerProblem:
-    """A metric of (n, c, k), read from samples; None where there are fewer than k scored ones."""
-
-    def read(samples: _Samples, k: int | None) -> float | None:
-        n = len(samples.correct)
-        return metric(n, sum(samples.correct), k) if k is not None and n >= k else None
-
-    return read
-
-
-def _g_pass(tau: float | None) -> PerProblem:
-    if tau is None or not 0 < tau <= 1:
-        raise ValueError(f"tau must lie in (0, 1], got {tau!r}")
-    return _of_counts(lambda n, c, k: g_pass_at_k(n, c, k, tau))
-
-
-def _maj(samples: _Samples, k: int | None) -> float | None:
-    if k is None or len(samples.correct) < k:
-        return None
-    return maj_at_k(samples.classes, samples.correct, k)
-
-
-_PER_PROBLEM: dict[str, PerProblem] = {
-    "avg": lambda s, _: avg_at_k(s.correct) if s.correct else None,
-    "pass": _of_counts(pass_at_k),
-    "maj": _maj,
-    "unsolvable": _of_counts(unsolvable_at_k),
-    "fmt": lambda s, _: fmt(s.boxed),
-    "mean_tokens": lambda s, _: fmean(s.tokens) if s.tokens else None,
-    "truncation_rate": lambda s, _: fmean(s.cut) if s.cut else None,
-}
+    return frame.reset_index(drop=True)

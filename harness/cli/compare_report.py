@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from evals.stats.compare import CompareResult, Line
+from evals.stats.differences import ALPHA
+from evals.stats.formatting import bounds_text, line_interval, number_text, p_text
 from evals.stats.intervals import ROUGH
 from harness.cli.terminal import paragraph, table
 
@@ -22,9 +24,16 @@ def _notes(result: CompareResult) -> list[str]:
     tests = dict.fromkeys(f"{line.test}, interval over {line.covers}" for line in result.lines if line.covers)
     notes = [
         "A and B are means over the shared problems, in percent; lengths in tokens; unsolvable problems as a count. "
-        f"Holm's correction covers all {len(result.lines)} lines. A difference is higher or lower if its interval "
-        "excludes zero and p (Holm) is at most 0.05; otherwise it is not resolved."
+        f"Holm's correction is over the benchmarks of one metric. A difference is higher or lower if p (Holm) is at "
+        f"most {ALPHA}; otherwise it is not resolved."
     ]
+    if any(line.verdict.startswith("checkpoint") for line in result.lines):
+        notes.append(
+            "*: these two checkpoints differ (or are equal). A trained run has one training seed here, so this says "
+            "nothing of the method: give the folders or run ids of several seeds, joined by commas."
+        )
+    if (margin := result.lines[0].margin) is not None:
+        notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         notes.append(f"{ROUGH}.")
     notes += [f"Test: {test}." for test in tests]
@@ -42,16 +51,9 @@ def _problems(lines: list[Line]) -> str:
 
 
 def _row(line: Line) -> tuple[str, ...]:
-    factor = line.factor
-
-    def number(value: float | None, form: str = ".1f") -> str:
-        return "–" if value is None else format(factor * value, form)
-
-    p = "–" if line.p_holm is None else f"{line.p_holm:.3f}" if line.p_holm >= 0.001 else f"{line.p_holm:.0e}"
-    interval = (
-        "–"
-        if line.low is None
-        else f"{'~' * bool(line.rough)}[{number(line.low, '+.1f')}, {number(line.high, '+.1f')}]"
-    )
-    values = (number(line.a), number(line.b), number(line.difference, "+.1f"))
-    return (line.name, *values, interval, p, line.verdict)
+    values = (*(number_text(v, line.factor) for v in (line.a, line.b)),)
+    difference = number_text(line.difference, line.factor, "+.1f")
+    interval = bounds_text(line_interval(line), line.factor, "+.1f")
+    verdict = line.verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
+    star = "*" if verdict != line.verdict else ""
+    return (line.name, *values, difference, interval, p_text(line.p_holm), verdict + star)

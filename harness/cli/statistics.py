@@ -27,7 +27,7 @@ options:
   benchmarks=[A,B]       some of those in both runs
   figure=FILE.svg|.png   plot the differences
   allow_different=true   compare even if protocol, prompt, decoding or data differ; the output says what differs
-  seed=0                 of the permutation test"""
+  margin=0.01            a difference up to this size (a fraction) counts as none: adds the verdict equal"""
 POWER = """options:
   difference=0.05        required; between the two methods' scores, as a fraction
   benchmark=NAME         its number of problems, and what is published about its noise
@@ -48,10 +48,12 @@ def do_compare(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     metrics = choose("metrics", take_list(values, "metrics"), METRICS, default=["avg", "pass", "maj"])
     ks, taus = take_numbers(values, "ks", int), take_numbers(values, "taus", float)
-    benchmarks, seed = take_list(values, "benchmarks"), take(values, "seed", int, 0)
+    benchmarks, margin = take_list(values, "benchmarks"), take_number(values, "margin")
+    if margin is not None and not 0 < margin < 1:
+        raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     allow = take(values, "allow_different", bool, False)
     figure = take(values, "figure", str)
-    no_more(values, ("metrics", "ks", "taus", "benchmarks", "seed", "allow_different", "figure"))
+    no_more(values, ("metrics", "ks", "taus", "benchmarks", "margin", "allow_different", "figure"))
     check_names(arguments.a, arguments.b)
     more: dict[str, Any] = {} if taus is None else {"taus": taus}
     try:
@@ -63,7 +65,7 @@ def do_compare(arguments: Any) -> int:
             metrics=metrics,
             ks=ks,
             benchmarks=benchmarks,
-            seed=seed,
+            margin=margin,
             allow_different=allow,
             **more,
         )

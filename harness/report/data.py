@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.tokens.forks import fork_threshold
 from evals.plots.plot import Plot, save
+from evals.stats.differences import ONE_SEED
+from evals.stats.formatting import bounds_text, line_form, line_interval, number_text, p_text
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.command.config import UsageError, nearest
@@ -118,7 +120,7 @@ def document(
     """
     scale = chosen.scale
     measured = [m for m in chosen.everything if m.scale == scale]
-    difference = difference_grid(paper.key, measured)
+    difference = difference_grid(paper, measured)
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
@@ -176,23 +178,25 @@ def claim_row(c: Checked) -> ClaimRow:
             "verdict",
         ),
         tuple(map(_evidence, c.evidence)),
-        tuple(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
+        (
+            *(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
+            f"Family of the p-values: {c.family}.",
+            *((f"{ONE_SEED}.",) if c.outcome == "one seed" else ()),
+        ),
     )
     return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
 
 
 def _evidence(e: Evidence) -> tuple[str, ...]:
     line = e.line
-
-    def number(value: float | None, form: str = ".1f") -> str:
-        return "–" if value is None else format(line.factor * value, form)
-
-    interval = "–" if line.low is None else f"[{number(line.low, '+.1f')}, {number(line.high, '+.1f')}]"
-    p = "–" if line.p_holm is None else f"{line.p_holm:.3f}" if line.p_holm >= 0.001 else f"{line.p_holm:.0e}"
     model = f"{e.model} [{e.overrides}]" if e.overrides else e.model
     metric = f"{line.name} ({line.unit})"
-    values = (number(line.a), number(line.b), number(line.difference, "+.1f"))
-    return (line.benchmark, model, metric, *values, interval, p, line.verdict)
+    form = line_form(line)
+    values = (*(number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b)),)
+    difference = number_text(line.difference, line.factor, form)
+    interval = bounds_text(line_interval(line), line.factor, form)
+    p = p_text(line.p_holm if e.p_margin is None else e.p_margin)
+    return (line.benchmark, model, metric, *values, difference, interval, p, line.verdict)
 
 
 def rendered(plot: Plot) -> Figure:

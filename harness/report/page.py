@@ -25,7 +25,14 @@ from harness.tables.grid import Grid
 
 PX = 4 / 3  # pixels of a point, matplotlib's unit
 LEAD = 150  # characters of a caption that stand under a figure: three lines with its title
-OUTCOMES = {"holds": "●", "does not hold": "✕", "not resolved": "◐", "not measured": "○"}
+OUTCOMES = {
+    "holds": "●",
+    "does not hold": "✕",
+    "not resolved": "◐",
+    "one seed": "◔",
+    "not tested": "=",
+    "not measured": "○",
+}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from evals.stats.measured_run import MeasuredRun, read_run
@@ -61,6 +62,9 @@ def _find(part: str, folder: Path) -> Path:
     target = folder / part
     target.mkdir()
     try:
-        return Tracker.open().download(part, "verdicts", target)
+        tracker = Tracker.open()
+        with suppress(MlflowException, OSError):  # tells whether the model was trained; without it: taken as trained
+            tracker.download(part, "record.json", target)
+        return tracker.download(part, "verdicts", target)
     except (MlflowException, OSError) as error:
         raise UsageError(f"{part}: no finished arm with verdicts in {store} ({error})") from error

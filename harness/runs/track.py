@@ -199,6 +199,11 @@ class Tracker:
             if not token:
                 return runs
 
+    def history(self, run_id: str, metric: str) -> list[tuple[int, float]]:
+        """(step, value) of one metric, by step; the newest value of a step that was logged twice."""
+        points = self.client.get_metric_history(run_id, metric)
+        return sorted({p.step: float(p.value) for p in sorted(points, key=lambda p: p.timestamp)}.items())
+
     def download(self, run_id: str, path: str, folder: Path) -> Path:
         """Fetch one artifact into a folder."""
         return Path(self.client.download_artifacts(run_id, path, str(folder)))

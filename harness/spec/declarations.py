@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, ClassVar, Literal, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal
 
 from evals.provenance import Origin, Sourced, assumed, code, paper
+from harness.spec.claim import Claim, Curve
 from harness.spec.declared import Declared
 from harness.spec.method import Method, Use, use
-from harness.spec.ranges import Count, Index, NonNegative, Positive, Range, Share, check_value
+from harness.spec.ranges import Count, Index, NonNegative, Positive, Range, Share
 
 __all__ = [
     "PPO",
     "Arm",
     "Claim",
+    "Curve",
     "EntropySearch",
     "Experiment",
     "Finetune",
@@ -211,36 +213,6 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """What the paper says, in our own words, and the comparison that decides it (see `harness.tables.claims`).
-
-    A claim that no comparison of verdicts decides names no arms; `undecided` then says why.
-    """
-
-    text: str
-    where: str  # in the paper
-    arm: str = ""  # a key of the paper's arms ...
-    than: str = ""  # ... and the arm that it is compared with, on the same base model
-    direction: Literal["higher", "lower", "not lower"] = "higher"
-    metric: Literal["avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate", "unsolvable"] = "avg"
-    models: tuple[str, ...] = ()  # keys of Reproduction.models; (): all that have both arms
-    benchmarks: tuple[str, ...] = ()  # (): all that were measured; at other scales always that scale's own
-    undecided: str = ""
-
-    def __post_init__(self) -> None:
-        for key in ("direction", "metric"):
-            check_value(f"claim.{key}", getattr(self, key), _CLAIM_KINDS[key])
-        if bool(self.arm) != bool(self.than) or bool(self.arm) == bool(self.undecided):
-            raise ValueError(
-                f"claim {self.text!r}: expected two arms, or none and `undecided`, got arm={self.arm!r}, "
-                f"than={self.than!r}, undecided={self.undecided!r}"
-            )
-
-
-_CLAIM_KINDS = get_type_hints(Claim)
-
-
-@dataclass(frozen=True)
 class Reproduction:
     """A paper as data. `scales` maps a scale's name to the values that it replaces in every arm that has them."""
 
@@ -253,7 +225,8 @@ class Reproduction:
     seeds: Sourced[int]
     departures: tuple[str, ...]  # what we know we do differently
     doubts: tuple[str, ...] = ()  # what in the paper looks mistaken; printed as footnotes
-    claims: tuple[Claim, ...] = ()  # what the paper says of its method, in the order of its importance
+    claims: tuple[Claim, ...] = ()  # what the paper says of its method, most important first
+    contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences; (): see `compared_arms`
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -264,17 +237,26 @@ class Reproduction:
             if arm.model not in self.models:
                 raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
         for claim in self.claims:
-            for model in claim.models:
+            for model in (*claim.models, *((claim.than_model,) if claim.than_model else ())):
                 if model not in self.models:
                     raise ValueError(f"{self.key}: a claim names the model {model!r}, not in {[*self.models]}")
             if claim.arm and not self.claimed_models(claim):
                 raise ValueError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
 
+    def compared_arms(self) -> tuple[tuple[str, str], ...]:
+        """The declared contrasts (arm, than): of the claims, and every trained arm against the untrained base model."""
+        if self.contrasts:
+            return self.contrasts
+        claimed = [(c.arm, c.than) for c in self.claims if c.arm and not c.than_model and c.arm != c.than]
+        trained = [(a.key, "base") for a in self.arms if a.train is not None and a.key != "base"]
+        return tuple(dict.fromkeys([*trained, *claimed]))
+
     def claimed_models(self, claim: Claim) -> tuple[str, ...]:
-        """The base models that a claim is about, in the paper's order: of those it names, all that have both arms."""
+        """The base models of a claim's arm, in the paper's order: of those it names, all for which both arms exist."""
         arms = {(a.model, a.key) for a in self.arms}
         return tuple(
             model
             for model in self.models
-            if (not claim.models or model in claim.models) and {(model, claim.arm), (model, claim.than)} <= arms
+            if (not claim.models or model in claim.models)
+            and {(model, claim.arm), (claim.than_model or model, claim.than)} <= arms
         )

@@ -1,10 +1,11 @@
-"""One cell of a table: a score with its interval, and whether the published value lies in it."""
+"""One cell of a table: a score with its interval, and whether the published value comes back."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any
 
+from evals.stats.formatting import NONE, score_text
 from evals.stats.intervals import ROUGH
 from harness.spec.catalogue import Published
 from harness.tables.measured import Measured
@@ -15,37 +16,21 @@ HOW = ("n x seeds", "values assumed", "values replaced")
 def how(match: Measured | None) -> tuple[str, ...]:
     """The cells of `HOW`: how an arm was measured and how much of it the paper does not state."""
     if match is None:
-        return ("–", "–", "–")
-    n = "/".join(str(v) for v in dict.fromkeys(match.n.values()))
+        return (NONE, NONE, NONE)
+    n = "/".join(str(v) for v in dict.fromkeys(match.n.values())) or NONE
+    seeds = f"{len(match.seeds)} of {match.all_seeds}" if match.diverged else str(len(match.seeds))
     replaced = match.origins.get("scale", 0) + match.origins.get("user", 0)
-    return (f"{n} x {len(match.seeds)}", str(match.origins.get("assumed", 0)), str(replaced))
+    return (f"{n} x {seeds}", str(match.origins.get("assumed", 0)), str(replaced))
 
 
-def show(score: Any) -> str:
-    """A measured cell: percent (or the unit's own), interval, and how many samples are unscored."""
-    if score is None:
-        return "–"
-    if score.value is None:
-        return f"– ({score.why})"
-    factor = score.factor
-    text = f"{factor * score.value:.1f}"
-    if score.interval is not None:
-        text += f" {score.interval.mark}[{factor * score.interval.low:.1f}, {factor * score.interval.high:.1f}]"
-    return text + (f" ({score.unscored} unscored)" if score.unscored else "")
-
-
-def beside(cell: Published | None, score: Any) -> str:
-    """A measured cell, with whether the published value lies in its interval."""
-    inside = comes_back(cell, score)
-    return show(score) + {True: " +", False: " x", None: ""}[inside]
-
-
-def comes_back(cell: Published | None, score: Any) -> bool | None:
-    """Whether the published value lies in the measured interval; None where one of the two is missing."""
-    if cell is None or score is None or score.interval is None:
-        return None
-    value = cell.value / 100 if cell.unit == "%" else cell.value
-    return bool(score.interval.low <= value <= score.interval.high)
+def show(score: Any, match: Measured | None = None) -> str:
+    """A measured cell: percent (or the metric's own unit), interval, unscored samples, and seeds that diverged."""
+    if score is None and match is not None and match.diverged and not match.seeds:
+        return "diverged"
+    text = score_text(score)
+    if score is not None and score.value is not None and match is not None and match.diverged:
+        text += f" ({len(match.seeds)} of {match.all_seeds} seeds, the others diverged)"
+    return text
 
 
 def score_of(match: Measured, benchmark: str, metric: str) -> Any:
@@ -59,3 +44,17 @@ def score_of(match: Measured, benchmark: str, metric: str) -> Any:
 def rough(rows: Iterable[Iterable[str]]) -> str:
     """What "~" means, where a cell has it."""
     return f" {ROUGH}." if any("~[" in cell for row in rows for cell in row) else ""
+
+
+def beside(cell: Published | None, score: Any, match: Measured | None = None) -> str:
+    """A measured cell, with whether the published value lies in its interval."""
+    inside = comes_back(cell, score)
+    return show(score, match) + {True: " +", False: " x", None: ""}[inside]
+
+
+def comes_back(cell: Published | None, score: Any) -> bool | None:
+    """Whether the published value lies in the measured interval; None where one of the two is missing."""
+    if cell is None or score is None or score.interval is None:
+        return None
+    value = cell.value / 100 if cell.unit == "%" else cell.value
+    return bool(score.interval.low <= value <= score.interval.high)

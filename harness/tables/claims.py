@@ -1,6 +1,7 @@
-"""A paper's claims beside what was measured: each holds, does not hold, is not resolved, or was not measured.
+"""A paper's claims beside what was measured.
 
-The comparison is that of `rlvr compare` (paired by problem), and Holm's correction is over all lines of all claims.
+The comparison is that of `rlvr compare` (paired by problem). Holm's correction is over the family of all comparisons
+that the paper's claims declare at a scale, measured or not: a verdict does not depend on what else a store holds.
 """
 
 from __future__ import annotations
@@ -9,38 +10,52 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from evals.stats.compare import Line, compare_runs
-from evals.stats.differences import holm
-from evals.stats.measured_run import MeasuredRun
+from evals.data import protocols
+from evals.stats.compare import Line, compare_average, compare_runs, corrected
+from evals.stats.differences import ALPHA, holm
+from evals.stats.verdict_table import OF_K
 from harness.spec import Claim, Reproduction
+from harness.spec.scales import SCALES
+from harness.tables.claimed_curves import curve_line
 from harness.tables.measured import Measured
+from harness.tables.tolerance import published_margin
 
-Outcome = Literal["holds", "does not hold", "not resolved", "not measured"]
-AGAINST = {"higher": "lower", "lower": "higher", "not lower": "lower"}
-FOR = {"higher": "higher", "lower": "lower", "not lower": "higher"}
+Outcome = Literal["holds", "does not hold", "not resolved", "one seed", "not tested", "not measured"]
+Support = Literal["for", "against", "open"]
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """One comparison of a claim: `line` is the claim's arm minus the other, on one base model and benchmark."""
+    """One comparison of a claim: `line` is the claim's arm minus the other, on one base model and benchmark.
+
+    `p_margin`: of the claim's own hypothesis where it has a margin ("not lower", "not higher", "equal"), corrected.
+    """
 
     model: str
-    overrides: str  # what was replaced in the compared arms, beyond their scale
+    overrides: str  # of the compared arms, beyond their scale
     line: Line
+    p_margin: float | None = None
 
 
 @dataclass(frozen=True)
 class Checked:
     """A claim and what the measured runs of one scale say of it.
 
-    Outcome: "does not hold" where some comparison is resolved against it; "holds" where all are resolved in its
-    direction; "not resolved" else. `missing` says what the claim is about and was not measured.
+    Outcome:
+        holds, does not hold: resolved, over the settings that the claim asks for (`Claim.over`).
+        not resolved: neither.
+        one seed: a trained arm has one training seed, so that nothing can be said of the method.
+        not tested: the two arms gave the same samples in every seed: they cannot differ.
+        not measured: no comparison.
+    `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
+    that the p-values are corrected for.
     """
 
     claim: Claim
     outcome: Outcome
     evidence: tuple[Evidence, ...]
     missing: tuple[str, ...]
+    family: str = ""
 
 
 def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) -> list[Checked]:
@@ -51,71 +66,185 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     """
     here = [m for m in measured if m.scale == scale]
     found = [_compared(paper, claim, here) for claim in paper.claims]
-    known = [e.line.p_value for evidence, _ in found for e in evidence if e.line.p_value is not None]
-    adjusted = iter(holm(known))
+    lines = [e.line for f in found for e in f.evidence]
+    declared = sum(_declared(paper, claim, scale) for claim in paper.claims)
+    size = max(declared, len(lines))
+    family = f"the claims of {paper.key} at {scale} scale, {size} comparisons"
+    after = corrected(lines, family, size)
+    own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, found, strict=True) for e in f.evidence]
+    pairs = iter(zip(after, holm(own, family=size), strict=True))
     checked = []
-    for claim, (evidence, missing) in zip(paper.claims, found, strict=True):
-        corrected = tuple(
-            e if e.line.p_value is None else replace(e, line=replace(e.line, p_holm=next(adjusted))) for e in evidence
-        )
-        checked.append(Checked(claim, outcome(claim, [e.line for e in corrected]), corrected, tuple(missing)))
+    for claim, f in zip(paper.claims, found, strict=True):
+        evidence = []
+        for e in f.evidence:
+            line, p_margin = next(pairs)
+            evidence.append(replace(e, line=line, p_margin=p_margin))
+        outcome = outcome_of(claim, evidence) if f.differs else "not tested"
+        if f.diverged and outcome == "holds":  # its comparison is over the seeds that survived
+            outcome = "not resolved"
+        checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family))
     return checked
 
 
-def outcome(claim: Claim, lines: Sequence[Line]) -> Outcome:
+def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     """What the comparisons say of a claim; see `Checked`."""
-    if not lines:
+    if not evidence:
         return "not measured"
-    verdicts = {line.verdict for line in lines}
-    if AGAINST[claim.direction] in verdicts:
+    if not any(e.line.seeds_covered for e in evidence):
+        return "one seed"
+    says = [support(claim, e) for e in evidence]
+    if claim.over == "most":
+        if 2 * says.count("for") > len(says):
+            return "holds"
+        return "does not hold" if 2 * says.count("against") >= len(says) else "not resolved"
+    if "against" in says:
         return "does not hold"
-    return "holds" if verdicts == {FOR[claim.direction]} else "not resolved"
+    return "holds" if set(says) == {"for"} else "not resolved"
 
 
-def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured]) -> tuple[list[Evidence], list[str]]:
-    """(the comparisons, p-values not corrected yet; what is missing)."""
+def support(claim: Claim, e: Evidence) -> Support:
+    """Whether one comparison speaks for the claim, against it, or is open.
+
+    A difference within the margin speaks against "higher" and "lower": the gain that was claimed is not there.
+    """
+    if not e.line.seeds_covered:
+        return "open"
+    word = e.line.verdict
+    if claim.direction in ("higher", "lower"):
+        if word == claim.direction:
+            return "for"
+        return "against" if word in ("higher", "lower", "equal") else "open"
+    if e.p_margin is not None and e.p_margin <= ALPHA:
+        return "for"
+    against = {"not lower": ("lower",), "not higher": ("higher",), "equal": ("higher", "lower")}[claim.direction]
+    return "against" if word in against else "open"
+
+
+def _p_of_margin(claim: Claim, line: Line) -> float | None:
+    """The p-value of the claim's own hypothesis, where it is one of a margin."""
+    return {"not lower": line.p_not_lower, "not higher": line.p_not_higher, "equal": line.p_equal}.get(claim.direction)
+
+
+@dataclass
+class _Found:
+    evidence: list[Evidence]
+    missing: list[str]
+    differs: bool = True
+    diverged: bool = False
+
+
+def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured]) -> _Found:
+    """The comparisons of a claim, p-values not corrected yet."""
     if claim.undecided:
-        return [], [claim.undecided]
-    evidence, missing = [], []
+        return _Found([], [claim.undecided])
+    found = _Found([], [])
+    same = []
     for model in paper.claimed_models(claim):
-        pair = _pair(claim, [m for m in measured if m.model == model])
+        pair = _pair(claim, model, measured)
         if pair is None:
-            missing.append(f"no finished runs of {claim.arm} and {claim.than} on {model} that can be compared")
+            on = f"{model} and {claim.than_model}" if claim.than_model else model
+            found.missing.append(f"no finished runs of {claim.arm} and {claim.than} on {on} that can be compared")
             continue
         a, b = pair
-        wanted = [name for name in a.verdicts if name in b.verdicts]
-        if claim.benchmarks and a.scale == "paper":
-            missing += [f"{name} on {model}" for name in claim.benchmarks if name not in wanted]
-            wanted = [name for name in wanted if name in claim.benchmarks]
-        if not wanted:
+        for m in dict.fromkeys((a.arm, b.arm)):
+            arm = a if m == a.arm else b
+            if arm.diverged:
+                found.diverged = True
+                found.missing.append(f"{arm.arm} on {arm.model}: {arm.divergence()}; compared over the other seeds")
+        same.append(claim.curve is None and _same_samples(a, b))
+        lines, missing = _lines(paper, claim, a, b)
+        found.missing += [f"{text} on {model}" for text in missing]
+        found.evidence += [Evidence(model, a.overrides, line) for line in lines]
+    found.differs = not same or not all(same)
+    if not found.differs:
+        found.missing.append("both arms gave the same samples in every training seed: they cannot differ")
+    return found
+
+
+def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple[list[Line], list[str]]:
+    if claim.curve is not None:
+        line = curve_line(claim.curve, a, b, claim.margin)
+        return ([line], []) if line is not None else ([], [f"no curve {claim.curve.metric} of both arms"])
+    wanted = [name for name in a.verdicts if name in b.verdicts]
+    missing = []
+    if claim.benchmarks and a.scale == "paper":
+        missing = [name for name in claim.benchmarks if name not in wanted]
+        wanted = [name for name in wanted if name in claim.benchmarks]
+    if not wanted:
+        return [], missing
+    lines: list[Line] = []
+    for metric in claim.compared:
+        margin = claim.margin if claim.margin is not None else published_margin(paper, claim, a, metric)
+        if claim.over == "average":
+            lines.append(compare_average(a.run(), b.run(), wanted, metric, ks=claim.ks, margin=margin))
             continue
-        result = compare_runs(_run(a), _run(b), metrics=(claim.metric,), benchmarks=wanted)
-        compared = {line.benchmark for line in result.lines}
-        missing += [
-            f"{n} on {model}: {claim.metric}@k needs several samples a problem" for n in wanted if n not in compared
+        result = compare_runs(
+            a.run(), b.run(), metrics=(metric,), benchmarks=wanted, ks=claim.ks or None, margin=margin
+        )
+        measured = {line.benchmark for line in result.lines}
+        missing += [f"{n}: {metric}@k needs several samples a problem" for n in wanted if n not in measured]
+        lines += result.lines
+    return lines, missing
+
+
+def _declared(paper: Reproduction, claim: Claim, scale: str) -> int:
+    """How many comparisons a claim declares at a scale."""
+    if claim.undecided:
+        return 0
+    models = paper.claimed_models(claim)
+    if SCALES[scale].one_model:
+        models = models[:1]
+    if claim.curve is not None:
+        return len(models)
+    arms = {(a.model, a.key): a for a in paper.arms}
+    count = 0
+    for model in models:
+        own = SCALES[scale].protocol or arms[model, claim.arm].protocol or paper.protocol
+        protocol = protocols.get(own)
+        names = [
+            n for n in protocol.benchmarks.value if not claim.benchmarks or scale != "paper" or n in claim.benchmarks
         ]
-        evidence += [Evidence(model, a.overrides, line) for line in result.lines]
-    return evidence, missing
+        for metric in claim.compared:
+            usable = [n for n in names if metric not in OF_K or protocol.value("n", n) > 1]
+            count += min(1, len(usable)) if claim.over == "average" else len(usable) * max(1, len(claim.ks))
+    return count
 
 
-def _pair(claim: Claim, measured: Sequence[Measured]) -> tuple[Measured, Measured] | None:
+def _pair(claim: Claim, model: str, measured: Sequence[Measured]) -> tuple[Measured, Measured] | None:
     """The two arms, by the same trainer, with the same values replaced in both (those that both have)."""
     pairs = [
         (a, b)
         for a in measured
         for b in measured
-        if (a.arm, b.arm) == (claim.arm, claim.than) and a.backend == b.backend and _alike(a, b)
+        if (a.model, a.arm) == (model, claim.arm)
+        and (b.model, b.arm) == (claim.than_model or model, claim.than)
+        and a.backend == b.backend
+        and comparable(a, b)
+        and (claim.arm != claim.than or claim.than_model or a.overrides == b.overrides)
     ]
-    return min(pairs, key=lambda pair: sum(len(m.overrides.split()) for m in pair), default=None)
+    return min(pairs, key=lambda pair: sum(len(m.replaced) for m in pair), default=None)
 
 
-def _alike(a: Measured, b: Measured) -> bool:
-    """A base model has no training values, so that only the others can be asked of it."""
-    of_a, of_b = set(a.overrides.split()), set(b.overrides.split())
-    if "base" in (a.arm, b.arm):
+def comparable(a: Measured, b: Measured) -> bool:
+    """Whether the same values were replaced in both. An untrained model has no training values, so that only the others
+    are asked of it."""
+    of_a, of_b = set(a.replaced), set(b.replaced)
+    if not (a.trained and b.trained):
         of_a, of_b = ({o for o in s if o.startswith(("protocol.", "base_model="))} for s in (of_a, of_b))
     return of_a == of_b
 
 
-def _run(m: Measured) -> MeasuredRun:
-    return MeasuredRun(m.label(m.arm), m.verdicts, dict.fromkeys(m.verdicts))
+def _same_samples(a: Measured, b: Measured) -> bool:
+    """Both arms are trained, have the same seeds, and every verdict and length of every sample is equal."""
+    if not (a.trained and b.trained) or a.seeds != b.seeds or a.verdicts.keys() != b.verdicts.keys():
+        return False
+    key = ["train_seed", "problem_id", "sample"]
+    columns = [*key, "verdict", "answer_class", "tokens"]
+    for benchmark, of_a in a.verdicts.items():
+        x, y = (
+            t[[c for c in columns if c in t]].sort_values(key).reset_index(drop=True)
+            for t in (of_a, b.verdicts[benchmark])
+        )
+        if not x.equals(y):
+            return False
+    return True

@@ -1,64 +1,73 @@
-"""Each arm against those before it: paired by problem, corrected for their number."""
+"""The declared contrasts of a paper: paired by problem, each corrected over its own benchmarks."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from evals.stats.compare import Line, compare_runs
+from evals.stats.differences import ALPHA, ONE_SEED
+from evals.stats.formatting import difference_text, p_text
+from harness.spec import Reproduction
 from harness.tables.cells import rough
+from harness.tables.claims import comparable
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured
-
-LEVEL = 0.05  # of the corrected p-values
+from harness.tables.measured import Measured, common_overrides
 
 
-def difference_grid(paper: str, measured: list[Measured]) -> Grid | None:
-    """Each trained arm against every arm declared before it, on the same problems, same scale, same backend."""
-    from evals.stats.differences import holm
-    from evals.stats.score import compare
+def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:
+    """Every declared contrast (`Reproduction.compared_arms`) that was measured, in mean accuracy.
 
-    pairs = [
-        (a, b, benchmark)
-        for i, a in enumerate(measured)
-        for b in measured[:i]
-        if (a.scale, a.backend, a.model, _shared(a)) == (b.scale, b.backend, b.model, _shared(b))
-        for benchmark in a.scores
-        if benchmark in b.scores
-    ]
-    compared = [
-        (a, b, benchmark, compare(a.verdicts[benchmark], b.verdicts[benchmark], "avg").result)
-        for a, b, benchmark in pairs
-    ]
-    adjusted = iter(holm([r.p_value for *_, r in compared if r is not None and r.p_value is not None]))
+    The family of a correction is one contrast over its benchmarks, so a verdict does not depend on what else the store
+    holds, and `rlvr compare` of the same two runs gives the same.
+    """
+    common = common_overrides(measured)
     rows = []
-    for a, b, benchmark, result in compared:
-        if result is None or result.p_value is None or result.interval is None:
-            rows.append((f"{a.label(a.arm)} − {b.label(b.arm)}", a.scale, benchmark, "–", "–", "too few problems"))
+    for a, b in contrasts(paper, measured):
+        if not set(a.verdicts) & set(b.verdicts):
             continue
-        p = next(adjusted)
-        low, high = result.interval.low, result.interval.high
-        resolved = p <= LEVEL and not low <= 0 <= high
-        verdict = ("higher" if low > 0 else "lower") if resolved else "not resolved"
-        rows.append(
-            (
-                f"{a.label(a.arm)} − {b.label(b.arm)}",
-                a.scale,
-                benchmark,
-                f"{100 * result.difference:+.1f} {result.interval.mark}[{100 * low:+.1f}, {100 * high:+.1f}]",
-                f"{p:.3g}",
-                verdict,
-            )
-        )
+        name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
+        diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
+        for line in compare_runs(a.run(), b.run(), metrics=("avg",), allow_different=True).lines:
+            rows.append((name, a.model, a.scale, line.benchmark, *_cells(line), diverged))
     if not rows:
         return None
+    header = ["difference", "model", "scale", "benchmark", "points [95 % interval]", "seeds", "p (Holm)", "verdict"]
+    if any(row[-1] for row in rows):
+        header.append("diverged")
+    shown = [row[: len(header)] for row in rows]
+    one_seed = f" {ONE_SEED}." if any("checkpoint" in row[7] for row in rows) else ""
     return Grid(
-        f"{paper}: paired differences of mean accuracy",
-        ("difference", "scale", "benchmark", "points [95 % interval]", "p (Holm)", "verdict"),
-        tuple(rows),
+        f"{paper.key}: paired differences of mean accuracy",
+        tuple(header),
+        tuple(shown),
         (
-            "Paired by problem. P-values are corrected for the number of rows (Holm). A difference whose interval "
-            f"holds zero, or whose p-value is above {LEVEL}, is not resolved.{rough(rows)}",
+            "Paired by problem. The interval covers problems and, where every trained arm has at least two, training "
+            "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
+            f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}",
+            *((f"In all arms: {' '.join(common)}.",) if common else ()),
         ),
     )
 
 
-def _shared(m: Measured) -> str:
-    """The overrides that decide the base model and the measuring: arms that differ in these are not compared."""
-    return " ".join(o for o in m.overrides.split() if o.startswith(("protocol.", "base_model=")))
+def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:
+    """The measured pairs: each declared contrast with the same values replaced, and each arm with other values against
+    the same arm as declared."""
+    for arm, than in paper.compared_arms():
+        for a in measured:
+            for b in measured:
+                if (a.arm, b.arm) == (arm, than) and same_setting(a, b) and comparable(a, b):
+                    yield a, b
+    for a in measured:
+        for b in measured:
+            if a.arm == b.arm and a.trained and a.replaced and not b.replaced and same_setting(a, b):
+                yield a, b
+
+
+def same_setting(a: Measured, b: Measured) -> bool:
+    """The same scale, backend and base model."""
+    return (a.scale, a.backend, a.model) == (b.scale, b.backend, b.model)
+
+
+def _cells(line: Line) -> tuple[str, str, str, str]:
+    seeds = f"{line.seeds_a} and {line.seeds_b}"
+    return difference_text(line), seeds, p_text(line.p_holm), line.verdict

@@ -1,16 +1,20 @@
-"""What MLflow holds about a paper: its finished arms, with scores recomputed from the verdicts that they logged."""
+"""The finished arms of a paper in MLflow, with scores recomputed from the verdicts that they logged."""
 
 from __future__ import annotations
 
+import re
 import tempfile
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from evals.files import read_json
+from evals.stats.measured_run import MeasuredRun
 from harness.runs.track import Tracker
 from harness.spec import catalogue
 
+Points = Sequence[tuple[int, float]]  # (optimiser step, value)
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
@@ -34,15 +38,50 @@ class Measured:
     scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
     run_ids: dict[int, str] = field(default_factory=dict)  # seed -> MLflow run
     records: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> its record.json
+    trained: bool = True  # False: the base model as it is, which has no training seeds
+    diverged: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
+    curves: dict[int, dict[str, Points]] = field(default_factory=dict)  # seed -> MLflow metric -> (step, value)
 
-    def label(self, name: str) -> str:
-        """`name`, and what tells this arm from others of that name: backend and overridden values."""
+    def label(self, name: str, common: Collection[str] = ()) -> str:
+        """`name`, and what tells this arm from others of that name: backend and overrides, without the common ones."""
+        own = [o for o in self.replaced if o not in common]
         parts = [
             name,
             f"({self.backend})" if self.backend != "trl" else "",
-            f"[{self.overrides}]" if self.overrides else "",
+            f"[{' '.join(own)}]" if own else "",
         ]
         return " ".join(p for p in parts if p)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The overrides of the command line, each as key=value."""
+        return tuple(o for o in re.split(r" (?=[\w.]+=)", self.overrides) if o)  # values may hold spaces
+
+    @property
+    def all_seeds(self) -> int:
+        """Training seeds that finished, those that diverged included."""
+        return len(self.seeds) + len(self.diverged)
+
+    def divergence(self) -> str:
+        """ "diverged (step 7, seed 2) in 1 of 3 seeds"; "" where none did."""
+        if not self.diverged:
+            return ""
+        where = "; ".join(f"step {d['step']}, seed {seed}" for seed, d in sorted(self.diverged.items()))
+        return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds"
+
+    def run(self) -> MeasuredRun:
+        """As `compare_runs` takes it."""
+        return MeasuredRun(self.label(self.arm), self.verdicts, dict.fromkeys(self.verdicts), trained=self.trained)
+
+
+def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
+    """The overrides of every trained arm (an untrained one has no training values), to be said once above a table."""
+    arms = list(measured)
+    trained = [set(m.replaced) for m in arms if m.trained] or [set(m.replaced) for m in arms]
+    shared = set.intersection(*trained) if trained else set()
+    of_all = {o for o in shared if o.startswith(("protocol.", "base_model="))}
+    lacking = {o for o in of_all if not all(o in m.replaced for m in arms)}
+    return tuple(sorted(shared - lacking))
 
 
 def gather(paper: str, tracker: Tracker) -> list[Measured]:
@@ -53,17 +92,19 @@ def gather(paper: str, tracker: Tracker) -> list[Measured]:
         key = tuple(tag[f"rlvr.{name}"] for name in ("scale", "backend", "model", "arm", "overrides"))
         versions = groups.setdefault(key, {})
         versions.setdefault(tag["rlvr.digest"], {}).setdefault(int(tag["rlvr.seed"]), run)
+    reproduction = catalogue.load(paper)
+    curves = tuple(dict.fromkeys(c.curve.metric for c in reproduction.claims if c.curve is not None))
     measured = []
     with tempfile.TemporaryDirectory() as folder:
         for versions in groups.values():
             digest, runs = next(iter(versions.items()))
-            measured.append(_measured(digest, dict(sorted(runs.items())), tracker, Path(folder)))
-    order = [(a.model, a.key) for a in catalogue.load(paper).arms]
+            measured.append(_measured(digest, dict(sorted(runs.items())), tracker, Path(folder), curves))
+    order = [(a.model, a.key) for a in reproduction.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
 
 
-def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path) -> Measured:
+def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path, curves: Sequence[str]) -> Measured:
     import pandas as pd
 
     from evals.stats.score import score
@@ -90,7 +131,7 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
         backend=record["backend"],
         overrides=" ".join(f"{k}={v}" for k, v in sorted(record["overrides"].items())),
         digest=digest,
-        seeds=tuple(records),
+        seeds=tuple(seed for seed, r in records.items() if not r.get("diverged")),
         commands=tuple(dict.fromkeys(as_typed(r["environment"].get("command", "")) for r in records.values())),
         commits=tuple(dict.fromkeys(str(r["environment"]["commit"])[:10] for r in records.values())),
         origins=origins,
@@ -99,6 +140,13 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path)
         scores={b: {s.key: s for s in score(table, ks=ks[b], metrics=METRICS)} for b, table in verdicts.items()},
         run_ids={seed: run.info.run_id for seed, run in runs.items()},
         records=records,
+        trained=any(not key.startswith("protocol.") and key != "base_model" for key in record["settings"]),
+        diverged={seed: r["diverged"] for seed, r in records.items() if r.get("diverged")},
+        curves={
+            seed: {name: tracker.history(run.info.run_id, name) for name in curves if name in run.data.metrics}
+            for seed, run in runs.items()
+            if curves
+        },
     )
 
 

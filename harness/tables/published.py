@@ -30,7 +30,7 @@ def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                         None,
                     )
                     row.append("" if cell is None else cell.printed)
-                    row.append(beside(cell, score_of(match, benchmark, metric)) if match else "–")
+                    row.append(beside(cell, score_of(match, benchmark, metric), match) if match else "–")
                 rows.append((*row, *how(match)))
         notes = [
             "Percent. Measured: mean [95 % interval], marked + where the published value lies inside the interval and "

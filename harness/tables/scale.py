@@ -22,7 +22,9 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
             names = {
                 k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys
             }
-            rows = [(m.label(m.arm), *(show(m.scores.get(benchmark, {}).get(k)) for k in keys), *how(m)) for m in arms]
+            rows = [
+                (m.label(m.arm), *(show(m.scores.get(benchmark, {}).get(k), m) for k in keys), *how(m)) for m in arms
+            ]
             notes = (
                 f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
                 f"[95 % interval over {_covers(arms, benchmark)}].{rough(rows)}",

@@ -66,7 +66,7 @@ def report(paper: str, tracker: Tracker) -> Report:
     reproduction = catalogue.load(paper)
     measured = gather(paper, tracker)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
-    difference = difference_grid(paper, measured)
+    difference = difference_grid(reproduction, measured)
     header = [
         f"# {reproduction.title}",
         "",

@@ -18,8 +18,8 @@ from evals.plots.intervals import offsets, points
 from evals.plots.panels import describe_problems, span
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, tidy
-from evals.stats.differences import Paired, holm, paired, sign_flip
-from evals.stats.intervals import Vector, over_problems
+from evals.stats.differences import Paired, holm, paired
+from evals.stats.intervals import Vector, joined_estimate, over_problems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,7 +99,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None, *, seed: int = 0) -> Paired:
+def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None) -> Paired:
     """Mean drop of group a minus that of group b, paired by problem; or, without b, of a alone against none at all.
 
     Raises:
@@ -113,13 +113,12 @@ def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None, *, seed: i
         raise ValueError(f"no problem has a drop in group {a!r}" + (f" and in group {b!r}" if b else ""))
     drops = of[a].loc[common]
     if b is not None:
-        return paired(drops, of[b].loc[common], seed, bounds=BOUNDS)
-    if len(drops) < 2:
-        return Paired(float(drops.mean()), None, None, "none: one problem")
-    return Paired(float(drops.mean()), over_problems(drops, bounds=BOUNDS), *sign_flip(drops, seed))
+        return paired(drops, of[b].loc[common], bounds=BOUNDS)
+    found = joined_estimate([[drops.to_numpy()[None, :]]], BOUNDS)
+    return Paired(found.mean, found.interval(), found.p_value(), "t over problems")
 
 
-def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, seed: int = 0) -> pd.DataFrame:
+def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> pd.DataFrame:
     """`compare_groups` for each pair, with Holm's correction over all of them.
 
     Returns:
@@ -129,7 +128,7 @@ def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, s
 
     rows = []
     for a, b in pairs:
-        result = compare_groups(frame, a, b, seed=seed)
+        result = compare_groups(frame, a, b)
         low, high = (result.interval.low, result.interval.high) if result.interval else (np.nan, np.nan)
         p_value = np.nan if result.p_value is None else result.p_value
         rows.append(
@@ -137,9 +136,8 @@ def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]], *, s
              "test": result.test}
         )  # fmt: skip
     table = pd.DataFrame(rows)
-    known = table["p_value"].notna()
-    table["p_holm"] = np.nan
-    table.loc[known, "p_holm"] = holm(table.loc[known, "p_value"].tolist())
+    p_values = [None if np.isnan(p) else p for p in table["p_value"]]
+    table["p_holm"] = [np.nan if p is None else p for p in holm(p_values)]
     return table
 
 

@@ -140,7 +140,7 @@ def measure_fork_temperatures(
     return pd.concat(tables, ignore_index=True)
 
 
-def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None, seed: int = 0) -> pd.DataFrame:
+def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None) -> pd.DataFrame:
     """avg@n of each pair of temperatures with its 95 % interval over problems, and its paired difference from one.
 
     Args:
@@ -162,7 +162,7 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None,
     found = []
     for (fork, other), rows in groups.items():
         average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
-        to = compare(rows, groups[reference], "avg", seed=seed).result
+        to = compare(rows, groups[reference], "avg").result
         found.append(
             {
                 "fork_temperature": fork,
@@ -196,7 +196,6 @@ def plot_fork_temperatures(
 
     Args:
         frames: run -> `measure_fork_temperatures`' frame. reference: the pair (forks, elsewhere) whose values are held.
-        seed: draws the sign flips of the tests in the numbers.
     Raises:
         ValueError: no run or more than four, or a frame without the reference.
     """
@@ -204,7 +203,7 @@ def plot_fork_temperatures(
 
     check_panels(frames)
     numbers = pd.concat(
-        [scores(frame, reference=reference, seed=seed).assign(model=run) for run, frame in frames.items()],
+        [scores(frame, reference=reference).assign(model=run) for run, frame in frames.items()],
         ignore_index=True,
     )
     fork, other = numbers["fork_temperature"], numbers["other_temperature"]

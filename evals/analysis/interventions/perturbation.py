@@ -234,20 +234,19 @@ def plain_tokens(tokenizer: object) -> list[int]:
 
 
 def plot_perturbation(
-    frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation | None = None, seed: int = 0
+    frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation | None = None
 ) -> list[Plot]:
     """Accuracy lost by perturbing the tokens of highest and of lowest entropy (arXiv 2603.28204, Fig. 1b).
 
     Args:
         frames: run -> `measure_perturbation`'s frame. perturbation: as they were measured with.
-        seed: draws the sign flips of the tests.
     """
     perturbation = perturbation or Perturbation()
     numbers = drops_by_run(frames)
     tests = [
         f"{run}: top less bottom {100 * one['difference']:+.1f} points, {p_text(one['p_holm'])}"
         for run, frame in frames.items()
-        for one in contrasts(frame, CONTRASTS, seed=seed).to_dict("records")
+        for one in contrasts(frame, CONTRASTS).to_dict("records")
         if one["b"]
     ]
     caption = (
@@ -255,7 +254,7 @@ def plot_perturbation(
         f"correct response to each. {describe_counts(numbers)} Accuracy of what is decoded again without the "
         "perturbation less that with it; mean over problems, 95 % intervals over problems. "
         f"{describe_accuracies(numbers)} {'; '.join(tests)} "
-        f"(sign flip over problems; Holm over three comparisons of a run)."
+        f"(t over problems; Holm over three comparisons of a run)."
     )
     share = f"{100 * perturbation.share:g} %"
     plot = plot_groups(

@@ -51,7 +51,7 @@ def plot_words(
         embedder: see `evals.analysis.words.embedders`; None leaves rare sentences out.
         neighbours, share: see `evals.analysis.words.rare`.
         stated_only: use the papers' own words only.
-        seed: draws the sign flips, and the points of the map.
+        seed: selects the points of the map.
     Raises:
         ValueError: no token table at all, or as `read_words`.
     """
@@ -64,7 +64,7 @@ def plot_words(
     plots = [
         category_counts(words, sizes, stated_only=stated_only),
         category_entropies(words, sizes, stated_only=stated_only),
-        exploratory_entropies(words, sizes, stated_only=stated_only, seed=seed),
+        exploratory_entropies(words, sizes, stated_only=stated_only),
         exploratory_counts(words, sizes, stated_only=stated_only),
     ]
     if changes:
@@ -74,9 +74,9 @@ def plot_words(
     return plots
 
 
-def exploratory_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool, seed: int) -> Plot:
+def exploratory_entropies(words: Sequence[Words], sizes: str, *, stated_only: bool) -> Plot:
     """Entropy of pivotal tokens, reflective and rare sentences against the rest (arXiv 2506.14758, Fig. 2 and 10)."""
-    numbers = entropy_contrasts(words, seed=seed)
+    numbers = entropy_contrasts(words)
     shown = [name for name in COMPARISONS if (numbers["comparison"] == name).any()]
     rows = {name: [held for held in words if name != "rare" or held.rarity] for name in shown}
     right = max(right_end(numbers[f"{side}_entropy"], numbers[f"{side}_high"]) for side in ("group", "rest"))

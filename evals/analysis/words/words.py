@@ -144,7 +144,7 @@ def read_words(
     return found
 
 
-def entropy_contrasts(words: Sequence[Words], *, seed: int = 0) -> pd.DataFrame:
+def entropy_contrasts(words: Sequence[Words]) -> pd.DataFrame:
     """Pivotal tokens against other tokens, reflective and rare sentences against other sentences: mean entropies.
 
     Returns:
@@ -162,7 +162,7 @@ def entropy_contrasts(words: Sequence[Words], *, seed: int = 0) -> pd.DataFrame:
         if held.rarity is not None:
             sources.append(("rare", held.rarity.sentences, held.rarity.sentences["rare"]))
         for comparison, frame, member in sources:
-            found = contrast(frame["entropy"], member.to_numpy(bool), frame["problem_id"], seed=seed)
+            found = contrast(frame["entropy"], member.to_numpy(bool), frame["problem_id"])
             paired = found.difference
             interval = paired.interval if paired else None
             rows.append(

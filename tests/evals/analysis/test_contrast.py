@@ -22,8 +22,8 @@ def test_by_hand() -> None:
     assert found.group.pooled == pytest.approx(15 / 4) and found.rest.pooled == 2 and found.rest.mean == 1.5
     assert found.problems == 2 and found.difference is not None
     assert found.difference.difference == 0.5
-    # of the 4 sign patterns of (2, -1) the sums are 1, 3, -3, -1: each is at least 1 away from 0
-    assert found.difference.p_value == 1.0
+    # differences 2 and -1: t = 0.5 / 1.5 = 1/3 on one degree of freedom, so p = 1 - 2 atan(1/3) / pi
+    assert found.difference.p_value == pytest.approx(1 - 2 * math.atan(1 / 3) / math.pi, abs=1e-6)
     # t with one degree of freedom, 12.706; the variance of the mean of (2, -1) is 4.5 / 2
     assert found.difference.interval is not None
     assert found.difference.interval.high == pytest.approx(0.5 + 12.7062 * 1.5, rel=1e-4)

@@ -63,7 +63,7 @@ def test_the_stated_power_is_that_of_the_test(
             + cell * rng.standard_normal((seeds, problems))
             for hard in (shared, of_b)
         )
-        interval = paired(a + difference, b, 0, bounds=None).interval
+        interval = paired(a + difference, b, bounds=None).interval
         assert interval is not None
         found += not interval.low <= 0 <= interval.high
     assert found / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
@@ -81,7 +81,7 @@ def test_right_and_wrong_answers_have_about_the_normal_power(samples: int, seeds
     for _ in range(runs):
         rate = 0.8 * rng.random(60)
         a, b = (rng.binomial(samples, r, (seeds, 60)) / samples for r in (rate + 0.1, rate))
-        interval = paired(a, b, 0).interval
+        interval = paired(a, b).interval
         assert interval is not None
         found += not interval.low <= 0 <= interval.high
     assert stated > 0.1

@@ -246,7 +246,7 @@ def test_a_comparison_pairs_the_problems() -> None:
     a, b = table({"q": "+a", "p": "++", "x": "??"}), table({"p": "+a", "q": "aa", "x": "++"})
     got = compare(a, b, "avg")
     assert (got.metric, got.k, got.problems, got.excluded) == ("avg", 2, 2, 1)
-    assert got.result == paired([1.0, 0.5], [0.5, 0.0], 0)
+    assert got.result == paired([1.0, 0.5], [0.5, 0.0])
     assert got.result is not None
     assert got.result.difference == 0.5
 
@@ -255,7 +255,7 @@ def test_a_comparison_with_seeds_covers_them() -> None:
     a = seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"})
     b = seeds({"p": "aa", "q": "aa"}, {"p": "a+", "q": "aa"}, {"p": "aa", "q": "aa"})
     got = compare(a, b, "pass", 1)
-    assert got.result == paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]], 0)
+    assert got.result == paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]])
 
 
 def test_a_comparison_without_common_problems_says_so() -> None:
@@ -268,4 +268,4 @@ def test_lengths_compare_without_bounds() -> None:
     frame = table({"p": "+", "q": "a"})
     a, b = frame.assign(tokens=[900, 900]), frame.assign(tokens=[700, 800])
     got = compare(a, b, "mean_tokens")
-    assert got.result == paired([900, 900], [700, 800], 0, bounds=None)
+    assert got.result == paired([900, 900], [700, 800], bounds=None)

@@ -131,9 +131,10 @@ def test_missing_cells_say_why(made: Report) -> None:
 
 def test_differences_are_paired_and_named(made: Report) -> None:
     grid = made.grids[-1]
-    verdicts = {(r[0], r[2]): r[-1] for r in grid.rows}
-    assert verdicts["grpo − base", "math500"] == "higher"
+    verdicts = {(r[0], r[3]): r[-1] for r in grid.rows}
+    assert verdicts["grpo − base", "math500"] == "higher"  # two seeds of grpo; base needs none
     assert verdicts["grpo − base", "aime24"] == "not resolved"  # 2 of 30 problems
+    assert "one difference on one model and scale, over its benchmarks" in grid.notes[0]
 
 
 def test_markdown_latex_and_csv_hold_the_same_rows(made: Report) -> None:

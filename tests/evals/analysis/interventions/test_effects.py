@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.interventions.effects import by_group, compare_groups, contrasts, effects, impact, squared_impact
+from evals.stats.differences import holm
 
 
 def test_impact_by_hand() -> None:
@@ -71,8 +72,9 @@ def test_every_problem_counts_once_and_the_unknown_not_at_all() -> None:
 def test_groups_are_paired_by_problem() -> None:
     assert compare_groups(FRAME, "top", "low").difference == 0.5 - -1  # on problem a alone
     alone = compare_groups(FRAME, "top")
-    # differences 1/2, 1/2: of the four sign patterns two are as far from 0
-    assert (alone.difference, alone.p_value) == (0.5, 0.5)
+    # differences 1/2, 1/2, no spread: the share u of others with (1 - u)^2 = p/2 at the bound -1 makes the mean
+    # 1/2 - 3/2 u; it is zero at u = 1/3, so p = 2 (2/3)^2
+    assert (alone.difference, alone.p_value) == (0.5, pytest.approx(8 / 9))
     top = by_group(FRAME).set_index("group").loc["top"]
     assert alone.interval is not None and (alone.interval.low, alone.interval.high) == (top["low"], top["high"])
     assert compare_groups(FRAME, "low").interval is None  # one problem
@@ -86,6 +88,8 @@ def test_contrasts_are_corrected_together() -> None:
     rows += [("low", f"p{i}", "cc", "ww" if i == 0 else "cc") for i in range(6)]
     table = contrasts(frame_of(*rows), (("top", None), ("low", None), ("top", "low")))
     assert table["difference"].tolist() == pytest.approx([1, 1 / 6, 5 / 6])
-    # sign patterns as far from 0: 2 of 2^6; both of 2^1; 2 of 2^5
-    assert table["p_value"].tolist() == [2 / 64, 1.0, 2 / 32]
-    assert table["p_holm"].tolist() == [3 * 2 / 64, 1.0, 2 * 2 / 32]
+    p_values = table["p_value"].tolist()
+    # the first has no spread: the share u of others with (1 - u)^6 = p/2 at the bound -1 makes the mean 1 - 2 u; it is
+    # zero at u = 1/2, so p = 2 / 2^6
+    assert p_values[0] == pytest.approx(2 / 64)
+    assert table["p_holm"].tolist() == holm(p_values)

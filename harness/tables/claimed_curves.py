@@ -1,0 +1,82 @@
+"""Claims on training curves: the mean of a curve over a window of the training, compared over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from evals.stats.compare import Line
+from evals.stats.differences import over_seeds_difference
+from harness.spec.claim import Curve
+from harness.tables.measured import Measured
+
+Points = Sequence[tuple[int, float]]  # (optimiser step, value)
+
+
+def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> Line | None:
+    """a - b of the curve's mean over its window; None where an arm has no such curve in any seed.
+
+    Two windows of the same runs are paired by seed.
+    """
+    windows = (curve.window, curve.than_window or curve.window)
+    of_a, of_b = (
+        {
+            seed: mean
+            for seed in m.seeds
+            if (mean := window_mean(m.curves.get(seed, {}).get(curve.metric, ()), w)) is not None
+        }
+        for m, w in zip((a, b), windows, strict=True)
+    )
+    if not of_a or not of_b:
+        return None
+    same_runs = a.run_ids == b.run_ids and a.arm == b.arm and a.model == b.model
+    result = over_seeds_difference(list(of_a.values()), list(of_b.values()), paired_by_seed=same_runs, margin=margin)
+    shares = [f"{100 * low:g}–{100 * high:g} %" for low, high in windows]
+    of_steps = shares[0] if shares[0] == shares[1] else f"{shares[0]} against {shares[1]}"
+    low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
+    return Line(
+        benchmark="training",
+        name=f"{curve.metric}, mean over {of_steps} of the steps",
+        metric=curve.metric,
+        k=None,
+        tau=None,
+        unit="value",
+        a=float(np.mean(list(of_a.values()))),
+        b=float(np.mean(list(of_b.values()))),
+        difference=result.difference,
+        low=low,
+        high=high,
+        level=0.95,
+        covers=result.interval.covers if result.interval else None,
+        rough=result.interval.rough if result.interval else None,
+        p_value=result.p_value,
+        p_holm=None,
+        test=result.test,
+        problems=0,
+        shared=0,
+        only_a=0,
+        only_b=0,
+        samples_a=0,
+        samples_b=0,
+        seeds_a=len(of_a),
+        seeds_b=len(of_b),
+        why=None if result.interval else "one training seed has no spread",
+        seeds_covered=result.seeds_covered,
+        margin=margin,
+        p_not_lower=result.p_not_lower,
+        p_not_higher=result.p_not_higher,
+    )
+
+
+def window_mean(points: Points, window: tuple[float, float]) -> float | None:
+    """The mean of the points whose step lies in the window, as shares of the last step; None where there are none.
+
+    The window [start, end] holds the steps s with start T < s <= end T, T the last step (from the first for start 0).
+    """
+    if not points:
+        return None
+    last = max(step for step, _ in points)
+    start, end = window
+    inside = [value for step, value in points if (step > start * last or start == 0) and step <= end * last]
+    return float(np.mean(inside)) if inside else None
