@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evals.stats.compare import CompareResult, compare_runs
@@ -99,7 +99,7 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
         ValueError: nothing there, or seeds that were measured differently.
     """
     run = load_run(",".join(os.fspath(source) for source in sources))
-    return Run(run if name is None else MeasuredRun(name, run.tables, run.conditions))
+    return Run(run if name is None else replace(run, name=name))
 
 
 def compare(
@@ -109,14 +109,14 @@ def compare(
     metrics: Sequence[str] = ("avg", "pass", "maj"),
     ks: Sequence[int] | None = None,
     benchmarks: Sequence[str] | None = None,
-    seed: int = 0,
+    margin: float | None = None,
     allow_different: bool = False,
 ) -> Difference:
     """The differences of two runs on the same problems, paired by problem (see `evals.stats.compare.compare_runs`).
 
     Args:
         a, b: runs, or what `read_run` takes. ks: None takes the fewest samples of a problem.
-        seed: of the permutation test. allow_different: compare even if the measurements differ; the notes say how.
+        margin: a difference up to this size (a fraction) counts as none: "equal". allow_different: compare even if the measurements differ; the notes say how.
     Raises:
         ValueError: no problem in common, other golds, or measured differently.
     """
@@ -127,7 +127,7 @@ def compare(
         metrics=metrics,
         ks=ks,
         benchmarks=benchmarks,
-        seed=seed,
+        margin=margin,
         allow_different=allow_different,
     )
     return Difference(result)
