@@ -116,7 +116,8 @@ def compare(
 
     Args:
         a, b: runs, or what `read_run` takes. ks: None takes the fewest samples of a problem.
-        margin: a difference up to this size (a fraction) counts as none: "equal". allow_different: compare even if the measurements differ; the notes say how.
+        margin: a difference up to this size (a fraction) counts as none: "equal".
+        allow_different: compare even if the measurements differ; the notes say how.
     Raises:
         ValueError: no problem in common, other golds, or measured differently.
     """
