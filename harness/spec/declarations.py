@@ -37,6 +37,15 @@ __all__ = [
 ]
 
 
+Precision = Literal["float32", "bfloat16", "pure_bfloat16"]
+"""What a training computes in.
+
+float32: everything. bfloat16: forward and backward passes; the weights that the optimiser updates, and its state, are
+float32, and the final model is rounded once, when it is saved. pure_bfloat16: the weights and the optimiser's state;
+an update below about 1/256 of a weight is lost.
+"""
+
+
 @dataclass(frozen=True)
 class PPO(Declared):
     """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
@@ -97,7 +106,7 @@ class Experiment(Declared):
     entropy_target: Sourced[Positive | None]  # nats; the coefficient is adapted to reach it
     epochs: Sourced[Positive]
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
-    precision: Sourced[Literal["float32", "bfloat16"]]
+    precision: Sourced[Precision]
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
@@ -190,7 +199,7 @@ class Finetune(Declared):
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
     max_tokens: Sourced[Count]  # of prompt and solution together
     too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: left out, or cut at the end
-    precision: Sourced[Literal["float32", "bfloat16"]]
+    precision: Sourced[Precision]
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]

@@ -83,10 +83,19 @@ class LocalWorkers:
         return self.worker.train_mini_batch(self._data(mine, "old_log_probs", "ref_log_prob", *shaped))
 
 
-def make_worker(model: Path, *, packed: bool = False, fused: bool = False, tokens: int | None = None) -> Any:
-    """A veRL worker on gloo, in float32, whose optimiser does not move; alone unless torchrun says otherwise.
+def make_worker(
+    model: Path,
+    *,
+    packed: bool = False,
+    fused: bool = False,
+    tokens: int | None = None,
+    passes: str = "fp32",
+    rate: float = 0.0,
+) -> Any:
+    """A veRL worker on gloo, whose optimiser does not move by default; alone unless torchrun says otherwise.
 
     Args:
+        passes: the type of forward and backward passes; the weights are float32. rate: of the optimiser.
         packed: no padding. fused: veRL's head and entropy in one kernel. tokens: forward passes cut by length.
     """
     from verl.trainer.config import CheckpointConfig
@@ -99,7 +108,7 @@ def make_worker(model: Path, *, packed: bool = False, fused: bool = False, token
     for name, value in {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": 0, "WORLD_SIZE": 1}.items():
         os.environ.setdefault(name, str(value))
     os.environ.setdefault("LOCAL_RANK", "0")
-    precision = {"param_dtype": "fp32", "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+    precision = {"param_dtype": passes, "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
     worker = TrainingWorker(
         TrainingWorkerConfig(
             model_type="language_model",
@@ -121,7 +130,9 @@ def make_worker(model: Path, *, packed: bool = False, fused: bool = False, token
                 micro_batch_size_per_gpu=1,
                 infer_micro_batch_size_per_gpu=1,
             ),
-            optimizer_config=FSDPOptimizerConfig(lr=0.0, weight_decay=0.0, clip_grad=1e9, total_training_steps=1),
+            optimizer_config=FSDPOptimizerConfig(
+                lr=rate, betas=(0.9, 0.999), lr_warmup_steps=0, weight_decay=0.0, clip_grad=1e9, total_training_steps=1
+            ),
             checkpoint_config=CheckpointConfig(),
             profiler_config=None,
         )

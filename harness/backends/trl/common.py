@@ -13,6 +13,7 @@ from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
+from harness.spec.declarations import Precision
 from harness.spec.hardware import Hardware
 from harness.step.finite import check_number, check_weights
 
@@ -40,8 +41,8 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "max_grad_norm": e["max_grad_norm"],
         "num_train_epochs": e["epochs"],
         "max_steps": -1 if e["max_steps"] is None else e["max_steps"],
-        "bf16": e["precision"] == "bfloat16",
-        "model_init_kwargs": {"dtype": e["precision"]},
+        "bf16": e["precision"] != "float32",
+        "model_init_kwargs": {"dtype": weights_dtype(e["precision"], lora=e["lora_rank"] is not None)},
         # the machine
         "use_cpu": hardware.device == "cpu",
         "dataloader_pin_memory": hardware.device == "gpu",
@@ -57,6 +58,14 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "report_to": [],
         "disable_tqdm": True,
     }
+
+
+def weights_dtype(precision: Precision, *, lora: bool) -> str:
+    """What the model is loaded in. In mixed precision what is trained must be float32: all weights, or LoRA's adapters,
+    which peft makes in float32 beside frozen weights of any type."""
+    if precision == "float32" or (precision == "bfloat16" and not lora):
+        return "float32"
+    return "bfloat16"
 
 
 def to_lora_config(training: Training) -> dict[str, Any] | None:
@@ -124,6 +133,7 @@ class StopAtNonFinite:
         return norm
 
 
+<<<<<<< HEAD
 def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
 
@@ -159,6 +169,14 @@ def run_to_end(trainer: Any, out_dir: Path, *, save_minutes: float, rollout_step
     Raises:
         Interrupted: a signal asked to stop; the last step is saved.
     """
+=======
+def run_to_end(trainer: Any, out_dir: Path, precision: Precision = "float32") -> str | None:
+    """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
+
+    The final model has the type that the passes computed in: it is sampled and evaluated in that.
+    """
+    import torch
+>>>>>>> 3da7969 (bfloat16 under TRL means bf16 passes and float32 weights, as under veRL; pure_bfloat16 is its own value)
     from transformers.trainer_callback import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
@@ -176,6 +194,7 @@ def run_to_end(trainer: Any, out_dir: Path, *, save_minutes: float, rollout_step
         if saving.stopped:
             raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
     if hasattr(trainer.model, "merge_and_unload"):  # LoRA: what is measured is one plain model
+<<<<<<< HEAD
         trainer.model = trainer.model.merge_and_unload()
     part = out_dir / ".final.part"
     if trainer.is_world_process_zero():
@@ -187,6 +206,12 @@ def run_to_end(trainer: Any, out_dir: Path, *, save_minutes: float, rollout_step
         shutil.rmtree(out_dir / "final", ignore_errors=True)
         rename_folder(part, out_dir / "final")
     _wait_for_all()
+=======
+        trainer.model = trainer.model.float().merge_and_unload()
+    if precision != "float32":
+        trainer.model.to(torch.bfloat16)
+    trainer.save_model(str(out_dir / "final"))
+>>>>>>> 3da7969 (bfloat16 under TRL means bf16 passes and float32 weights, as under veRL; pure_bfloat16 is its own value)
     return last
 
 

@@ -163,7 +163,7 @@ def _engine(prefix: str, precision: str, hardware: Hardware, *, trained: bool) -
     """FSDP of one model. veRL's mixed precision is bfloat16 unless told otherwise, for each model by itself."""
     short = "fp32" if precision == "float32" else "bf16"
     return {
-        f"{prefix}.model_dtype": "fp32" if trained else short,
+        f"{prefix}.model_dtype": "fp32" if trained and precision != "pure_bfloat16" else short,
         f"{prefix}.mixed_precision": {"param_dtype": short, "reduce_dtype": "fp32", "buffer_dtype": "fp32"},
         f"{prefix}.param_offload": hardware.offload,
         f"{prefix}.optimizer_offload": hardware.offload and trained,
@@ -254,7 +254,7 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed
         "do_sample": True,
         "ignore_eos": False,
         "calculate_log_probs": True,  # to see how far the sampler is from the trainer
-        "dtype": e["precision"],
+        "dtype": "float32" if e["precision"] == "float32" else "bfloat16",
         "tensor_model_parallel_size": hardware.vllm_tensor_parallel,
         "gpu_memory_utilization": hardware.vllm_gpu_memory,
         "max_model_len": context,

@@ -78,11 +78,14 @@ def test_what_decides_the_mathematics_is_set_by_name() -> None:
 
 def test_all_models_compute_in_the_declared_precision() -> None:
     """veRL's mixed precision is bfloat16 for each model unless told otherwise."""
-    for precision, short in (("float32", "fp32"), ("bfloat16", "bf16")):
+    for precision, short in (("float32", "fp32"), ("bfloat16", "bf16"), ("pure_bfloat16", "bf16")):
         config = translated(with_values(ppo(), precision=precision))
         for engine in ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp"):
             assert config[f"{engine}.mixed_precision"]["param_dtype"] == short
-        assert config["actor_rollout_ref.rollout.dtype"] == precision
+        assert config["actor_rollout_ref.rollout.dtype"] == precision.removeprefix("pure_")
+        kept = "bf16" if precision == "pure_bfloat16" else "fp32"
+        for trained in ("actor_rollout_ref.actor.fsdp_config", "critic.fsdp"):
+            assert config[f"{trained}.model_dtype"] == kept
 
 
 def test_a_bound_that_does_not_clip_is_infinite() -> None:

@@ -1,0 +1,127 @@
+"""Mixed precision: bf16 passes, float32 weights under the optimiser. What small updates do to the weights, measured."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from evals.provenance import Origin
+from harness.backends.trl.common import run_to_end, weights_dtype
+from harness.spec.hardware import Hardware
+from tests import experiments
+from tests.harness.backends.test_divergence import alternate, grpo_trainer
+from tests.harness.backends.test_trl_finetune import PAIRS
+
+RATE = 1e-6  # papers train with this; a random weight of 0.02 has a bf16 neighbour 1e-4 away
+USER = (Origin.USER, "a test")
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def change(before: dict[str, torch.Tensor], model: Any) -> torch.Tensor:
+    """By how much each weight moved, in one vector."""
+    after = {name: p.detach().float() for name, p in model.named_parameters() if p.requires_grad}
+    return torch.cat([(after[name] - before[name].float()).flatten() for name in sorted(after)])
+
+
+def trained(model_dir: Path, out: Path, precision: str, **values: Any) -> tuple[torch.Tensor, Any]:
+    """(change of the weights over six steps, the trainer)."""
+    values = {"max_steps": 6, "learning_rate": RATE, "precision": precision, "kl_beta": 0.01, **values}
+    trainer = grpo_trainer(model_dir, out, alternate, **values)
+    before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    trainer.train()
+    return change(before, trainer.model), trainer
+
+
+def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(model_dir: Path, tmp_path: Path) -> None:
+    moved = {}
+    for precision in ("float32", "bfloat16", "pure_bfloat16"):
+        moved[precision], trainer = trained(model_dir, tmp_path / precision, precision)
+        kinds = {p.dtype for p in trainer.model.parameters()}
+        assert kinds == {torch.bfloat16 if precision == "pure_bfloat16" else torch.float32}
+        assert {p.dtype for p in trainer.ref_model.parameters()} == kinds
+    share = {precision: float((m != 0).double().mean()) for precision, m in moved.items()}
+    # weights of tokens that no text holds have no gradient: the same in all
+    assert share["bfloat16"] > 0.99 * share["float32"]
+    assert share["pure_bfloat16"] < 0.1 * share["float32"]
+    # Adam's step is the learning rate for every weight, whatever the size of its gradient: six steps, at most 6 RATE
+    # (and rounding: weights near 1 are known to 6e-8)
+    assert float(moved["bfloat16"].abs().max()) < 6 * RATE + 5e-7
+    cosine = torch.nn.functional.cosine_similarity(moved["bfloat16"], moved["float32"], dim=0)
+    assert float(moved["bfloat16"].norm() / moved["float32"].norm()) == pytest.approx(1, abs=0.1)
+    assert float(cosine) > 0.5  # rollouts part where bf16 rounds: the steps are not the same steps
+
+
+def test_lora_trains_float32_adapters(model_dir: Path, tmp_path: Path) -> None:
+    assert weights_dtype("bfloat16", lora=True) == weights_dtype("pure_bfloat16", lora=False) == "bfloat16"
+    trainer = lora_trainer(model_dir, tmp_path)
+    kinds = {(p.requires_grad, p.dtype) for p in trainer.model.parameters()}
+    assert kinds == {(True, torch.float32), (False, torch.bfloat16)}
+    before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+    run_to_end(trainer, tmp_path, "bfloat16")
+    final = load_file(tmp_path / "final" / "model.safetensors")
+    assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
+    assert not any("lora" in name for name in final)
+    assert before  # LoRA's B starts at 0, so that a moved adapter shows in the merged weights
+
+
+def lora_trainer(model_dir: Path, out: Path) -> Any:
+    import peft
+    from datasets import Dataset
+    from transformers import AutoTokenizer
+    from trl import GRPOConfig
+
+    from harness.backends.trl.common import to_lora_config
+    from harness.backends.trl.trainer import MethodTrainer
+    from harness.backends.trl.translate import to_grpo_config
+
+    values = {"max_steps": 2, "learning_rate": 1e-3, "precision": "bfloat16", "lora_rank": 4}
+    declared = experiments.experiment().override(values, *USER)
+    lora = to_lora_config(declared)
+    assert lora is not None
+    return MethodTrainer(
+        declared,
+        model=str(model_dir),
+        reward_funcs=[alternate],
+        args=GRPOConfig(**to_grpo_config(declared, Hardware(device="cpu"), seed=0, out_dir=out)),
+        train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
+        processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
+        peft_config=peft.LoraConfig(**lora),
+    )
+
+
+@pytest.mark.parametrize("precision", ["bfloat16", "pure_bfloat16"])
+def test_supervised_fine_tuning_keeps_float32_weights_too(
+    precision: str, model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import harness.backends.trl.finetune as module
+
+    share: list[float] = []
+
+    def measured(trainer: Any, out_dir: Path, precision: Any) -> str | None:
+        before = {name: p.detach().clone() for name, p in trainer.model.named_parameters()}
+        trainer.train()
+        share.append(float((change(before, trainer.model) != 0).double().mean()))
+        return run_to_end(trainer, out_dir, precision)
+
+    monkeypatch.setattr(module, "run_to_end", measured)
+    values = {"max_steps": 3, "learning_rate": RATE, "precision": precision}
+    module.finetune(
+        experiments.finetune().override(values, *USER),
+        base_model=str(model_dir),
+        seed=0,
+        out_dir=tmp_path,
+        hardware=Hardware(device="cpu"),
+        on_metrics=lambda *_: None,
+        pairs=PAIRS,
+    )
+    assert (share[0] > 0.5) == (precision == "bfloat16")  # the embeddings of unused tokens stay
+    final = load_file(tmp_path / "final" / "model.safetensors")
+    assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
