@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Literal
 
 from baselines.grpo import grpo
 from harness.spec import Arm, Claim, Experiment, Finetune, Method, Reproduction, Sourced, assumed, paper, use
+from harness.spec.declarations import Precision
 from reproductions.erpo.method import erpo
 
 NOT_STATED = "not stated; "
@@ -50,9 +50,7 @@ PROMPT = assumed("boxed_suffix", NOT_STATED + "the prompt of the evaluation, whi
 LORA_RANK: Sourced[int | None] = paper(32, "section 5.1")
 LORA_ALPHA = paper(64.0, "section 5.1")
 LORA_DROPOUT = assumed(0.0, NOT_STATED + "peft's default")
-PRECISION: Sourced[Literal["float32", "bfloat16"]] = assumed(
-    "bfloat16", NOT_STATED + "the precision of the published weights"
-)
+PRECISION: Sourced[Precision] = assumed("bfloat16", NOT_STATED + "the precision of the published weights")
 
 
 def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
