@@ -133,7 +133,6 @@ class StopAtNonFinite:
         return norm
 
 
-<<<<<<< HEAD
 def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
 
@@ -163,20 +162,22 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     return Save()
 
 
-def run_to_end(trainer: Any, out_dir: Path, *, save_minutes: float, rollout_steps: int = 1) -> str | None:
-    """Train, from the last whole checkpoint if there is one (which is returned), and save `out_dir/final`.
+def run_to_end(
+    trainer: Any,
+    out_dir: Path,
+    *,
+    precision: Precision = "float32",
+    save_minutes: float = 10.0,
+    rollout_steps: int = 1,
+) -> str | None:
+    """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
+
+    The final model has the type that the passes computed in: it is sampled and evaluated in that.
 
     Raises:
         Interrupted: a signal asked to stop; the last step is saved.
     """
-=======
-def run_to_end(trainer: Any, out_dir: Path, precision: Precision = "float32") -> str | None:
-    """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
-
-    The final model has the type that the passes computed in: it is sampled and evaluated in that.
-    """
     import torch
->>>>>>> 3da7969 (bfloat16 under TRL means bf16 passes and float32 weights, as under veRL; pure_bfloat16 is its own value)
     from transformers.trainer_callback import PrinterCallback
 
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
@@ -194,8 +195,9 @@ def run_to_end(trainer: Any, out_dir: Path, precision: Precision = "float32") ->
         if saving.stopped:
             raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
     if hasattr(trainer.model, "merge_and_unload"):  # LoRA: what is measured is one plain model
-<<<<<<< HEAD
-        trainer.model = trainer.model.merge_and_unload()
+        trainer.model = trainer.model.float().merge_and_unload()
+    if precision != "float32":
+        trainer.model.to(torch.bfloat16)
     part = out_dir / ".final.part"
     if trainer.is_world_process_zero():
         shutil.rmtree(part, ignore_errors=True)
@@ -206,12 +208,6 @@ def run_to_end(trainer: Any, out_dir: Path, precision: Precision = "float32") ->
         shutil.rmtree(out_dir / "final", ignore_errors=True)
         rename_folder(part, out_dir / "final")
     _wait_for_all()
-=======
-        trainer.model = trainer.model.float().merge_and_unload()
-    if precision != "float32":
-        trainer.model.to(torch.bfloat16)
-    trainer.save_model(str(out_dir / "final"))
->>>>>>> 3da7969 (bfloat16 under TRL means bf16 passes and float32 weights, as under veRL; pure_bfloat16 is its own value)
     return last
 
 

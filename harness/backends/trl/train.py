@@ -101,16 +101,13 @@ def train(
             peft_config=None if lora is None else peft.LoraConfig(**lora),
             callbacks=[reporter(METRICS, out_dir, on_metrics)],
         )
-<<<<<<< HEAD
         last = run_to_end(
             trainer,
             out_dir,
+            precision=experiment.precision.value,
             save_minutes=hardware.save_minutes,
             rollout_steps=experiment.updates_per_rollout.value,
         )
-=======
-        last = run_to_end(trainer, out_dir, experiment.precision.value)
->>>>>>> 3da7969 (bfloat16 under TRL means bf16 passes and float32 weights, as under veRL; pure_bfloat16 is its own value)
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

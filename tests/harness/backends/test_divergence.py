@@ -13,7 +13,8 @@ import torch
 from safetensors.torch import load_file
 
 from evals.provenance import Origin, assumed
-from harness.backends.trl.common import WHOLE, run_to_end
+from harness.backends.checkpoints import WHOLE
+from harness.backends.trl.common import run_to_end
 from harness.spec import use
 from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
