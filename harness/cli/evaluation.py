@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 EVAL = """options:
   model=PATH_OR_HUB_ID   required
   protocol=NAME          required; see `rlvr list`
-  out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it goes on
+  out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it resumes
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
   seed=0                 sampling seed
@@ -94,7 +96,7 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     engine = take_engine(values, model)
     data_dir = take(values, "data_dir", str)
     changed = take(values, "allow_changed_data", bool, False)
-    out = Path(take(values, "out", str, f"evaluations/{label or Path(model).name}-{name}-seed{seed}"))
+    out = Path(take(values, "out", str, f"evaluations/{label or model_label(model)}-{name}-seed{seed}"))
     protocol = protocols.get(name)
     no_more({k: v for k, v in values.items() if k not in protocol.sourced()}, (*protocol.sourced(), *EVAL_KEYS))
     if isinstance(values.get("benchmarks"), str):
@@ -108,6 +110,27 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     if isinstance(engine, ToolEngine) and "prompt" not in values:
         protocol = _asking_for_code(protocol)
     return Evaluation(model, protocol, engine, seed, data_dir, changed, out)
+
+
+GENERIC = re.compile(r"final|train|whole|model|hf|checkpoint-\d+|global_step_\d+|actor|huggingface")
+
+
+def model_label(model: str) -> str:
+    """A folder name for a model's evaluation.
+
+    The last part of its path; where every training has such a part (`final`, `checkpoint-50`), the training's folder
+    too, and four digits of the whole path, so that two trainings never share a folder.
+    """
+    if not Path(model).is_dir():
+        return Path(model).name
+    parts = [part for part in Path(model).resolve().parts if part != "/"]
+    start = len(parts) - 1
+    while start > 0 and GENERIC.fullmatch(parts[start]):
+        start -= 1
+    if start == len(parts) - 1:
+        return parts[-1]
+    kept = [parts[start], *(part for part in parts[start + 1 :] if part != "train")]
+    return "-".join([*kept, hashlib.sha256("/".join(parts).encode()).hexdigest()[:4]])
 
 
 def _asking_for_code(protocol: Protocol) -> Protocol:

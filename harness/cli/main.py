@@ -19,9 +19,11 @@ from evals.redaction import redact
 from harness import __version__
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
+from harness.cli.completion import COMPLETION, do_completion
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
-from harness.cli.records import TABLES, UI, do_list, do_tables, do_ui
+from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
+from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.command.config import UsageError
@@ -84,7 +86,7 @@ def build_parser() -> argparse.ArgumentParser:
     def options(sub: Any) -> None:
         sub.add_argument("options", nargs="*", metavar="key=value", help="see below")
 
-    options(command("list", do_list, "Papers, arms, backends, benchmarks, protocols, scales.", "", as_json=True))
+    options(command("list", do_list, "Papers, arms, benchmarks, protocols, engines, scales.", LIST, as_json=True))
     options(
         command(
             "plan", do_plan, "What a run would start, with every value's source. Starts nothing.", RUN, as_json=True
@@ -131,5 +133,14 @@ def build_parser() -> argparse.ArgumentParser:
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
     making.add_argument("name", metavar="NAME")
     options(making)
+    showing = command("show", do_show, "What a run is, its values and its scores.", SHOW, as_json=True)
+    showing.add_argument("run", metavar="RUN")
+    options(showing)
+    options(
+        command("status", do_status, "What runs, is finished or failed, with the last error.", STATUS, as_json=True)
+    )
+    completing = command("completion", do_completion, "Completion of commands and options in a shell.", COMPLETION)
+    completing.add_argument("shell", metavar="SHELL")
+    options(completing)
     options(command("ui", do_ui, "Open MLflow's web interface on the runs.", UI))
     return parser

@@ -1,4 +1,4 @@
-"""The commands `rlvr list`, `rlvr tables` and `rlvr ui`: what there is, what was measured."""
+"""The commands `rlvr tables` and `rlvr ui`: what was measured."""
 
 from __future__ import annotations
 
@@ -17,42 +17,6 @@ TABLES = """options:
 UI = """options:
   port=5000  host=127.0.0.1
 Prints a link to the curves of each paper that has any, its arms over each other."""
-
-
-def do_list(arguments: Any) -> int:
-    from evals.data import benchmarks, protocols
-    from evals.sampling import engines
-    from harness.command.resolve import BACKENDS
-    from harness.spec import catalogue
-    from harness.spec.scales import SCALES
-
-    no_more(parse_overrides(arguments.options), ())
-    papers: dict[str, Any] = {}
-    for key in catalogue.papers():
-        r = catalogue.load(key)
-        arms: dict[str, list[str]] = {}
-        for arm in r.arms:
-            arms.setdefault(arm.model, []).append(arm.key)
-        models = {model: sourced.value for model, sourced in r.models.items()}
-        papers[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
-    document: dict[str, Any] = {
-        "papers": papers,
-        "backends": list(BACKENDS),
-        "scales": {name: scale.label for name, scale in SCALES.items()},
-        "benchmarks": list(benchmarks.names()),
-        "protocols": sorted(protocols.PROTOCOLS),
-        "engines": list(engines.NAMES),
-    }
-    if arguments.json:
-        print(json.dumps(document, indent=2))
-        return 0
-    for key, paper in papers.items():
-        print(f"{key}: {paper['title']} (arXiv {paper['arxiv']})")
-        for model, names in paper["arms"].items():
-            print(f"    {model} ({paper['models'][model]}): {', '.join(names)}")
-    for kind in ("backends", "scales", "benchmarks", "protocols", "engines"):
-        print(f"{kind}: {', '.join(document[kind])}")
-    return 0
 
 
 def do_tables(arguments: Any) -> int:
@@ -108,6 +72,7 @@ def do_ui(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     port, host = take(values, "port", int, 5000), take(values, "host", str, "127.0.0.1")
     no_more(values, ("port", "host"))
+    _check_port(host, port)
     import subprocess
 
     from harness.cli.curves import curve_links
@@ -121,3 +86,19 @@ def do_ui(arguments: Any) -> int:
     print(f"MLflow at {address} on {uri}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
     return subprocess.run(command, check=False).returncode
+
+
+def _check_port(host: str, port: int) -> None:
+    """Raise UsageError where no server can listen: MLflow itself would say so only after seconds, in a traceback."""
+    import socket
+
+    if not 1 <= port <= 65_535:
+        raise UsageError(f"port: expected 1 to 65535, got {port}")
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a port in TIME_WAIT is free, as for MLflow
+        try:
+            probe.bind((host, port))
+        except OSError as error:
+            raise UsageError(
+                f"port={port}: expected a free port on {host}, got one in use ({error.strerror})"
+            ) from error

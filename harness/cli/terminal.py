@@ -32,3 +32,8 @@ def paragraph(text: str, indent: str = "") -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def sentence(text: str) -> str:
+    """A label as a sentence: a capital first, a full stop last."""
+    return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))

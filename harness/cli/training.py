@@ -127,7 +127,7 @@ def prepare(options: list[str]) -> Prepared:
 
 def do_run(arguments: Any) -> int:
     prepared = prepare(arguments.options)
-    return _report([prepared.jobs[0].paper], prepared.run())
+    return _report(prepared.run())
 
 
 def do_batch(arguments: Any) -> int:
@@ -146,7 +146,7 @@ def do_batch(arguments: Any) -> int:
     if not prepared:
         raise UsageError(f"{arguments.file}: expected the options of `rlvr run` on each line, found none")
     outcomes = [outcome for command in prepared for outcome in command.run(keep_going=True)]
-    return _report(list(dict.fromkeys(job.paper for command in prepared for job in command.jobs)), outcomes)
+    return _report(outcomes)
 
 
 def do_sync(arguments: Any) -> int:
@@ -170,18 +170,16 @@ def do_sync(arguments: Any) -> int:
     return 1 if pending else 0
 
 
-def _report(papers: list[str], outcomes: list[Outcome]) -> int:
-    """Print the papers' tables, and which jobs failed or diverged; the exit code."""
-    from harness.runs.track import StoreError, Tracker, home
-    from harness.tables.tabulate import report
+def _report(outcomes: list[Outcome]) -> int:
+    """Print a summary of each paper's jobs, and which failed or diverged; the exit code."""
+    from harness.cli.run_report import as_text
+    from harness.spec.catalogue import load
+    from harness.tables.summary import summarise
 
-    try:
-        tracker = Tracker.open()
-        for paper in papers:
-            print(report(paper, tracker).markdown())
-    except StoreError as error:
-        print(f"no tables: {error}; `rlvr sync` and `rlvr tables` make them later", file=sys.stderr)
-    print(f"runs are under {home()}; to see their curves: nox -s ui (or rlvr ui)", file=sys.stderr)
+    for paper in dict.fromkeys(outcome.job.paper for outcome in outcomes):
+        folders = [o.folder for o in outcomes if o.job.paper == paper and o.folder is not None]
+        if folders:
+            print(as_text(summarise(load(paper), folders)))
     for outcome in outcomes:
         if outcome.error is not None:
             print(f"failed: {outcome.job.paper} {outcome.job.name}: {redact(str(outcome.error))}", file=sys.stderr)

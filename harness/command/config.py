@@ -152,7 +152,8 @@ def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:
     """Raise UsageError for keys that the command does not have."""
     valid = list(valid)
     for key, value in values.items():
-        raise UsageError(f"{key}={value}: no such key; {nearest(key, valid)}")
+        expected = nearest(key, valid) if valid else "expected no options"
+        raise UsageError(f"{key}={value}: no such key; {expected}")
 
 
 def read_seeds(value: Any, default: int) -> list[int]:

@@ -21,7 +21,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl
+from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
 from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
 from harness.command.resolve import Job
@@ -31,6 +31,7 @@ from harness.runs.delivery import Courier
 from harness.runs.interrupt import check, finishing
 from harness.runs.outbox import Outbox, outboxes
 from harness.runs.record import environment, gpus
+from harness.runs.state import ERROR
 from harness.runs.track import Tracker, home, shown_uri
 from harness.spec.hardware import Hardware
 from harness.spec.scales import SCALES
@@ -154,11 +155,16 @@ def run_job(
                 record = finished
                 _check_same(folder, finished)
             _log(outbox, record, verdicts, folder)
+            (folder / ERROR).unlink(missing_ok=True)
             status = "FINISHED"
         except KeyboardInterrupt as interruption:
             status = "KILLED"
             if outbox.begun():
                 outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
+            raise
+        except Exception as error:
+            when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+            write_json(folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": when})
             raise
         finally:
             outbox.finish(status)

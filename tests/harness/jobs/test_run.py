@@ -119,7 +119,13 @@ def test_the_table_keeps_published_and_measured_apart(
     monkeypatch.setenv("RLVR_HOME", str(home))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     made = report("egsw", Tracker.open())
-    assert made.markdown().strip() == printed.strip()  # the run printed what MLflow alone gives
+    assert "egsw at tiny scale: 2 runs finished" in printed and "tiny_short avg@2, %" in printed
+    # the summary is computed from the folders, the tables from MLflow: the same score
+    (cell,) = [c for c in made.as_dict()["cells"] if (c["arm"], c["metric"]) == ("egsw", "avg@2")]
+    (line,) = [
+        line for line in printed.splitlines() if line.startswith("egsw ") and "seeds" not in line and "at" not in line
+    ]
+    assert f"{float(cell['measured']):.1f}" in line
     table1 = made.grids[0]
     assert table1.header[1:3] == ("Math-500 published", "Math-500 measured")
     egsw = next(row for row in table1.rows if row[0] == "GRPO + EGSW")
@@ -173,7 +179,7 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
     (home / "mlflow.db").unlink()
     out, err = finish(start(home, model_dir))
     assert "step 1/6" not in err  # nothing was trained again
-    assert out == unbroken[1]
+    assert out.split() == unbroken[1].replace(str(unbroken[0]), str(home)).split()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
         tracker = Tracker.open()

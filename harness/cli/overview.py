@@ -1,0 +1,197 @@
+"""The commands `rlvr list`, `rlvr show` and `rlvr status`: what there is, what a run is, what runs now."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from harness.cli.terminal import paragraph, sentence, table
+from harness.command.config import choose, no_more, parse_overrides, take_list
+
+LIST = """options:
+  what=[papers,benchmarks,protocols,engines,backends,scales]   some of the groups (default: all)"""
+SHOW = """RUN is a job's folder, the folder of an evaluation, a file of verdicts, or the MLflow run id of an arm."""
+STATUS = """options:
+  paper=KEY              one paper (default: all)
+Shows the jobs under RLVR_HOME (default runs): running, finished, diverged, failed (with the last error) or stopped."""
+GROUPS = ("papers", "benchmarks", "protocols", "engines", "backends", "scales")
+KINDS = {
+    "rlvr_math": "mathematics, written answer",
+    "rlvr_fresh": "mathematics, newer than most base models",
+    "rlvr_choice": "multiple choice",
+    "rlvr_program": "programs, run by tests",
+    "rlvr_generated": "generated arithmetic, never published",
+    "rlvr_tiny": "tiny scale, generated",
+}
+
+
+def do_list(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    wanted = choose("what", take_list(values, "what"), GROUPS)
+    no_more(values, ("what",))
+    document = {key: value for key, value in catalogue().items() if key in wanted}
+    print(json.dumps(document, indent=2) if arguments.json else as_text(document))
+    return 0
+
+
+def catalogue() -> dict[str, Any]:
+    """Everything that a command line can name, by group."""
+    from evals.data import benchmarks, protocols
+    from evals.sampling import engines
+    from harness.command.resolve import BACKENDS
+    from harness.spec import catalogue as declared
+    from harness.spec.scales import SCALES
+
+    papers: dict[str, Any] = {}
+    for key in declared.papers():
+        r = declared.load(key)
+        arms: dict[str, list[str]] = {}
+        for arm in r.arms:
+            arms.setdefault(arm.model, []).append(arm.key)
+        models = {model: sourced.value for model, sourced in r.models.items()}
+        papers[key] = {"title": r.title, "arxiv": r.arxiv, "models": models, "arms": arms, "protocol": r.protocol}
+    return {
+        "papers": papers,
+        "backends": list(BACKENDS),
+        "scales": {name: scale.label for name, scale in SCALES.items()},
+        "benchmarks": list(benchmarks.names()),
+        "protocols": sorted(protocols.PROTOCOLS),
+        "engines": list(engines.NAMES),
+    }
+
+
+def as_text(document: dict[str, Any]) -> str:
+    """The groups under headings, wrapped at 80 columns."""
+    lines: list[str] = []
+    for group in GROUPS:
+        if group not in document:
+            continue
+        lines += ["", group.upper()]
+        if group == "papers":
+            for key, paper in document["papers"].items():
+                lines.append(paragraph(f"{key}: {paper['title']} (arXiv {paper['arxiv']})", "  "))
+                for model, names in paper["arms"].items():
+                    lines.append(paragraph(f"{model} ({paper['models'][model]}): {', '.join(names)}", "      "))
+        elif group == "benchmarks":
+            lines += _benchmarks(document["benchmarks"])
+        elif group == "scales":
+            lines += [paragraph(f"{name}: {label}", "  ") for name, label in document["scales"].items()]
+        else:
+            lines.append(paragraph(", ".join(document[group]), "  "))
+    return "\n".join(lines[1:])
+
+
+def _benchmarks(names: list[str]) -> list[str]:
+    from evals.data import benchmarks
+
+    by_kind: dict[str, list[str]] = {}
+    for name in names:
+        task = benchmarks.task(name)
+        by_kind.setdefault(task["tag"][0], []).append(f"{name} ({task['metadata']['rows']})")
+    kinds = [*(kind for kind in KINDS if kind in by_kind), *sorted(set(by_kind) - set(KINDS))]
+    return [paragraph(f"{KINDS.get(kind, kind)}: {', '.join(by_kind[kind])}", "  ") for kind in kinds]
+
+
+def do_show(arguments: Any) -> int:
+    from evals.stats.score import score
+    from harness.runs.find import check_names, load_run
+
+    no_more(parse_overrides(arguments.options), ())
+    check_names(arguments.run)
+    run = load_run(arguments.run)
+    record = _record(Path(arguments.run))
+    scores = {
+        benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in score(rows, ks=(), metrics=("avg", "fmt"))]
+        for benchmark, rows in run.tables.items()
+    }
+    known = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
+    facts = {key: record[key] for key in known if record.get(key) not in (None, {}, [])}
+    if record:
+        facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
+        facts["command"] = record["environment"]["command"]
+        facts["commit"] = record["environment"]["commit"]
+    document = {"run": arguments.run, **facts, "scores": scores}
+    if arguments.json:
+        print(json.dumps(document, indent=2, default=list))
+        return 0
+    print(arguments.run)
+    for key, value in facts.items():
+        shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
+        print(paragraph(f"{key + ':':<11}{shown}", "  "))
+    rows = []
+    for benchmark, own in scores.items():
+        for s in own:
+            interval, value = s["interval"], "–" if s["value"] is None else f"{100 * s['value']:.1f}"
+            ends = (
+                f"{'~' * interval['rough']}[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]"
+                if interval
+                else "–"
+            )
+            rows.append((benchmark, s["name"], value, ends, str(s["problems"]), str(s["unscored"])))
+    print("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
+    if record.get("scale", "paper") != "paper":
+        print(paragraph(sentence(record.get("scale_label", record["scale"]))))
+    return 0
+
+
+def _record(path: Path) -> dict[str, Any]:
+    from evals.files import read_json
+
+    for folder in (path, path.parent):
+        if path.is_dir() and (folder / "record.json").is_file():
+            return dict(read_json(folder / "record.json"))
+    return {}
+
+
+def do_status(arguments: Any) -> int:
+    from harness.runs.state import job_states
+    from harness.runs.track import home
+    from harness.spec.catalogue import papers
+
+    values = parse_overrides(arguments.options)
+    wanted = take_list(values, "paper")
+    no_more(values, ("paper",))
+    states = job_states(home()) if home().is_dir() else []
+    if wanted is not None:
+        choose("paper", wanted, {*papers(), *(state.paper for state in states)})
+        states = [state for state in states if state.paper in wanted]
+    if arguments.json:
+        print(json.dumps([asdict(state) for state in states], indent=2, default=str))
+        return 0
+    if not states:
+        print(f"no runs under {home()}")
+        return 0
+    counts = Counter(state.state for state in states)
+    print(f"{home()}: " + ", ".join(f"{count} {state}" for state, count in counts.items()))
+    for place in dict.fromkeys((state.paper, state.scale) for state in states):
+        own = [state for state in states if (state.paper, state.scale) == place]
+        print(f"\n{place[0]}, {place[1]} scale")
+        rows = [
+            (
+                _short(s.name, 42),
+                s.state,
+                "–" if s.step is None else str(s.step),
+                "–" if s.reward is None else f"{s.reward:.3f}",
+                _age(s.idle_s),
+            )
+            for s in own
+        ]
+        print(table(("job", "state", "step", "reward", "last sign"), rows, left=2))
+        for s in own:
+            if s.error:
+                print(paragraph(f"{s.name}: {s.error}"))
+    return 0
+
+
+def _short(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 10] + "…" + text[-9:]
+
+
+def _age(seconds: float) -> str:
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= length:
+            return f"{seconds / length:.0f} {unit} ago"
+    return f"{seconds:.0f} s ago"

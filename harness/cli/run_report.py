@@ -1,0 +1,67 @@
+"""What `rlvr run` prints at its end: a short summary that fits 80 columns."""
+
+from __future__ import annotations
+
+from harness.cli.terminal import paragraph, sentence, table
+from harness.tables.summary import ArmResult, Summary
+
+MEANING = {
+    "problems": "Intervals cover other problems of the same kind; they say nothing about other training seeds.",
+    "seeds": "Intervals cover other training seeds on these problems.",
+    "problems and seeds": "Intervals cover other problems of the same kind and other training seeds.",
+}
+MOST = 8  # arms that are listed
+
+
+def as_text(summary: Summary) -> str:
+    """What ran, the numbers with their intervals and what they can mean, where the pages are, the next command."""
+    arms = summary.arms
+    count = len(summary.folders)
+    lines = [f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished"]
+    if summary.scale != "paper":
+        lines.append(paragraph(sentence(summary.label)))
+    if summary.benchmark is not None:
+        lines += ["", *_numbers(summary)]
+    lines += [f"{a.model}/{a.arm}: {a.diverged} of {a.seeds} training seeds diverged" for a in arms if a.diverged]
+    if summary.difference is not None:
+        lines += ["", paragraph(_difference(summary))]
+    more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""
+    lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
+    lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
+    lines.append(f"next: rlvr tables paper={summary.paper}    (all benchmarks and metrics; curves: rlvr ui)")
+    return "\n".join(lines)
+
+
+def _numbers(summary: Summary) -> list[str]:
+    shown = summary.arms[:MOST]
+    models = {arm.model for arm in shown}
+    rows = [(arm.arm if len(models) == 1 else f"{arm.model}/{arm.arm}", str(arm.seeds), *_score(arm)) for arm in shown]
+    scores = [arm.score for arm in shown if arm.score is not None]
+    lines = [
+        table(("arm", "seeds", f"{summary.benchmark} {scores[0].name if scores else 'avg'}, %", "95 % interval"), rows)
+    ]
+    if len(summary.arms) > MOST:
+        lines.append(f"and {len(summary.arms) - MOST} more arms")
+    covers = dict.fromkeys(s.interval.covers for s in scores if s.interval is not None)
+    lines += [paragraph(MEANING[c]) for c in covers]
+    if any(s.interval is not None and s.interval.rough for s in scores):
+        lines.append(paragraph("~: approximate: too few varying problems or seeds for nominal coverage."))
+    return lines
+
+
+def _score(arm: ArmResult) -> tuple[str, str]:
+    if arm.score is None or arm.score.value is None:
+        return "–", "diverged" if arm.score is None else str(arm.score.why)
+    interval = arm.score.interval
+    text = "–" if interval is None else f"{interval.mark}[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    return f"{100 * arm.score.value:.1f}", text
+
+
+def _difference(summary: Summary) -> str:
+    assert summary.difference is not None
+    arm, than, line = summary.difference
+    if line.difference is None or line.low is None or line.high is None:
+        return f"{arm} minus {than}: not known ({line.why})"
+    ends = f"{'~' * bool(line.rough)}[{100 * line.low:+.1f}, {100 * line.high:+.1f}]"
+    verdict = {"not resolved": "not resolved: these runs cannot tell the two apart"}.get(line.verdict, line.verdict)
+    return f"{arm} minus {than}, paired by problem: {100 * line.difference:+.1f} points {ends}, {verdict}."

@@ -1,0 +1,81 @@
+"""Where each job under the runs' folder stands: running, finished, diverged, failed or stopped."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from evals.files import read_json
+
+ERROR = "error.json"  # of the last try, while it is not finished: {"error": text, "when": UTC}
+
+
+@dataclass(frozen=True)
+class JobState:
+    """One job's folder.
+
+    `step` and `reward` are of the last logged optimiser step (None before the first); `idle_s` is the age of the newest
+    log line or record; `error` is the last try's.
+    """
+
+    paper: str
+    scale: str
+    name: str
+    state: str
+    step: int | None
+    reward: float | None
+    idle_s: float
+    error: str | None
+    folder: Path
+
+
+def job_states(home: Path) -> list[JobState]:
+    """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
+    marks = ("mlflow.json", "record.json", ERROR)
+    folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
+    return [job_state(folder) for folder in folders]
+
+
+def job_state(folder: Path) -> JobState:
+    """The state of one job's folder."""
+    record = read_json(folder / "record.json")
+    error = None if record else (read_json(folder / ERROR) or {}).get("error")
+    if _held(folder):
+        state, error = "running", None
+    elif record:
+        state = "diverged" if record.get("diverged") else "finished"
+    else:
+        state = "failed" if error else "stopped"
+    step, reward = _last_step(folder / "train" / "metrics.jsonl")
+    newest = max(path.stat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
+    paper, scale = folder.parent.parent.name, folder.parent.name
+    return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
+
+
+def _held(folder: Path) -> bool:
+    """Whether a process holds the folder's lock (`evals.files.locked`)."""
+    from filelock import FileLock, Timeout
+
+    if not (folder / ".lock").is_file():
+        return False
+    lock = FileLock(folder / ".lock", timeout=0)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True
+    lock.release()
+    return False
+
+
+def _last_step(path: Path) -> tuple[int | None, float | None]:
+    if not path.is_file():
+        return None, None
+    for line in reversed(path.read_text(encoding="utf-8").splitlines()):
+        try:
+            last = json.loads(line)
+        except ValueError:  # being written now, or cut by a kill: the line before it
+            continue
+        return int(last["step"]), last["metrics"].get("train/reward")
+    return None, None
