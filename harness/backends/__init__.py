@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from harness.backends.errors import CannotExpress
 from harness.command.resolve import BACKENDS
+from harness.spec.hardware import of_job
 
 if TYPE_CHECKING:
     from harness.command.resolve import Job
@@ -50,8 +51,13 @@ def backend(name: str) -> Backend:
     return cast(Backend, importlib.import_module(f"harness.backends.{name}.launch"))
 
 
-def refusals(jobs: Iterable[Job], hardware: Hardware) -> dict[tuple[str, str], CannotExpress]:
+def refusals(
+    jobs: Iterable[Job], hardware: Hardware | Mapping[tuple[str, str], Hardware]
+) -> dict[tuple[str, str], CannotExpress]:
     """(model, arm) -> why the backend cannot train that arm; arms that it can train are absent.
+
+    Args:
+        hardware: of all arms, or by (model, arm).
 
     Raises:
         ValueError: a value that no arm can have (the machine does not divide the batch, say).
@@ -60,7 +66,7 @@ def refusals(jobs: Iterable[Job], hardware: Hardware) -> dict[tuple[str, str], C
     for job in jobs:
         if job.experiment is not None and (job.model, job.arm) not in refused:
             try:
-                backend(job.backend).check(job.experiment, hardware)
+                backend(job.backend).check(job.experiment, of_job(hardware, job.model, job.arm))
             except CannotExpress as error:
                 refused[job.model, job.arm] = error
     return refused

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from harness.command.resolve import Job
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
+from harness.spec.hardware import Hardware, of_job
 
 OUT_DIR = Path("OUT_DIR")  # stands for the folder of the run
 
 
-def trainer_configs(jobs: Iterable[Job], hardware: Hardware) -> dict[str, dict[str, Any]]:
+def trainer_configs(
+    jobs: Iterable[Job], hardware: Hardware | Mapping[tuple[str, str], Hardware]
+) -> dict[str, dict[str, Any]]:
     """model/arm -> the trainer's configuration; veRL's includes every default.
 
     Arms without reinforcement learning have none. The data are not read: `dataset_rows` is used for the number of rows.
@@ -25,7 +27,9 @@ def trainer_configs(jobs: Iterable[Job], hardware: Hardware) -> dict[str, dict[s
     for job in jobs:
         name = f"{job.model}/{job.arm}"
         if isinstance(job.experiment, Experiment) and name not in configs:
-            configs[name] = (_verl if job.backend == "verl" else _trl)(job, job.experiment, hardware)
+            configs[name] = (_verl if job.backend == "verl" else _trl)(
+                job, job.experiment, of_job(hardware, job.model, job.arm)
+            )
     return configs
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.redaction import redact
 from harness.command.config import UsageError, choose, parse_overrides, read_seeds, take, take_list
-from harness.command.machine import check_machine, hardware_help, take_hardware
+from harness.command.machine import check_machine, check_memory, device_memory, hardware_help, take_machine
 
 RUN = """options:
   paper=KEY              required; see `rlvr list`
@@ -22,7 +22,9 @@ RUN = """options:
   backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
+  hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)
   hardware.KEY=VALUE     the machine: see below; changes no result by design
+  force=true             run what the plan says cannot fit the memory (run only)
   KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours
 
 """ + hardware_help()
@@ -42,9 +44,10 @@ def do_plan(arguments: Any) -> int:
     from harness.command.plan import as_text, plan
 
     values = parse_overrides(arguments.options)
-    hardware = take_hardware(values)
+    machine = take_machine(values)
     jobs = _jobs(values)
-    document = plan(jobs, _refused(jobs, hardware))
+    machines = machine.by_arm(jobs)
+    document = plan(jobs, _refused(jobs, machines), machines=machines, explicit=machine.explicit)
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
     return 0
 
@@ -55,12 +58,13 @@ def do_config(arguments: Any) -> int:
     from harness.backends.trainer_config import trainer_configs
 
     values = parse_overrides(arguments.options)
-    hardware = take_hardware(values)
+    machine = take_machine(values)
     named = "arm" in values
     jobs = _jobs(values)
-    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
+    machines = machine.by_arm(jobs)
+    jobs = _that_run(jobs, _refused(jobs, machines), named=named)
     try:
-        found = trainer_configs(jobs, hardware)
+        found = trainer_configs(jobs, machines)
     except ValueError as error:
         raise UsageError(str(error)) from error
     print(yaml.safe_dump(json.loads(json.dumps(found, default=str)), sort_keys=False), end="")
@@ -100,15 +104,16 @@ def prepare(options: list[str]) -> Prepared:
         UsageError: a name, value, file, device or store that cannot be used.
     """
     values = parse_overrides(options)
-    data_dir = take(values, "data_dir", str)
-    hardware = take_hardware(values)
+    data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
+    machine = take_machine(values)
     named = "arm" in values
     jobs = _jobs(values)
-    jobs = _that_run(jobs, _refused(jobs, hardware), named=named)
+    machines = machine.by_arm(jobs)
+    jobs = _that_run(jobs, _refused(jobs, machines), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     try:
-        check_machine(jobs, hardware, data_dir=data_dir)
+        check_machine(jobs, machines, data_dir=data_dir)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     from harness.backends import backend
@@ -117,12 +122,15 @@ def prepare(options: list[str]) -> Prepared:
 
     try:
         make_home()
-        hardware = hardware.with_device()
-        backend(jobs[0].backend).ready(hardware)
+        machines = {key: hardware.with_device() for key, hardware in machines.items()}
+        first = next(iter(machines.values()))
+        if not force:
+            check_memory(jobs, machines, memory=device_memory(first))
+        backend(jobs[0].backend).ready(first)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
-    return Prepared(jobs, hardware, data_dir, redact("rlvr run " + shlex.join(options)))
+    return Prepared(jobs, machines, data_dir, redact("rlvr run " + shlex.join(options)))
 
 
 def do_run(arguments: Any) -> int:
@@ -207,12 +215,12 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
     return resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
 
 
-def _refused(jobs: list[Any], hardware: Any) -> dict[tuple[str, str], Any]:
+def _refused(jobs: list[Any], machines: Any) -> dict[tuple[str, str], Any]:
     """The arms that the backend cannot train, and why, before anything starts."""
     from harness.backends import refusals
 
     try:
-        return refusals(jobs, hardware)
+        return refusals(jobs, machines)
     except ValueError as error:
         raise UsageError(str(error)) from error
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import ctypes
 import json
+import os
 import socket
 from collections.abc import Iterable, Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from harness.command.config import UsageError, no_more
+from harness.command.config import UsageError, nearest, no_more
+from harness.command.profiles import PROFILES, choose, gpu_memory, judge
 from harness.command.resolve import Job
-from harness.spec.hardware import HELP, Hardware
+from harness.spec.hardware import HELP, Hardware, deepspeed_file, of_job
 
 _SECONDS = 1.5  # to wait for a server's port
 
@@ -34,22 +36,98 @@ def take_hardware(values: dict[str, Any]) -> Hardware:
         raise UsageError(str(error)) from error
 
 
+@dataclass(frozen=True)
+class Machine:
+    """The machine of a command: settings for every arm, or a profile that chooses them arm by arm.
+
+    Args:
+        base: the settings; of a profile, what all arms share. profile: a name in `PROFILES`, or None.
+        explicit: names of the settings that the command line gives, which a profile does not change.
+    """
+
+    base: Hardware
+    profile: str | None
+    explicit: frozenset[str]
+
+    def of(self, job: Job) -> Hardware:
+        """The settings for one arm."""
+        return self.base if self.profile is None else choose(job.experiment, job.backend, self.base, self.explicit)
+
+    def by_arm(self, jobs: Iterable[Job]) -> dict[tuple[str, str], Hardware]:
+        """(model, arm) -> its settings."""
+        first = {(job.model, job.arm): job for job in jobs}
+        return {key: self.of(job) for key, job in first.items()}
+
+
+def take_machine(values: dict[str, Any]) -> Machine:
+    """Remove `hardware` (a profile) and every `hardware.KEY` from `values`.
+
+    Raises:
+        UsageError: no such profile or key, or a value that does not fit.
+    """
+    explicit = frozenset(key.removeprefix("hardware.") for key in values if key.startswith("hardware."))
+    if "hardware" not in values:
+        return Machine(take_hardware(values), None, explicit)
+    profile = values.pop("hardware")
+    if profile not in PROFILES:
+        raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), PROFILES)}")
+    backend = values.get("backend", "trl")
+    base = PROFILES[profile].base(backend)
+    if backend == "trl" and base.nodes > 1:
+        raise UsageError(f"hardware={profile}: several machines need backend=verl, got backend={backend}")
+    given = take_hardware(values)
+    return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
+
+
+def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardware], *, memory: float | None) -> None:
+    """Raise ValueError for arms that cannot fit the device, with what would make them fit.
+
+    Args:
+        memory: bytes of each device; None: of the GPU that the settings name.
+    """
+    for (model, arm), job in {(job.model, job.arm): job for job in jobs}.items():
+        if job.experiment is None:
+            continue
+        verdict = judge(job.experiment, job.backend, machines[model, arm], memory=memory)
+        if not verdict.fits and verdict.found is not None:
+            has = memory or gpu_memory(machines[model, arm])
+            remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
+            needs = f"needs about {verdict.found.peak / 1e9:.0f} GB on each device while {verdict.found.phase}"
+            raise ValueError(
+                f"{model}/{arm} {needs}, which has {has / 1e9:.0f} GB: {remedy} (`rlvr plan` shows the parts; "
+                "force=true runs it anyway)"
+            )
+
+
+def device_memory(hardware: Hardware) -> float:
+    """Bytes of one device of this machine: of its GPU, or its memory's share for one process."""
+    if hardware.device == "gpu":
+        import torch
+
+        return float(torch.cuda.get_device_properties(0).total_memory)
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / hardware.processes
+
+
 def hardware_help() -> str:
     """One line per key, with its default, for the help of the commands."""
     width = max(map(len, HELP))
     lines = [f"  {f.name:<{width}}  {HELP[f.name]} (default {_shown(f.default)})" for f in fields(Hardware)]
-    return "\n".join(["hardware.KEY=VALUE, where KEY is one of:", *lines])
+    profiles = f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}"
+    return "\n".join(["hardware.KEY=VALUE, where KEY is one of:", *lines, "", profiles])
 
 
 def _shown(value: Any) -> str:
     return json.dumps(value).strip('"')
 
 
-def check_machine(jobs: Iterable[Job], hardware: Hardware, *, data_dir: str | None) -> None:
+def check_machine(
+    jobs: Iterable[Job], hardware: Hardware | Mapping[tuple[str, str], Hardware], *, data_dir: str | None
+) -> None:
     """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model."""
     jobs = list(jobs)
-    check_device(hardware, gpu_count())
-    check_engine(hardware)
+    for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs):
+        check_device(settings, gpu_count())
+        check_engine(settings)
     _check_downloads(jobs, data_dir)
     _check_training_data(jobs)
 
@@ -71,7 +149,7 @@ def check_engine(hardware: Hardware) -> None:
     if hardware.rollouts == "vllm_server":
         _check_server(str(hardware.vllm_server_url))
     if hardware.deepspeed is not None:
-        path = Path(hardware.deepspeed)
+        path = Path(deepspeed_file(hardware.deepspeed))
         try:
             content = json.loads(path.read_text(encoding="utf-8"))
         except OSError as error:

@@ -10,8 +10,10 @@ from typing import Any
 
 from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
+from harness.command.profiles import changes, gpu_memory, judge
 from harness.command.resolve import Job
 from harness.spec import Finetune, catalogue
+from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 
@@ -95,9 +97,21 @@ def parameters(base_model: str) -> float | None:
     return float(found.group(1)) * 1e9 if found else None
 
 
-def plan(jobs: list[Job], refused: Mapping[tuple[str, str], Exception] | None = None) -> dict[str, Any]:
-    """The plan as one JSON document. `refused`: (model, arm) -> why the backend cannot train it."""
+def plan(
+    jobs: list[Job],
+    refused: Mapping[tuple[str, str], Exception] | None = None,
+    *,
+    machines: Mapping[tuple[str, str], Hardware] | None = None,
+    explicit: frozenset[str] = frozenset(),
+) -> dict[str, Any]:
+    """The plan as one JSON document.
+
+    Args:
+        refused: (model, arm) -> why the backend cannot train it. machines: (model, arm) -> its settings.
+        explicit: settings that the command line gives, which a remedy leaves alone if it can.
+    """
     refused = refused or {}
+    machines = machines or {(job.model, job.arm): Hardware() for job in jobs}
     first = jobs[0]
     reproduction = catalogue.load(first.paper)
     arms: dict[tuple[str, str], dict[str, Any]] = {}
@@ -114,6 +128,9 @@ def plan(jobs: list[Job], refused: Mapping[tuple[str, str], Exception] | None = 
                 "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
                 "origins": origins(job.settings()),
                 "cost_per_run": cost(job),
+                "memory": None
+                if (job.model, job.arm) in refused
+                else memory(job, machines[job.model, job.arm], explicit),
                 "refused": str(refused[job.model, job.arm]) if (job.model, job.arm) in refused else None,
             },
         )
@@ -139,6 +156,44 @@ def plan(jobs: list[Job], refused: Mapping[tuple[str, str], Exception] | None = 
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
     }
+
+
+def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
+    """What one GPU must hold, by part, and whether it does; None for an untrained arm or an unknown shape."""
+    if job.experiment is None:
+        return None
+    verdict = judge(job.experiment, job.backend, hardware, explicit)
+    if verdict.found is None:
+        return None
+    return {
+        "gpu": hardware.gpu or "h100",
+        "gpu_bytes": gpu_memory(hardware),
+        "gpus": hardware.processes * hardware.nodes,
+        "settings": changes(Hardware(), hardware),
+        "training": dict(verdict.found.training),
+        "sampling": dict(verdict.found.sampling),
+        "peak": verdict.found.peak,
+        "fits": verdict.fits,
+        "remedy": verdict.remedy,
+    }
+
+
+def _memory_text(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    if found["peak"] < 4e9:  # a tiny model: any machine holds it
+        return []
+    settings = found["settings"] or "default settings"
+    lines = [f"  {found['gpus']} x {found['gpu']} ({found['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
+    for phase in ("training", "sampling"):
+        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in found[phase].items() if size >= 5e7)
+        if parts:
+            lines.append(f"    {phase}: {sum(found[phase].values()) / 1e9:.1f} GB = {parts}")
+    answer = "fits" if found["fits"] else "does not fit"
+    remedy = f"; it fits with {found['remedy']}" if found["remedy"] else ""
+    if not found["fits"] and not remedy:
+        remedy = "; no settings known here make it fit"
+    return [*lines, f"    peak {found['peak'] / 1e9:.0f} GB with the GPU's context: {answer}{remedy}"]
 
 
 def as_text(document: dict[str, Any]) -> str:
@@ -168,6 +223,7 @@ def as_text(document: dict[str, Any]) -> str:
             "",
             f"{arm['model']}/{arm['arm']} ({arm['title']}; {trained}; seeds {arm['seeds']}; values: {counts})",
             *([f"  cannot run: {arm['refused']}"] if arm["refused"] else []),
+            *_memory_text(arm["memory"]),
             *_table(own),
         ]
     for heading, notes in (("departures", document["departures"]), ("doubts", document["doubts"])):

@@ -33,7 +33,7 @@ from harness.runs.outbox import Outbox, outboxes
 from harness.runs.record import environment, gpus
 from harness.runs.state import ERROR
 from harness.runs.track import Tracker, home, shown_uri
-from harness.spec.hardware import Hardware
+from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
 
@@ -48,13 +48,13 @@ class Outcome:
     diverged: bool = False
 
 
-def run(jobs: Sequence[Job], *, hardware: Hardware, data_dir: str | None, command: str) -> list[Path]:
+def run(jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, command: str) -> list[Path]:
     """Run all jobs of a command in order, up to the first that fails. Returns the folders of their records.
 
     A training that diverges is recorded as such and not evaluated; the other jobs still run.
 
     Args:
-        data_dir: where the benchmarks are, as `check_data` gave it.
+        hardware: of all arms, or by (model, arm). data_dir: where the benchmarks are, as `check_data` gave it.
     Raises:
         RefusedError: MLflow's store cannot be used, a file is damaged, another process runs the same job.
         ValueError: wrong training data or settings, before the model that needs them is trained.
@@ -65,19 +65,19 @@ def run(jobs: Sequence[Job], *, hardware: Hardware, data_dir: str | None, comman
 
 
 def run_jobs(
-    jobs: Sequence[Job], *, hardware: Hardware, data_dir: str | None, command: str, keep_going: bool = False
+    jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, command: str, keep_going: bool = False
 ) -> list[Outcome]:
     """Run jobs of any papers, arms and seeds in this process, which pays for imports and the store once.
 
     Args:
-        data_dir: as `run`.
+        hardware, data_dir: as `run`.
         keep_going: after a job that fails, go on with the next one; its error is in its outcome, and printed.
     Returns:
         one outcome for each job, in order.
     Raises:
         as `run`; with `keep_going` only what stops every job: no store, an interruption.
     """
-    hardware = hardware.with_device()
+    machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
     tracker = Tracker.open()
     bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
     courier = Courier(tracker)
@@ -93,7 +93,8 @@ def run_jobs(
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
             parent = parents[job.paper, job.scale]
             try:
-                folder = run_job(job, bases[job.base_model.value], courier, parent, hardware, data_dir, command)
+                machine = machines[job.model, job.arm]
+                folder = run_job(job, bases[job.base_model.value], courier, parent, machine, data_dir, command)
                 diverged = bool((read_record(folder / "record.json") or {}).get("diverged"))
                 outcomes.append(Outcome(job, folder, diverged=diverged))
             except Exception as error:

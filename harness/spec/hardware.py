@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from typing import Literal, get_type_hints
 
 from harness.spec.ranges import Count, Positive, Share, check_value
@@ -18,6 +19,7 @@ class Hardware:
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
+    gpu: Literal["h100", "h200", "a100_80g", "a100_40g"] | None = None
     processes: Count = 1
     micro_batch: Count | None = None
     gradient_checkpointing: bool = False
@@ -65,9 +67,45 @@ class Hardware:
         return replace(self, device="gpu" if available else "cpu")
 
 
+Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (model, arm)
+
+
+def of_job(hardware: Machines, model: str, arm: str) -> Hardware:
+    """The settings for one arm: the same for all arms, or by (model, arm) as a profile gives them."""
+    return hardware if isinstance(hardware, Hardware) else hardware[model, arm]
+
+
+def deepspeed_file(name: str) -> str:
+    """The path of a DeepSpeed configuration; those in `ZERO` are shipped with the harness."""
+    return str(SHIPPED / f"{name}.json") if name in ZERO else name
+
+
+ZERO = ("zero2", "zero3", "zero3_offload")
+
+
+SHIPPED = Path(__file__).resolve().parents[1] / "backends" / "trl" / "deepspeed"
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU: memory as torch reports it (bytes); by data sheet, dense bfloat16 FLOP/s and bandwidth (bytes/s)."""
+
+    memory: float
+    flops: float
+    bandwidth: float
+
+
+GPUS: Mapping[str, Gpu] = {
+    "h100": Gpu(79.1 * 2**30, 989e12, 3.35e12),
+    "h200": Gpu(139.8 * 2**30, 989e12, 4.8e12),
+    "a100_80g": Gpu(79.1 * 2**30, 312e12, 2.04e12),
+    "a100_40g": Gpu(39.4 * 2**30, 312e12, 1.56e12),
+}
+
 NO_GPU = "torch sees no GPU on this machine"
 HELP: Mapping[str, str] = {
     "device": "auto (a GPU where there is one), cpu or gpu",
+    "gpu": "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100",
     "processes": "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)",
     "micro_batch": "sequences per process in one forward pass; null: a whole update at once",
     "gradient_checkpointing": "recompute activations in the backward pass to save memory",
@@ -75,7 +113,7 @@ HELP: Mapping[str, str] = {
     "vllm_gpu_memory": "share of a GPU's memory for a colocated vLLM",
     "vllm_server_url": "address of a running `trl vllm-serve`",
     "vllm_tensor_parallel": "GPUs per colocated vLLM engine",
-    "deepspeed": "a DeepSpeed JSON configuration (TRL)",
+    "deepspeed": "zero2, zero3 or zero3_offload (shipped), or the path of a DeepSpeed JSON configuration (TRL)",
     "nodes": "machines with `processes` each (veRL)",
     "ray_address": "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL)",
     "packing": "sequences without padding, by flash attention (veRL, GPU)",

@@ -14,7 +14,7 @@ from harness.backends.checkpoints import last_verified, seal
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
 from harness.spec.declarations import Precision
-from harness.spec.hardware import Hardware
+from harness.spec.hardware import Hardware, deepspeed_file
 from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
@@ -47,7 +47,7 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "use_cpu": hardware.device == "cpu",
         "dataloader_pin_memory": hardware.device == "gpu",
         "gradient_checkpointing": hardware.gradient_checkpointing,
-        "deepspeed": hardware.deepspeed,
+        "deepspeed": None if hardware.deepspeed is None else deepspeed_file(hardware.deepspeed),
         # the record
         "save_strategy": "steps",
         "save_steps": hardware.save_every,

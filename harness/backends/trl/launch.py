@@ -23,7 +23,7 @@ from harness.command.resolve import Job, resolve
 from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
 from harness.spec import Finetune, Training
-from harness.spec.hardware import Hardware
+from harness.spec.hardware import Hardware, deepspeed_file
 from harness.spec.rejection import Rejection
 from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 
@@ -128,7 +128,7 @@ def starter(hardware: Hardware) -> list[str]:
     command = [sys.executable, "-m", "accelerate.commands.launch", "--num_processes", str(hardware.processes)]
     command += ["--num_machines", "1", "--dynamo_backend", "no", "--mixed_precision", "no"]
     if hardware.deepspeed:
-        return [*command, "--use_deepspeed", "--deepspeed_config_file", hardware.deepspeed]
+        return [*command, "--use_deepspeed", "--deepspeed_config_file", deepspeed_file(hardware.deepspeed)]
     return [*command, "--multi_gpu"]
 
 

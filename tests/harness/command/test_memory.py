@@ -1,0 +1,252 @@
+"""The memory model against peaks measured on this CPU, peaks published for GPUs, and hand computations."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from harness.command.memory import Mode, activations, layer_activations, logits, need, states, zero_stage
+from harness.command.profiles import PROFILES, choose, gpu_memory, holds, judge
+from harness.command.resolve import resolve
+from harness.spec.architecture import KNOWN, Architecture, architecture
+from harness.spec.hardware import GPUS, ZERO, Hardware
+
+
+class Live(TorchDispatchMode):
+    """Bytes of the storages that exist beside `known` tensors, now and at their peak."""
+
+    def __init__(self, known: Any) -> None:
+        super().__init__()
+        self.sizes: dict[int, int] = {t.untyped_storage()._cdata: 0 for t in known}
+        self.now = self.peak = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        out = func(*args, **(kwargs or {}))
+        for tensor in tree_leaves(out):
+            if isinstance(tensor, torch.Tensor):
+                storage = tensor.untyped_storage()
+                key, size = storage._cdata, storage.nbytes()
+                if key not in self.sizes and size:
+                    self.sizes[key] = size
+                    self.now += size
+                    self.peak = max(self.peak, self.now)
+                    weakref.finalize(storage, self._freed, key)
+        return out
+
+    def _freed(self, key: int) -> None:
+        self.now -= self.sizes.pop(key, 0)
+
+
+SHAPES = (
+    Architecture(4, 256, 1024, 8, 2, 32, 500, False),
+    Architecture(4, 512, 2048, 8, 2, 64, 500, False),
+    Architecture(8, 512, 1024, 8, 8, 64, 500, False),
+)
+
+
+def random_model(a: Architecture) -> Any:
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    config = Qwen2Config(
+        hidden_size=a.hidden,
+        num_hidden_layers=a.layers,
+        intermediate_size=a.intermediate,
+        num_attention_heads=a.heads,
+        num_key_value_heads=a.kv_heads,
+        vocab_size=a.vocab,
+        tie_word_embeddings=a.tied,
+        use_cache=False,
+    )
+    return Qwen2ForCausalLM(config).train()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("checkpointing", [False, True])
+@pytest.mark.parametrize("padded", [False, True])
+@pytest.mark.parametrize("how", ["float32", "autocast"])
+def test_activations_match_measured_peaks(shape: Architecture, checkpointing: bool, padded: bool, how: Mode) -> None:
+    torch.manual_seed(0)
+    model, rows, width = random_model(shape), 2, 128
+    if checkpointing:
+        model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    ids = torch.randint(0, shape.vocab, (rows, width))
+    mask = torch.ones(rows, width, dtype=torch.long)
+    if padded:
+        mask[0, : width // 2] = 0
+    gc.collect()
+    with Live([*model.parameters(), *model.buffers(), *(p.grad for p in model.parameters())]) as live:
+        with torch.autocast("cpu", torch.bfloat16, enabled=how == "autocast"):
+            hidden = model.model(ids, attention_mask=mask).last_hidden_state
+        hidden.float().square().mean().backward()
+    expected = activations(shape, rows * width, how, checkpointing=checkpointing, padded=padded)
+    if how == "autocast":  # and the bfloat16 copies of the linear layers' weights, of one layer if it is recomputed
+        expected += 2 * shape.layer * (1 if checkpointing else shape.layers)
+    # the count leaves out the gradients of a few activations at once, which matter where little else is kept
+    assert live.peak == pytest.approx(expected, rel=0.25 if checkpointing else 0.08)
+
+
+def test_logits_match_measured_peaks() -> None:
+    from trl.trainer.utils import selective_log_softmax
+
+    a, tokens = Architecture(1, 32, 32, 1, 1, 32, 20_000, False), 64
+    for how, temperature in (("float32", 1.0), ("float32", 0.7), ("autocast", 1.0), ("autocast", 0.7)):
+        head, hidden = torch.nn.Linear(32, a.vocab, bias=False), torch.randn(1, tokens, 32)
+        head.weight.grad = torch.zeros_like(head.weight)
+        copy = 2 * a.vocab * 32 if how == "autocast" else 0  # the head's weights in bfloat16
+        with Live([head.weight, head.weight.grad, hidden]) as live:
+            with torch.autocast("cpu", torch.bfloat16, enabled=how == "autocast"):
+                out = head(hidden)
+            out = out.float()  # as accelerate does with the outputs of a model under autocast
+            scores = out if temperature == 1 else out / temperature
+            selective_log_softmax(scores, torch.zeros(1, tokens, dtype=torch.long)).mean().backward()
+        measured = live.peak - copy
+        expected = logits(a, tokens, how, fused=False, scaled=temperature != 1)  # type: ignore[arg-type]
+        assert measured == pytest.approx(expected, rel=0.02), (how, temperature, measured / tokens / a.vocab)
+
+
+# GiB at the peak, measured on H100s by the authors of prime-rl (github.com/PrimeIntellect-ai/prime-rl, benchmarks/
+# baselines, files benchmark-...-16384-cp1-ep1.json: FSDP2, full recomputation, one sequence of 16,384 tokens)
+PUBLISHED = [
+    ("Qwen/Qwen3-0.6B", 1, None, 12.53),
+    ("Qwen/Qwen3-4B", 8, None, 17.10),
+    ("Qwen/Qwen3-4B", 1, 16, 23.91),
+]
+
+
+@pytest.mark.parametrize(("name", "gpus", "rank", "gib"), PUBLISHED)
+def test_published_peaks_are_within_a_third(name: str, gpus: int, rank: int | None, gib: float) -> None:
+    (job,) = resolve(
+        "erpo", scale="paper", models=["qwen2.5-3b"], arms=["grpo"], seeds=[0], overrides={"lora_rank": rank}
+    )
+    assert job.experiment is not None
+    a = KNOWN[name]
+    hardware = Hardware(device="gpu", processes=gpus, gradient_checkpointing=True, fused_kernels=True)
+    parts = states(a, job.experiment, "verl", hardware, "bfloat16")
+    total = sum(parts.values()) + activations(a, 16384, "bfloat16", checkpointing=True, padded=False)
+    assert total / 2**30 == pytest.approx(gib, rel=1 / 3), {k: v / 2**30 for k, v in parts.items()}
+
+
+@pytest.mark.parametrize(
+    ("name", "total", "without_embeddings"),
+    # Qwen2.5 technical report (arXiv 2412.15115) and Qwen's model cards; Qwen3's and Llama's cards
+    [
+        ("Qwen/Qwen2.5-1.5B", 1.54, 1.31),
+        ("Qwen/Qwen2.5-3B", 3.09, 2.77),
+        ("Qwen/Qwen2.5-7B", 7.61, 6.53),
+        ("Qwen/Qwen2.5-14B", 14.7, 13.1),
+        ("Qwen/Qwen2.5-32B", 32.5, 31.0),
+        ("Qwen/Qwen3-8B-Base", 8.2, 6.95),
+        ("Qwen/Qwen3-14B-Base", 14.8, 13.2),
+        ("Qwen/Qwen3-32B", 32.8, 31.2),
+        ("Qwen/Qwen3-235B-A22B-Instruct-2507", 235, 234),
+        ("meta-llama/Llama-3.1-8B", 8.03, 6.98),
+    ],
+)
+def test_parameters_are_those_of_the_model_cards(name: str, total: float, without_embeddings: float) -> None:
+    a = KNOWN[name]
+    assert a.parameters / 1e9 == pytest.approx(total, rel=0.01)
+    assert (a.parameters - a.embeddings) / 1e9 == pytest.approx(without_embeddings, rel=0.01)
+
+
+def test_shape_of_a_real_model_and_of_the_tiny_one() -> None:
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    from harness.spec.architecture import TINY_MODELS
+
+    tiny = architecture("tiny")
+    folder = next(TINY_MODELS.glob("*/"))
+    assert tiny is not None and tiny == architecture(str(folder))
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(AutoConfig.from_pretrained(folder))
+    biases = sum(p.numel() for name, p in model.named_parameters() if name.endswith("bias"))
+    assert sum(p.numel() for p in model.parameters()) - biases == tiny.parameters
+    assert architecture("owner/unknown") is None
+
+
+def test_states_of_a_7b_by_hand() -> None:
+    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    assert job.experiment is not None
+    a = KNOWN["Qwen/Qwen2.5-Math-7B"]
+    n = 7.615e9
+    # one GPU, autocast, no checkpointing: float32 weights 4N and bfloat16 copies 2N, gradients 4N, moments 8N
+    whole = states(a, job.experiment, "trl", Hardware(), "autocast")
+    assert whole["weights"] == pytest.approx(6 * n, rel=1e-3)
+    assert whole["gradients"] == pytest.approx(4 * n, rel=1e-3)
+    assert whole["optimiser"] == pytest.approx(8 * n, rel=1e-3)
+    # ZeRO-3 over 8: gradients 4N / 8, masters and moments 12N / 8
+    sharded = states(a, job.experiment, "trl", Hardware(processes=8, deepspeed="zero3"), "bfloat16")
+    assert sharded["gradients"] == pytest.approx(n / 2, rel=1e-3)
+    assert sharded["optimiser"] == pytest.approx(1.5 * n, rel=1e-3)
+    offloaded = states(a, job.experiment, "trl", Hardware(processes=8, deepspeed="zero3_offload"), "bfloat16")
+    assert offloaded["optimiser"] == offloaded["gradients"] == 0
+    # 16 x 22,528 tokens in one pass: 109.6 GB of bfloat16 logits, and four times that with gradients and copies
+    assert logits(a, 16 * 22528, "bfloat16", fused=False, scaled=False) == pytest.approx(4 * 109.6e9, rel=1e-3)
+
+
+def test_more_sharding_checkpointing_and_smaller_batches_never_need_more() -> None:
+    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    assert job.experiment is not None
+    a, memory = KNOWN["Qwen/Qwen2.5-Math-7B"], GPUS["h100"].memory
+
+    def peak(**values: Any) -> float:
+        hardware = Hardware(processes=8, device="gpu", rollouts="vllm_colocate", **values)
+        return need(a, job.experiment, "trl", hardware, memory).peak  # type: ignore[arg-type]
+
+    stages = [peak(micro_batch=4, gradient_checkpointing=True, deepspeed=stage) for stage in (None, *ZERO)]
+    assert stages == sorted(stages, reverse=True) and len(set(stages)) == 4
+    batches = [peak(micro_batch=m, deepspeed="zero3") for m in (1, 2, 4, 8)]
+    assert batches == sorted(batches)
+    assert peak(micro_batch=4, gradient_checkpointing=True) < peak(micro_batch=4)
+
+
+def test_layer_activations_of_a_mixture_count_the_active_experts() -> None:
+    dense = Architecture(1, 64, 8 * 32, 4, 4, 16, 10, False)
+    mixture = Architecture(1, 64, 32, 4, 4, 16, 10, False, experts=64, active_experts=8)
+    assert layer_activations(mixture, "bfloat16", padded=False) == layer_activations(dense, "bfloat16", padded=False)
+    assert mixture.active - mixture.hidden * 64 == dense.active  # but for the router
+
+
+def test_shipped_deepspeed_files_say_their_stage() -> None:
+    assert [zero_stage(name) for name in ZERO] == [2, 3, 3]
+    assert zero_stage("/nowhere.json") == 0
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("size", ["Qwen/Qwen2.5-1.5B", "Qwen/Qwen2.5-3B", "Qwen/Qwen2.5-7B", "Qwen/Qwen3-8B-Base"])
+def test_profiles_fit_every_size_up_to_8b(profile: str, size: str) -> None:
+    for paper, arm, backend in (("egsw", "grpo", "trl"), ("entropy_advantage", "grpo", "verl")):
+        if backend == "trl" and PROFILES[profile].nodes > 1:
+            continue
+        job = resolve(paper, scale="paper", arms=[arm], seeds=[0], overrides={"base_model": size}, backend=backend)[0]
+        assert job.experiment is not None
+        hardware = choose(job.experiment, backend, PROFILES[profile].base(backend), frozenset())
+        assert judge(job.experiment, backend, hardware).fits, (size, hardware)
+
+
+@pytest.mark.parametrize("size", ["Qwen/Qwen3-14B-Base", "Qwen/Qwen3-32B"])
+@pytest.mark.parametrize("profile", ["h100x8", "h200x8", "h100x32"])
+def test_profiles_fit_14b_and_32b_with_20k_responses(profile: str, size: str) -> None:
+    job = resolve(
+        "forking_tokens", scale="paper", models=["14b"], arms=["dapo"], seeds=[0], overrides={"base_model": size},
+        backend="verl",
+    )[0]  # fmt: skip
+    assert job.experiment is not None
+    hardware = choose(job.experiment, "verl", PROFILES[profile].base("verl"), frozenset())
+    assert judge(job.experiment, "verl", hardware).fits, hardware
+
+
+def test_a_profile_leaves_explicit_settings_alone() -> None:
+    (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    base = Hardware(device="gpu", processes=8, rollouts="vllm_colocate", micro_batch=2)
+    chosen = choose(job.experiment, "trl", base, frozenset({"micro_batch"}))
+    assert chosen.micro_batch == 2 and chosen.deepspeed is not None
+    assert job.experiment is not None and holds(KNOWN["Qwen/Qwen2.5-Math-7B"], job.experiment, "trl", chosen)
+    assert gpu_memory(chosen) == GPUS["h100"].memory

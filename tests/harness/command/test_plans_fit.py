@@ -1,0 +1,81 @@
+"""Every arm of every paper at paper scale on 8 H100s: the plan says that it fits, or what would make it fit."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from harness.backends import backend, refusals
+from harness.backends.errors import CannotExpress
+from harness.cli.main import main
+from harness.command.config import UsageError
+from harness.command.machine import check_memory, take_machine
+from harness.command.plan import as_text, plan
+from harness.command.resolve import resolve
+from harness.spec import catalogue
+from harness.spec.hardware import Hardware
+
+
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_every_arm_fits_8_h100s_or_says_what_would(paper: str) -> None:
+    every = list(dict.fromkeys(arm.key for arm in catalogue.load(paper).arms))
+    trained: dict[tuple[str, str], list[bool]] = {}
+    for name in ("trl", "verl"):
+        jobs = resolve(paper, scale="paper", backend=name, arms=every, seeds=[0])
+        machine = take_machine({"hardware": "h100x8", "backend": name})
+        machines = machine.by_arm(jobs)
+        refused = refusals(jobs, machines)
+        for arm in plan(jobs, refused, machines=machines)["arms"]:
+            if not arm["method"]:
+                continue
+            key = (arm["model"], arm["arm"])
+            found = arm["memory"]
+            assert (found is None) == (key in refused), key
+            if found is not None:
+                assert found["fits"] or found["remedy"], key
+                trained.setdefault(key, []).append(found["fits"])
+    assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
+
+
+@pytest.mark.parametrize("profile", ["h100x8", "h200x8", "a100x8_40g", "h100x32"])
+def test_backends_accept_what_a_profile_chooses(profile: str) -> None:
+    for paper in catalogue.papers():
+        jobs = resolve(paper, scale="paper", backend="verl", seeds=[0])
+        for (model, arm), hardware in take_machine({"hardware": profile, "backend": "verl"}).by_arm(jobs).items():
+            job = next(job for job in jobs if (job.model, job.arm) == (model, arm))
+            if job.experiment is not None:
+                try:
+                    backend("verl").check(job.experiment, hardware)
+                except CannotExpress:
+                    continue  # veRL has no such training whatever the machine is
+
+
+def test_the_plan_shows_the_parts_and_a_remedy() -> None:
+    jobs = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    machine = take_machine({"hardware.processes": 8, "hardware.rollouts": "vllm_colocate", "hardware.device": "gpu"})
+    text = as_text(plan(jobs, machines=machine.by_arm(jobs), explicit=machine.explicit))
+    assert "does not fit; it fits with hardware.micro_batch=" in text and "hardware.deepspeed=" in text
+    assert "optimiser" in text and "logits" in text and "vllm" in text
+
+
+def test_a_run_that_cannot_fit_is_refused() -> None:
+    jobs = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
+    machines = {("math-7b", "grpo"): Hardware(device="gpu", processes=8)}
+    with pytest.raises(ValueError, match=r"math-7b/grpo needs about \d+ GB .*: it fits with hardware\.micro_batch="):
+        check_memory(jobs, machines, memory=85e9)
+    check_memory(jobs, machines, memory=1e15)
+
+
+def test_several_machines_need_verl() -> None:
+    with pytest.raises(UsageError, match="several machines need backend=verl"):
+        take_machine({"hardware": "h100x32"})
+    with pytest.raises(UsageError, match="did you mean 'h100x8'"):
+        take_machine({"hardware": "h100x9"})
+    assert take_machine({"hardware": "h100x32", "backend": "verl"}).base.nodes == 4
+
+
+def test_plan_prints_the_settings_of_a_profile(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--json", "paper=egsw", "scale=paper", "hardware=h200x8", "arm=grpo", "seeds=1"]) == 0
+    for arm in json.loads(capsys.readouterr().out)["arms"]:
+        assert arm["memory"]["fits"] and "hardware.gpu=h200" in arm["memory"]["settings"]
