@@ -48,7 +48,8 @@ def mode(training: Training, backend: str, hardware: Hardware) -> Mode:
     """How the forward pass of a training computes."""
     if training.precision.value == "float32":
         return "float32"
-    return "bfloat16" if backend == "verl" or hardware.deepspeed else "autocast"
+    pure = training.precision.value == "pure_bfloat16"
+    return "bfloat16" if backend == "verl" or hardware.deepspeed or pure else "autocast"
 
 
 def layer_activations(a: Architecture, how: Mode, *, padded: bool) -> float:
@@ -102,15 +103,16 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
     n, rank = a.parameters, training.lora_rank.value
     trained = n if rank is None else a.lora(rank)
     frozen = 0 if rank is None else n * weights_bytes(how)
+    each = 2 if training.precision.value == "pure_bfloat16" else 4  # bytes of a weight, a gradient and each moment
     largest = max(a.layer, a.vocab * a.hidden)  # what is gathered or cast at once
     if backend == "verl":  # FSDP2: everything sharded, in float32; one layer and the next gathered to compute
         shard = 1 / devices
         frozen = 0 if rank is None else 4 * n
         gathered = (2 * a.layer + a.vocab * a.hidden) * weights_bytes(how) if devices > 1 else 0
         return {
-            "weights": (4 * trained + frozen) * shard + gathered,
-            "gradients": 4 * trained * shard,
-            "optimiser": 8 * trained * shard,
+            "weights": (each * trained + frozen) * shard + gathered,
+            "gradients": each * trained * shard,
+            "optimiser": 2 * each * trained * shard,
         }
     if hardware.deepspeed:  # ZeRO: bfloat16 weights beside float32 masters, which count as optimiser state
         stage3 = zero_stage(hardware.deepspeed) == 3
@@ -127,10 +129,10 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
         cast = a.layer + a.vocab * a.hidden if hardware.gradient_checkpointing else n
         copies = 2 * cast
     return {
-        "weights": 4 * trained + frozen + copies,
+        "weights": each * trained + frozen + copies,
         # DistributedDataParallel reduces gradients in buckets that hold them once more
-        "gradients": 4 * trained * (2 if devices > 1 else 1),
-        "optimiser": 8 * trained,
+        "gradients": each * trained * (2 if devices > 1 else 1),
+        "optimiser": 2 * each * trained,
     }
 
 
