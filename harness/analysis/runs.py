@@ -61,13 +61,11 @@ class Analysed:
 
     @property
     def curves(self) -> pd.DataFrame | None:
-        """Of all seeds that have some: the mean of each step and metric (a metric that a seed lacks is left out)."""
-        import pandas as pd
+        """Of all seeds that have some: the mean of each step and metric, with its band (`over_seeds`)."""
+        from evals.analysis.training.curves import over_seeds
 
         found = [s.curves for s in self.sources if s.curves is not None]
-        if not found:
-            return None
-        return found[0] if len(found) == 1 else pd.concat(found).groupby("step", as_index=False).mean()
+        return over_seeds(found) if found else None
 
     def conditions(self, benchmark: str) -> dict[str, Any]:
         """What the first seed's responses to a benchmark were drawn with (`evals.sampling.evaluate`'s identity of

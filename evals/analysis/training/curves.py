@@ -10,11 +10,25 @@ from numpy.typing import ArrayLike, NDArray
 
 from evals.plots.parts import line_look
 from evals.plots.plot import look
+from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
     import pandas as pd
 
 Vector = NDArray[np.float64]
+Curves = Mapping[str, "pd.DataFrame"]
+LABELS = {
+    "train/reward": "reward",
+    "train/accuracy": "accuracy (fraction)",
+    "train/entropy": "entropy (nats)",
+    "train/entropy_positive": "entropy, correct (nats)",
+    "train/entropy_negative": "entropy, incorrect (nats)",
+    "train/grad_norm": "gradient norm",
+    "train/kl": "KL to reference (nats)",
+    "train/response_length": "response length (tokens)",
+    "train/zero_variance_groups": "groups without variance (fraction)",
+    "train/shaping_ratio": "shaping / advantage",
+}
 SMOOTHING = 0.24  # as much noise goes through as with the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 
 
@@ -62,29 +76,48 @@ def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     return found
 
 
-Curves = Mapping[str, "pd.DataFrame"]
+def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """One frame of the training curves of several seeds: the mean of each metric at each step, and a band.
+
+    Args:
+        seeds: a frame a training seed: `step` and the metrics; a metric that a seed lacks at a step is left out there.
+    Returns:
+        `step`, each metric's mean; of two seeds or more also `METRIC low`, `METRIC high` (pointwise 95 % t-interval
+        over seeds; NaN where one seed has the metric) and `seeds` (the most that have a metric).
+    """
+    import pandas as pd
+
+    if len(seeds) == 1:
+        return seeds[0]
+    grouped = pd.concat(seeds, ignore_index=True).groupby("step")
+    mean, std, count = grouped.mean(), grouped.std(), grouped.count()
+    t = count.map(lambda n: t_quantile(0.975, n - 1) if n > 1 else np.nan)
+    half = t * std / np.sqrt(count)
+    ends = [mean.sub(half).add_suffix(" low"), mean.add(half).add_suffix(" high"), count.max(axis=1).rename("seeds")]
+    return pd.concat([mean, *ends], axis=1).reset_index()
 
 
-LABELS = {
-    "train/reward": "reward",
-    "train/accuracy": "accuracy (fraction)",
-    "train/entropy": "entropy (nats)",
-    "train/entropy_positive": "entropy, correct (nats)",
-    "train/entropy_negative": "entropy, incorrect (nats)",
-    "train/grad_norm": "gradient norm",
-    "train/kl": "KL to reference (nats)",
-    "train/response_length": "response length (tokens)",
-    "train/zero_variance_groups": "groups without variance (fraction)",
-    "train/shaping_ratio": "shaping / advantage",
-}
+def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoothing: float, **style: Any) -> None:
+    """A metric over steps: the values pale, smoothed strong; with several seeds a band, smoothed alike."""
+    steps, values = curve(curves, metric)
+    if not len(steps):
+        return
+    colour = look(place)["color"]
+    axis.plot(steps, values, color=colour, linewidth=0.5, alpha=0.3)
+    axis.plot(steps, smoothed(values, smoothing), **{**line_look(place, len(steps)), **style})
+    at, low, high = curve(curves, f"{metric} low", f"{metric} high")
+    if len(at):
+        axis.fill_between(
+            at, smoothed(low, smoothing), smoothed(high, smoothing), color=colour, alpha=0.13, linewidth=0
+        )
 
 
-def smoothed_line(axis: Any, points: tuple[Vector, ...], place: int, smoothing: float, **style: Any) -> None:
-    """The values pale, smoothed strong."""
-    steps, values = points
-    if len(steps):
-        axis.plot(steps, values, color=look(place)["color"], linewidth=0.5, alpha=0.3)
-        axis.plot(steps, smoothed(values, smoothing), **{**line_look(place, len(steps)), **style})
+def fair_performance(curves: Curves) -> str:
+    """The metric that compares runs: accuracy where every run has it, else the reward.
+
+    Rewards of different methods have different units (0 or 1, -1 or 1, with or without a format reward).
+    """
+    return "train/accuracy" if all(len(curve(c, "train/accuracy")[0]) for c in curves.values()) else "train/reward"
 
 
 def line_handles(figure: Any, order: Sequence[str], names: Sequence[str]) -> list[Any]:
@@ -95,8 +128,14 @@ def plain_name(metric: str) -> str:
     return metric.removeprefix("train/").replace("_", " ")
 
 
-def describe_smoothing(weight: float) -> str:
-    return f"Pale: every step; strong: local straight line, exponential weights ({weight:g}). One training seed a line."
+def describe_smoothing(weight: float, curves: Curves) -> str:
+    """How the lines were made, for a caption."""
+    text = f"Pale: every step; strong: local straight line, exponential weights ({weight:g})."
+    seeds = {name: int(c["seeds"].max()) for name, c in curves.items() if "seeds" in c}
+    if not seeds:
+        return f"{text} One training seed a line."
+    told = ", ".join(f"{name} {seeds.get(name, 1)}" for name in curves)
+    return f"{text} Mean over training seeds ({told}); band: pointwise 95 % t-interval over seeds, smoothed alike."
 
 
 def describe_steps(order: Sequence[str], curves: Curves, metrics: Sequence[str]) -> str:
@@ -114,5 +153,7 @@ def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> 
     """`model`, `step` and the metrics, as far as a run has them."""
     import pandas as pd
 
-    parts = [curves[name].reindex(columns=["step", *metrics]).assign(model=name) for name in names]
-    return pd.concat(parts, ignore_index=True)[["model", "step", *metrics]]
+    ends = [f"{metric} {end}" for metric in metrics for end in ("low", "high")]
+    columns = [*metrics, *(end for end in ends if any(end in curves[name] for name in names))]
+    parts = [curves[name].reindex(columns=["step", *columns]).assign(model=name) for name in names]
+    return pd.concat(parts, ignore_index=True)[["model", "step", *columns]]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evals.analysis.papers import EGSW, ENTROPY_ADVANTAGE, ERPO
 from evals.analysis.subjects import Subject
@@ -14,6 +14,7 @@ from evals.analysis.training.curves import (
     curve,
     describe_smoothing,
     describe_steps,
+    fair_performance,
     line_handles,
     long_table,
     smoothed_line,
@@ -23,15 +24,12 @@ from evals.analysis.training.stages import entropy_by_outcome, stages
 from evals.plots.parts import legend_below, legend_height, names_of
 from evals.plots.plot import HEIGHT, WIDTH, Plot, tidy
 
-if TYPE_CHECKING:
-    pass
-
 
 def plot_training(
     subjects: Sequence[Subject],
     curves: Curves,
     *,
-    performance: str = "train/reward",
+    performance: str | None = None,
     smoothing: float = SMOOTHING,
     marginal: float = 0.5,
 ) -> list[Plot]:
@@ -39,12 +37,11 @@ def plot_training(
 
     Args:
         subjects: the runs, the base model first; their order decides how each looks.
-        curves: name of the run -> its training curves (`evals.analysis.training.curves`). Runs without (the base
-        model) are not
-            drawn, and the captions say so.
-        performance: the metric whose stages are looked for and that is set against entropy.
-        smoothing: see `evals.analysis.training.curves.smoothed`. marginal: see
-        `evals.analysis.training.stages.find_stages`.
+        curves: name of the run -> its training curves (`evals.analysis.training.curves.over_seeds`). Runs without (the
+            base model) are not shown, and the captions say so.
+        performance: the metric whose stages are looked for and that is set against entropy; None takes
+            `fair_performance`.
+        smoothing: see `curves.smoothed`. marginal: see `stages.find_stages`.
     Raises:
         ValueError: no run has curves, or curves of an unknown run.
     """
@@ -53,8 +50,9 @@ def plot_training(
         raise ValueError(f"curves: expected names among {order}, got {min(strange)!r}")
     if not curves:
         raise ValueError("curves: expected training curves of at least one run, got none")
+    performance = performance or fair_performance(curves)
     made: list[tuple[Callable[[], Plot], tuple[str, ...]]] = [
-        (lambda: dynamics(order, curves, smoothing=smoothing), ("train/reward",)),
+        (lambda: dynamics(order, curves, performance=performance, smoothing=smoothing), (performance,)),
         (lambda: single(order, curves, "train/response_length", smoothing=smoothing), ("train/response_length",)),
         (
             lambda: stages(order, curves, performance=performance, smoothing=smoothing, marginal=marginal),
@@ -74,9 +72,11 @@ def plot_training(
     return [plot() for plot, metrics in made if any(len(curve(c, *metrics)[0]) for c in curves.values())]
 
 
-def dynamics(order: Sequence[str], curves: Curves, *, smoothing: float = SMOOTHING) -> Plot:
-    """Reward, entropy, gradient norm and KL over steps (arXiv 2603.28204, Fig. 4; arXiv 2503.22456, Fig. 1 and 3)."""
-    wanted = ("train/reward", "train/entropy", "train/grad_norm", "train/kl")
+def dynamics(
+    order: Sequence[str], curves: Curves, *, performance: str = "train/reward", smoothing: float = SMOOTHING
+) -> Plot:
+    """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1 and 3)."""
+    wanted = (performance, "train/entropy", "train/grad_norm", "train/kl")
     metrics = [m for m in wanted if any(len(curve(c, m)[0]) for c in curves.values())]
     names = [name for name in order if name in curves]
     rows = -(-len(metrics) // 2)
@@ -85,14 +85,14 @@ def dynamics(order: Sequence[str], curves: Curves, *, smoothing: float = SMOOTHI
         axes = figure.subplots(rows, 2 if len(metrics) > 1 else 1, squeeze=False).ravel()
         for axis, metric in zip(axes, metrics, strict=False):
             for name in names:
-                smoothed_line(axis, curve(curves[name], metric), order.index(name), smoothing)
+                smoothed_line(axis, curves[name], metric, order.index(name), smoothing)
             axis.set(xlabel="optimiser step", ylabel=LABELS[metric])
             tidy(axis)
         for axis in axes[len(metrics) :]:
             axis.remove()
         legend_below(figure, line_handles(figure, order, names), names)
 
-    caption = f"{describe_steps(order, curves, metrics)} {describe_smoothing(smoothing)}"
+    caption = f"{describe_steps(order, curves, metrics)} {describe_smoothing(smoothing, curves)}"
     return Plot(
         "training_dynamics",
         "Training dynamics",
@@ -138,7 +138,7 @@ def single(order: Sequence[str], curves: Curves, metric: str, *, smoothing: floa
     def render(figure: Any) -> None:
         axis = figure.subplots()
         for name in names:
-            smoothed_line(axis, curve(curves[name], metric), order.index(name), smoothing)
+            smoothed_line(axis, curves[name], metric, order.index(name), smoothing)
         axis.set(xlabel="optimiser step", ylabel=LABELS[metric])
         if metric == "train/zero_variance_groups":
             axis.set_ylim(-0.03, 1.03)
@@ -147,7 +147,7 @@ def single(order: Sequence[str], curves: Curves, metric: str, *, smoothing: floa
         tidy(axis)
         legend_below(figure, line_handles(figure, order, names), names)
 
-    caption = f"{what} {describe_steps(order, curves, [metric])} {describe_smoothing(smoothing)}"
+    caption = f"{what} {describe_steps(order, curves, [metric])} {describe_smoothing(smoothing, curves)}"
     name = f"training_{metric.removeprefix('train/')}"
     size = (WIDTH, HEIGHT - 0.4 + legend_height(names))
     return Plot(name, title, caption, source, long_table(curves, names, [metric]), render, size)

@@ -179,7 +179,7 @@ def stages(
         for axis, metric in zip(axes, (performance, "train/entropy"), strict=True):
             for name in names:
                 place = order.index(name)
-                smoothed_line(axis, curve(curves[name], metric), place, smoothing)
+                smoothed_line(axis, curves[name], metric, place, smoothing)
                 mark_break(axis, found[name], look(place)["color"])
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
             tidy(axis)
@@ -190,7 +190,7 @@ def stages(
     caption = (
         f"Vertical line: end of the rising stage, the break of the best fit of {plain_name(performance)} by two "
         f"straight lines that meet; shaded: its 95 % interval. {told}. "
-        f"{describe_steps(order, curves, [performance])} {describe_smoothing(smoothing)}"
+        f"{describe_steps(order, curves, [performance])} {describe_smoothing(smoothing, curves)}"
     )
     return Plot(
         "training_stages",
@@ -226,9 +226,7 @@ def entropy_by_outcome(
         for axis, name in zip(axes, names, strict=False):
             colour = look(order.index(name))["color"]
             for metric, line in metrics.items():
-                smoothed_line(
-                    axis, curve(curves[name], metric), order.index(name), smoothing, linestyle=line, marker=""
-                )
+                smoothed_line(axis, curves[name], metric, order.index(name), smoothing, linestyle=line, marker="")
             mark_break(axis, found[name], colour)
             axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
             axis.set_xlabel("optimiser step")
@@ -250,7 +248,7 @@ def entropy_by_outcome(
         f"Mean over the tokens of a step's correct and incorrect responses. Vertical line: end of the rising stage of "
         f"{plain_name(performance)}, shaded: its 95 % interval; none: no two stages. Change per 1,000 steps (nats, "
         f"95 % interval; straight line in the stage): {told or 'too few steps'}. "
-        f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(smoothing)}"
+        f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(smoothing, curves)}"
     )
     return Plot(
         "training_entropy_by_outcome",

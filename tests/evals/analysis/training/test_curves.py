@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.training.curves import curve, smoothed
+from evals.analysis.training.curves import curve, fair_performance, over_seeds, smoothed
 
 
 def test_steps_without_the_metric_are_left_out_and_steps_are_in_order() -> None:
@@ -35,3 +35,27 @@ def test_smoothing_is_a_local_line() -> None:
     assert smoothed([4.0, 2.0], 1.0).tolist() == [4, 2] and smoothed([]).tolist() == []
     with pytest.raises(ValueError, match="weight"):
         smoothed([1.0], 0.0)
+
+
+def test_mean_and_band_over_seeds_by_hand() -> None:
+    seeds = [
+        pd.DataFrame({"step": [1, 2], "train/reward": [1.0, 4.0], "train/kl": [0.5, np.nan]}),
+        pd.DataFrame({"step": [1, 2], "train/reward": [3.0, 4.0], "train/kl": [np.nan, np.nan]}),
+    ]
+    found = over_seeds(seeds).set_index("step")
+    # step 1: mean 2, standard deviation sqrt 2, t(0.975, 1 degree) = 12.706: half-width 12.706 sqrt 2 / sqrt 2
+    assert found.loc[1, "train/reward"] == 2 and found.loc[1, "train/reward high"] == pytest.approx(14.7062, abs=1e-3)
+    assert found.loc[2, "train/reward low"] == 4 and found["seeds"].tolist() == [2, 2]
+    # one seed has the KL at step 1, none at step 2: no band, and no zero
+    assert (
+        found.loc[1, "train/kl"] == 0.5
+        and np.isnan(found.loc[1, "train/kl low"])
+        and np.isnan(found.loc[2, "train/kl"])
+    )
+    assert over_seeds(seeds[:1]) is seeds[0]
+
+
+def test_accuracy_compares_runs_only_where_all_have_it() -> None:
+    with_accuracy = pd.DataFrame({"step": [1], "train/reward": [1.4], "train/accuracy": [0.4]})
+    assert fair_performance({"a": with_accuracy}) == "train/accuracy"
+    assert fair_performance({"a": with_accuracy, "b": with_accuracy[["step", "train/reward"]]}) == "train/reward"

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.subjects import Subject
+from evals.analysis.training.curves import over_seeds
 from evals.analysis.training.plots import plot_training
 from tests.evals.analysis.rendered import check_renders
 
@@ -74,3 +75,15 @@ def test_curves_of_nobody_are_refused() -> None:
         plot_training(SUBJECTS, {"other": curves()})
     with pytest.raises(ValueError, match="at least one run, got none"):
         plot_training(SUBJECTS, {})
+
+
+def test_several_seeds_have_bands_and_the_caption_says_how_many() -> None:
+    seeds = over_seeds([curves(), curves(**{"train/reward": 0.3 + STEPS / 100})])
+    plots = plot_training(SUBJECTS, {"GRPO": seeds, SUBJECTS[2].name: curves()})
+    dynamics = {plot.name: plot for plot in plots}["training_dynamics"]
+    assert f"Mean over training seeds (GRPO 2, {SUBJECTS[2].name} 1)" in dynamics.caption
+    assert {"train/reward low", "train/reward high"} <= set(dynamics.numbers)
+    for plot in plots:
+        check_renders(plot)
+    accuracy = plot_training(SUBJECTS, {"GRPO": curves(**{"train/accuracy": 0.4})})[0]
+    assert "train/accuracy" in accuracy.numbers and "train/reward" not in accuracy.numbers
