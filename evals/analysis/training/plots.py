@@ -75,7 +75,7 @@ def plot_training(
 def dynamics(
     order: Sequence[str], curves: Curves, *, performance: str = "train/reward", smoothing: float = SMOOTHING
 ) -> Plot:
-    """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1 and 3)."""
+    """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1, 3)."""
     wanted = (performance, "train/entropy", "train/grad_norm", "train/kl")
     metrics = [m for m in wanted if any(len(curve(c, m)[0]) for c in curves.values())]
     names = [name for name in order if name in curves]
