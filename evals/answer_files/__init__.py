@@ -39,7 +39,7 @@ def grade_file(
     answers: bool = False,
     out: str | os.PathLike[str] | None = None,
     ks: Sequence[int] | None = None,
-    policy: str = "last_box",
+    policy: str = "boxed_last",
     workers: int = 2,
     limit_s: float = LIMIT_S,
     progress: Progress | None = None,

@@ -98,7 +98,7 @@ def dataset(
             "id": problem.id,
             "problem": prompts.question(problem),
             "answer": problem.answer,
-            "policy": policy or ("letter" if problem.choices else "last_box"),
+            "policy": policy or ("letter" if problem.choices else "boxed_last"),
         }
         for problem in loaded.problems
     ]

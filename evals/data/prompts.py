@@ -45,13 +45,13 @@ _ALL = (
     Prompt(
         name="plain",
         user="{problem}",
-        policy="last_box",
+        policy="boxed_last",
         source="ours: the tiny models are taught on bare problems",
     ),
     Prompt(
         name="boxed_suffix",
         user="{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.",
-        policy="last_box",
+        policy="boxed_last",
         source="arXiv 2506.14758, appendix B (Qwen2.5-Math); the suffix that Qwen's model cards give",
         with_tools="boxed_code",
     ),
@@ -59,7 +59,7 @@ _ALL = (
         name="boxed_system",
         system="Please reason step by step, and put your final answer within \\boxed{}.",
         user="{problem}",
-        policy="last_box",
+        policy="boxed_last",
         source="model card of Qwen2.5-Math-7B-Instruct: chain-of-thought prompt, as the system message",
         with_tools="boxed_code",
     ),
@@ -79,7 +79,7 @@ _ALL = (
         user=(
             "User:\n{problem}\nPlease reason step by step, and put your final answer within \\boxed{}.\n\nAssistant:\n"
         ),
-        policy="last_box",
+        policy="boxed_last",
         chat=False,
         source="arXiv 2506.01939, v2 and its code: plain text, no chat template",
         with_tools="boxed_code_plain",
@@ -93,7 +93,7 @@ _ALL = (
             "tags, respectively, i.e., <think> reasoning process here </think><answer> answer here </answer>"
         ),
         user="{problem}",
-        policy="last_box",
+        policy="boxed_last",
         source="huggingface/open-r1, src/open_r1/grpo.py, SYSTEM_PROMPT (commit 013b054c7e69)",
         with_tools="boxed_code",
     ),
@@ -128,13 +128,13 @@ _ALL = (
     Prompt(
         name="boxed_code",
         user="{problem}\n" + _CODE + "Put your final answer within \\boxed{}.",
-        policy="last_box",
+        policy="boxed_last",
         source=_OF_CODE,
     ),
     Prompt(
         name="boxed_code_plain",
         user="User:\n{problem}\n" + _CODE + "Put your final answer within \\boxed{}.\n\nAssistant:\n",
-        policy="last_box",
+        policy="boxed_last",
         chat=False,
         source=_OF_CODE + "; for models without a chat template, in the form of `forking_tokens`",
     ),

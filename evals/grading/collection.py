@@ -10,10 +10,12 @@ from evals.grading.latex import FUNCTION_NAMES, RELATION, has_symbols, literal, 
 from evals.grading.numbers import number
 
 _NAME = re.compile(
+    r"(?:\\(?:sin|cos|tan|cot|sec|csc)\s*(?:\^\s*\{2\}\s*)?(?=[\\A-Za-z]))?"
     r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
-    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Z]{2}\|)'*"
-    r"(?:\s*_\s*\{?[\w, ]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
+    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|(?:[A-Z]{2}|[a-z])\|)'*"
+    r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
+_NO_NAME = re.compile(rf"(?!\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])){FUNCTION_NAMES}")
 _WORD = re.compile(r"(?:\\text\s*\{)?\s*[A-Z]?[a-z]{2,}\s*\}?")  # one, of small letters
 _POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
 
@@ -50,8 +52,10 @@ def is_name(text: str) -> bool:
         return all(is_name(part) for part in parts)
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])
+    if len(parts := split(text, ":/")) > 1:
+        return all(is_name(part) for part in parts)
     text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
-    return bool(_NAME.fullmatch(text)) and not re.match(FUNCTION_NAMES, text)
+    return bool(_NAME.fullmatch(text)) and not re.match(_NO_NAME, text)
 
 
 def renamed(one: Named, other: Named) -> str | None:
@@ -89,21 +93,22 @@ COMPARABLE = {
 class Collection:
     """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
 
-    `names` are those of the items, for that kind; for a list the one name of them all, if it was said.
+    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in the order in which
+    they stand; for a list `names` is the one name of all items, if it has one.
     """
 
     kind: str
     items: tuple[str, ...]
     names: tuple[str, ...] = ()
+    stated: tuple[str, ...] = ()
 
 
 def collection(text: str) -> Collection | None:
     """The collection that an answer is, or None when it is one value."""
-    if matrix := re.fullmatch(r"\\begin\{([pb]?matrix)\}(.*?)\\end\{\1\}", text, re.DOTALL):
-        rows = [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", matrix[2]) if row.strip()]
-        widths = [len(row) for row in rows]
-        kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
-        return Collection(kind, tuple(cell for row in rows for cell in row))
+    if re.fullmatch(r"\\begin\{([pb]?matrix)\}(?:(?!\\begin).)*\\end\{\1\}", text, re.DOTALL):
+        return _matrix(_rows(text))
+    if r"\begin{" in text and (combined := matrix_value(text)) is not None:
+        return combined
     if nested := _nested(text):
         return nested
     if member := _MEMBER.fullmatch(text):
@@ -121,6 +126,60 @@ def collection(text: str) -> Collection | None:
     if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
         return _list([text])
     return None
+
+
+_MATRIX = re.compile(r"\\begin\{([pb]?matrix)\}.*?\\end\{\1\}", re.DOTALL)
+_MOST_CELLS = 36
+_Rows = list[list[str]]
+
+
+def matrix_value(text: str) -> Collection | None:
+    r"""Sums, differences and products of matrices and numbers (`2A-B`, `AB`), cell by cell; None for other texts."""
+    matrices = [_rows(match[0]) for match in _MATRIX.finditer(text)]
+    rest = re.sub(r"\\(?:cdot|times)(?![A-Za-z])|\*", " ", _MATRIX.sub("\0", text))
+    if not matrices or rest.strip() == "\0" or "^" in rest or sum(map(len, matrices)) > _MOST_CELLS:
+        return None
+    total: _Rows | None = None
+    for sign, term in re.findall(r"([-+]?)\s*([^-+]+)", rest):
+        product: _Rows | None = None
+        factor = "-1" if sign == "-" else "1"
+        for part in re.split("(\0)", term):
+            if part == "\0":
+                product = matrices.pop(0) if product is None else _product(product, matrices.pop(0))
+                if product is None:
+                    return None
+            elif part.strip():
+                factor += rf" \cdot ({part.strip()})"
+        if product is None or (total is not None and list(map(len, total)) != list(map(len, product))):
+            return None
+        scaled = [[rf"({factor} \cdot ({cell}))" for cell in row] for row in product]
+        total = scaled if total is None else _sum(total, scaled)
+    return None if total is None else _matrix(total)
+
+
+def _rows(matrix: str) -> _Rows:
+    inside = re.sub(r"\\(?:begin|end)\{[pb]?matrix\}", "", matrix)
+    return [[cell.strip() for cell in row.split("&")] for row in re.split(r"\\\\", inside) if row.strip()]
+
+
+def _product(left: _Rows, right: _Rows) -> _Rows | None:
+    if any(len(row) != len(right) for row in left) or len(set(map(len, right))) != 1:
+        return None
+    columns = list(zip(*right, strict=True))
+    return [
+        ["+".join(rf"({a}) \cdot ({b})" for a, b in zip(row, column, strict=True)) for column in columns]
+        for row in left
+    ]
+
+
+def _sum(left: _Rows, right: _Rows) -> _Rows:
+    return [[f"{a}+{b}" for a, b in zip(*rows, strict=True)] for rows in zip(left, right, strict=True)]
+
+
+def _matrix(rows: _Rows) -> Collection:
+    widths = [len(row) for row in rows]
+    kind = "row" if len(rows) == 1 else "column" if set(widths) == {1} else f"matrix {widths}"
+    return Collection(kind, tuple(cell for row in rows for cell in row))
 
 
 def has_names(text: str) -> bool:
@@ -156,12 +215,22 @@ def _list(items: Sequence[str]) -> Collection:
         values = tuple(form.values[-1] for form in forms if form is not None)
         if len({re.sub(r"_.*", "", name) for name in names}) == 1:
             return Collection("list", _expanded(values), (re.sub(r"_.*", "", names[0]),))
+        period = names.index(names[0], 1) if names[0] in names[1:] else len(names)
+        if 1 < period < len(names) and names == names[:period] * (len(names) // period):
+            return _list_of_tuples(names[:period], values)  # x=1, y=2, x=3, y=4
         if len(set(names)) == len(names):
             ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
-            return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered))
+            return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered), values)
     if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
         return Collection("list", _expanded([forms[0].values[-1], *items[1:]]), (names[0],))
     return Collection("list", _expanded(items))
+
+
+def _list_of_tuples(names: Sequence[str], values: Sequence[str]) -> Collection:
+    """Solutions that are given one after the other, each as a tuple in the alphabetical order of the names."""
+    order = sorted(range(len(names)), key=lambda index: names[index].lstrip("\\"))
+    rows = [values[start : start + len(names)] for start in range(0, len(values), len(names))]
+    return Collection("list", tuple(f"({','.join(row[index] for index in order)})" for row in rows))
 
 
 def _expanded(items: Sequence[str]) -> tuple[str, ...]:

@@ -1,20 +1,57 @@
-"""Is an answer equal to the gold? `equal` decides it; `quick` decides it at once where no worker is needed."""
+"""Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from evals.grading import rules
+from evals.grading.conventions import Conventions
+from evals.grading.evaluation import same_value
 from evals.grading.latex import depth
-from evals.grading.rules.form import same_literal, same_plain_number
 from evals.grading.spelling import clean
 
 LONGEST, DEEPEST = 10_000, 100
+_SHORT = 400  # characters; longer answers are only read in a worker, where a time limit holds
+DEFAULT = Conventions()
 
 
 class UnscorableError(Exception):
     """The answer is too large to be read safely; the message says why."""
 
 
-def equal(gold: str, answer: str) -> bool:
+class _UndecidedError(Exception):
+    """Only math-verify can decide."""
+
+
+class Comparison:
+    """Compares cleaned answers: the first rule that applies decides, then random points, then math-verify.
+
+    Rules receive it and compare the parts of answers with it. `steps` records (gold, answer, what decided, verdict) of
+    every comparison and its parts, the whole one last.
+    """
+
+    def __init__(self, conventions: Conventions = DEFAULT, last: Callable[[str, str], bool] | None = None) -> None:
+        self.conventions = conventions
+        self.steps: list[tuple[str, str, str, bool]] = []
+        self._last = last or _math_verify
+
+    def __call__(self, gold: str, answer: str) -> bool:
+        decided_by, verdict = self._decide(gold, answer)
+        self.steps.append((gold, answer, decided_by, verdict))
+        return verdict
+
+    def _decide(self, gold: str, answer: str) -> tuple[str, bool]:
+        for rule in rules.RULES:
+            verdict = rule(gold, answer, self)
+            if verdict is not None:
+                return rule.__name__, verdict
+        verdict = same_value(gold, answer, natural_log=self.conventions.natural_log)
+        if verdict is not None:
+            return "same_value", verdict
+        return "math_verify", self._last(gold, answer)
+
+
+def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
     """Whether an answer equals the gold.
 
     May hang or exhaust memory on a hostile answer: call it through `evals.grading.Grader`, which runs it in a process
@@ -23,12 +60,12 @@ def equal(gold: str, answer: str) -> bool:
     Raises:
         UnscorableError: one of them is too long or too deeply nested.
     """
-    known = quick(gold, answer)
-    return compare(clean(gold), clean(answer)) if known is None else known
+    known = quick(gold, answer, conventions)
+    return Comparison(conventions)(clean(gold), clean(answer)) if known is None else known
 
 
-def quick(gold: str, answer: str) -> bool | None:
-    """The verdict on literally equal answers and on two plain numbers, in microseconds; None for all others.
+def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | None:
+    """The verdict wherever math-verify is not needed, in well under a millisecond; None for the others.
 
     Raises:
         UnscorableError: as `equal`.
@@ -43,19 +80,24 @@ def quick(gold: str, answer: str) -> bool | None:
     left, right = clean(gold), clean(answer)
     if not left or not right:
         return False
-    verdict = same_literal(left, right, compare)
-    return verdict if verdict is not None else same_plain_number(left, right, compare)
+    if len(left) > _SHORT or len(right) > _SHORT:
+        return None
+    try:
+        return Comparison(conventions, _undecided)(left, right)
+    except _UndecidedError:
+        return None
 
 
 def compare(gold: str, answer: str) -> bool:
-    """Compare two cleaned answers: the first rule that applies decides, else math-verify.
+    """Compare two cleaned answers under the default conventions."""
+    return Comparison()(gold, answer)
 
-    A rule that takes answers apart receives this function, and compares the parts with it.
-    """
-    for rule in rules.RULES:
-        verdict = rule(gold, answer, compare)
-        if verdict is not None:
-            return verdict
+
+def _math_verify(gold: str, answer: str) -> bool:
     from evals.grading.symbolic import same_expression
 
     return same_expression(gold, answer)
+
+
+def _undecided(gold: str, answer: str) -> bool:
+    raise _UndecidedError

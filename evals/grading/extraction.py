@@ -1,19 +1,23 @@
-r"""Where the answer is in a response. Standard library only; linear time in the length of the response.
+r"""Where the answer is in a response: the extraction policies. Standard library only; linear in the response's length.
 
-A policy says which part of a response counts as its answer:
+A policy is part of a protocol, as the temperature is: it can change a score by many points.
 
-    last_box         the last complete, non-empty `\boxed{...}` or `\fbox{...}` (the default)
-    first_box        the first one
-    all_boxes_agree  the last one, if all of them hold the same text
-    answer_line      the rest of the last `Answer: ...` (the DAPO prompt)
-    letter           the letter of a multiple choice, in the last box or after the last "answer is" or "Answer:" (GPQA)
+    boxed_last    the last complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins; boxes with
+                  only "and", "or" or a comma between them are one answer (the default)
+    boxed_first   the first such box
+    boxed_strict  the same, but only if all boxes hold the same text: no answer when a response boxes two things
+    answer_line   the rest of the last line `Answer: ...` (the DAPO prompt)
+    answer_tag    the text between the last `<answer>` and `</answer>`, and in it the last box, if there is one
+    qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
+                  complete or not; else what follows "the answer is"; else the last number
+    letter        the letter of a multiple choice that is stated last, in a box or after "answer is" (GPQA)
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 # What matters to the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
 # backslashes before `boxed` come from text that was escaped twice.
@@ -23,15 +27,43 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _COMMAND = re.compile(r"\\(?:boxed|fbox)")
+_GAP_MARKS = re.compile(r"\\(?:quad|qquad|text|mathrm|boxed|fbox)|[\s$\\,;:.{}()\[\]*]")
+_LONGEST_GAP = 60
+_SECOND_PROBLEM = re.compile(
+    r"<\|(?:im_start|im_end|endoftext|eot_id)\|>"
+    r"|\n\s{0,9}(?:#{1,6}\s{0,3}|\*\*)?(?:(?:Problem|Question|Exercise)\b[ \t]*[\d#:.]|(?:Human|User|Instruction)\s?:)"
+)
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
-_LETTER_IN_BOX = re.compile(r"\W{0,9}(?:\\(?:text|textbf|mathrm|mathbf)\s?\{)?\W{0,9}([A-Za-z])(?![A-Za-z])")
-_LETTER_IN_TEXT = re.compile(
-    r"answer(?: is)?:?\s{0,3}[*$({\\]{0,9}(?:(?:text|mathrm|boxed)\{)?\(?([A-Z])(?![A-Za-z])", re.IGNORECASE
+_TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
+_LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
+
+# a letter that names a choice; not the first letter of a word, of a formula (`C_6`, `E=mc^2`) or the article "a"
+_MARKS = r"[*$({\[\\\s]{0,9}"
+_OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
+_END = r"(?![A-Za-z'_^\d]|\s*[=+/<>])"
+_IN_BOX = re.compile(rf"{_OPEN}(?:(?:option|choice|answer)[\s:]{{1,3}})?{_OPEN}([A-H]){_END}", re.IGNORECASE)
+_STATED = (
+    r"(?i:answer|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice))"
+    r"(?i:\s+(?:is|must\s+be|should\s+be|would\s+be))?\s?(?:\*\*)?:?"
+)
+_LETTER = re.compile(
+    rf"{_STATED}(?:\s+(?i:option|choice))?{_OPEN}([A-H]|[a-h](?=[).*}}$]|\s*$)){_END}"
+    r"|(?<![A-Za-z\\])\(?([A-H])\)?(?:\*\*)?\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
+    r"(?i:correct|right|answer|best)"
+    rf"|^{_OPEN}([A-H])[.)}}\]*$\s]*$|(?i:<answer>)\s*([A-H])\s*<",
+    re.MULTILINE,
 )
 
 
-@dataclass(frozen=True)
-class Extraction:
+class Box(NamedTuple):
+    """A complete box: where it starts and ends in the text, and its content."""
+
+    start: int
+    end: int
+    content: str
+
+
+class Extraction(NamedTuple):
     """What a response answered.
 
     `answer` is None when there is none in the form that the policy asks for. `boxed`: the response holds a complete,
@@ -45,10 +77,15 @@ class Extraction:
 
 def boxes(text: str) -> list[str]:
     r"""The contents of the complete `\boxed{...}` and `\fbox{...}` (or `\boxed 5`), outermost only, in order."""
+    return [box.content for box in find_boxes(text)]
+
+
+def find_boxes(text: str) -> list[Box]:
+    """The same, with where they are."""
     return _scan(text)[0]
 
 
-def extract(response: str, policy: str = "last_box") -> Extraction:
+def extract(response: str, policy: str = "boxed_last") -> Extraction:
     """The answer of a response under a policy (see the module's text).
 
     Raises:
@@ -56,148 +93,124 @@ def extract(response: str, policy: str = "last_box") -> Extraction:
     """
     if policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    contents, opened = _scan(response)
-    filled = [content.strip() for content in contents if content.strip()]
+    found, opened = _scan(response)
+    filled = [box for box in found if box.content.strip()]
     return Extraction(POLICIES[policy](response, filled), bool(filled), opened)
 
 
-def _scan(text: str) -> tuple[list[str], bool]:
-    """Contents of the complete boxes, and whether a box is left open. One pass with a stack of open braces, from the
-    first box on: braces before it are never closed before it is."""
+def joined(text: str, filled: Sequence[Box]) -> str:
+    """The last box, with those before it while only a separator, "and" or "or" stands between them."""
+    answer = [filled[-1].content.strip()]
+    for before, after in zip(filled[-2::-1], filled[:0:-1], strict=True):
+        gap = text[before.end : after.start]
+        words = re.findall(r"[A-Za-z]+|[^A-Za-z]", _GAP_MARKS.sub(" ", gap).replace(" ", "")) if gap else []
+        if len(gap) > _LONGEST_GAP or "\n\n" in gap or before.content.strip() == answer[0]:
+            break
+        if not set(word.lower() for word in words) <= {"and", "or"}:
+            break
+        answer.insert(0, before.content.strip())
+    return ", ".join(answer)
+
+
+def _scan(text: str) -> tuple[list[Box], bool]:
+    """The complete boxes, and whether a box is left open. One pass with a stack of open braces, from the first box on:
+    braces before it are never closed before it is."""
     first = _COMMAND.search(text)
     if first is None:
         return [], False
-    found: list[tuple[int, str]] = []  # (where the box starts, its content)
+    found: list[Box] = []
     stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
     opened = False
     for token in _TOKEN.finditer(text, first.start()):
         if token["open"]:
             stack.append((token.start(), token.end()))
         elif token["bare"]:
-            found.append((token.start(), token["bare"].rstrip(".,;:")))
+            found.append(Box(token.start(), token.end(), token["bare"].rstrip(".,;:")))
         elif token["brace"] == "{":
             stack.append(None)
         elif token["brace"] == "}" and stack:
             box = stack.pop()
             if box is not None:
-                while found and found[-1][0] > box[0]:  # boxes inside this one are part of its content
+                while found and found[-1].start > box[0]:  # boxes inside this one are part of its content
                     found.pop()
-                found.append((box[0], text[box[1] : token.start()]))
+                found.append(Box(box[0], token.end(), text[box[1] : token.start()]))
         elif token.end() == len(text) and token[0].lstrip("\\").startswith(("boxed", "fbox")):
             opened = True  # cut right after the command
-    return [content for _, content in found], opened or any(box is not None for box in stack)
+    return found, opened or any(box is not None for box in stack)
 
 
-def _last_box(_: str, filled: list[str]) -> str | None:
-    return filled[-1] if filled else None
+def _first_solution(response: str, filled: list[Box]) -> list[Box]:
+    """The boxes before a second problem begins."""
+    if len(filled) < 2:
+        return filled
+    second = _SECOND_PROBLEM.search(response, filled[0].end)
+    return [box for box in filled if second is None or box.start < second.start()]
 
 
-def _first_box(_: str, filled: list[str]) -> str | None:
-    return filled[0] if filled else None
+def _boxed_last(response: str, filled: list[Box]) -> str | None:
+    return joined(response, _first_solution(response, filled)) if filled else None
 
 
-def _all_boxes_agree(_: str, filled: list[str]) -> str | None:
-    return filled[-1] if len({"".join(content.split()) for content in filled}) == 1 else None
+def _boxed_first(_: str, filled: list[Box]) -> str | None:
+    return filled[0].content.strip() if filled else None
 
 
-def _answer_line(response: str, _: list[str]) -> str | None:
+def _boxed_strict(_: str, filled: list[Box]) -> str | None:
+    return filled[-1].content.strip() if len({"".join(box.content.split()) for box in filled}) == 1 else None
+
+
+def _answer_line(response: str, _: list[Box]) -> str | None:
     lines = _ANSWER_LINE.findall(response)
     return (lines[-1].strip().removesuffix("**").strip() or None) if lines else None
 
 
-def _letter(response: str, filled: list[str]) -> str | None:
-    if filled:
-        match = _LETTER_IN_BOX.match(filled[-1])
-        return match[1].upper() if match else None
-    letters = _LETTER_IN_TEXT.findall(response)
-    return letters[-1].upper() if letters else None
+def _answer_tag(response: str, _: list[Box]) -> str | None:
+    tags = _TAG.findall(response)
+    inside = tags[-1].strip() if tags else ""
+    filled = [box for box in find_boxes(inside) if box.content.strip()]
+    return (joined(inside, filled) if filled else inside) or None
 
 
-POLICIES: dict[str, Callable[[str, list[str]], str | None]] = {
-    "last_box": _last_box,
-    "first_box": _first_box,
-    "all_boxes_agree": _all_boxes_agree,
+def _qwen(response: str, _: list[Box]) -> str | None:
+    if "final answer is $" in response and "$. I hope" in response:
+        answer = response.split("final answer is $", 1)[1].split("$. I hope", 1)[0]
+    elif "boxed" in response:
+        answer = _after_boxed(response.rsplit("boxed", 1)[1])
+    elif "he answer is" in response:
+        answer = response.rsplit("he answer is", 1)[1]
+    elif "答案是" in response:
+        answer = response.split("答案是")[1].strip().split("\n\n")[0]
+    else:
+        numbers = _LAST_NUMBER.findall(response.replace(",", ""))
+        answer = numbers[-1] if numbers else ""
+    answer = re.sub(r"\n\s*", "", answer.strip())
+    return answer.removeprefix(":").removesuffix(".").removesuffix("/").strip() or None
+
+
+def _after_boxed(rest: str) -> str:
+    """To the brace that closes the first one, which may be missing; without a brace up to the next `$`."""
+    if not rest.startswith("{"):
+        return rest.split("$")[0]
+    depth = 0
+    for index, character in enumerate(rest):
+        depth += (character == "{") - (character == "}")
+        if depth == 0:
+            return rest[1:index]
+    return rest[1:]
+
+
+def _letter(response: str, filled: list[Box]) -> str | None:
+    stated = [(match.start(), next(filter(None, match.groups()))) for match in _LETTER.finditer(response)]
+    stated += [(box.start, match[1]) for box in filled if (match := _IN_BOX.match(box.content))]
+    return max(stated)[1].upper() if stated else None
+
+
+POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
+    "boxed_last": _boxed_last,
+    "boxed_first": _boxed_first,
+    "boxed_strict": _boxed_strict,
     "answer_line": _answer_line,
+    "answer_tag": _answer_tag,
+    "qwen": _qwen,
     "letter": _letter,
 }
-
-
-_SEGMENT = re.compile(
-    r"\$\$(.+?)\$\$|(?<!\\)\$((?:\\.|[^$\\])+)\$|\\\(((?:(?!\\\().)+?)\\\)|\\\[((?:(?!\\\[).)+?)\\\]", re.DOTALL
-)
-_FINAL = re.compile("final answer is:?", re.IGNORECASE)
-_HOPE = re.compile("I hope it is correct", re.IGNORECASE)
-_STATED = re.compile(r"answer\s*(?:is\s*:?|:)\s*(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL)
-_NUMBER = r"(?<![\w.])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+)?|(?<![\w.])[-+]?\.\d+"
-_LONGEST = 10_000  # the patterns here are quadratic at worst
-_CANDIDATE = re.compile(rf"{_SEGMENT.pattern}|({_NUMBER})", re.DOTALL)
-_TEXT = re.compile(r"\\text\s*\{[^{}]*\}")
-_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z][A-Za-z']+")
-_PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2}")
-_DATE = re.compile(
-    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
-)
-_LABEL = re.compile(r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}", re.IGNORECASE)
-
-
-def locate(text: str, *, numbers: bool = True) -> str:
-    r"""The answer inside a bare answer, which may be a sentence.
-
-    In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer
-    when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
-    follows "answer is", of which, as of any prose, the last `$...$` or number counts. `numbers=False` leaves numbers in
-    prose alone, which is right for a gold. In a text longer than 10,000 characters only boxes are looked for.
-    """
-    if len(text) > _LONGEST:
-        contents = [content for content in boxes(text) if content.strip()]
-        return contents[-1] if contents else text
-    if final := _final(text):
-        return final
-    contents = [content for content in boxes(text) if content.strip()]
-    if contents:
-        return _joined(text, contents)
-    text = _LABEL.sub("", text)
-    if stated := _STATED.findall(text):
-        text = str(stated[-1])
-    return _last_candidate(text, numbers) if _is_prose(text) else text
-
-
-def _final(text: str) -> str:
-    """What the Minerva prompt asks to say last, or nothing."""
-    ends = [match.start() for match in _HOPE.finditer(text)]
-    starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
-    return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""
-
-
-def _is_prose(text: str) -> bool:
-    """Words around `$...$`, but not only after it (a unit, a condition); or two words in a row where there is none."""
-    outside = _SEGMENT.sub(" ", text)
-    if outside == text and not re.match(r"\s*(?:\\text|[A-Za-z]{2})", text):
-        text = _TEXT.sub(" ", text)  # words after a number or a formula: a unit, a condition
-    elif outside != text:
-        return not text.lstrip().startswith(("$", "\\(", "\\[")) and bool(_WORD.search(outside))
-    return bool(_PROSE.search(text)) and not _DATE.search(text)
-
-
-def _last_candidate(text: str, numbers: bool) -> str:
-    """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
-    found = [match for match in _CANDIDATE.finditer(text) if numbers or match[5] is None]
-    values = [match for match in found if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))] or found
-    if not values:
-        return text
-    last = values[-1]
-    return last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")
-
-
-def _joined(text: str, contents: list[str]) -> str:
-    """The last of several boxes, with those before it while only a separator and one word or none stand between."""
-    answer = [contents[-1]]
-    for before, after in zip(contents[-2::-1], contents[:0:-1], strict=True):
-        end = text.rfind(after)
-        gap = text[text.rfind(before, 0, end) + len(before) : end]
-        words = re.findall(r"[A-Za-z]+", re.sub(r"\\(?:quad|qquad|text|boxed|fbox)", " ", gap))
-        if before == after or len(words) > 2 or (words and not {"and", "or"} & set(words)):
-            break
-        answer.insert(0, before)
-        text = text[: text.rfind(before, 0, end) + len(before)]
-    return ", ".join(answer)

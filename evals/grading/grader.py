@@ -1,23 +1,30 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
-Literally equal answers and plain numbers are decided here, in microseconds and without a worker; everything else goes
-to processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and remembered.
+Answers that the rules or random points decide are graded here, without a worker; what only math-verify can decide goes
+to processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 
-from evals.grading.equivalence import UnscorableError, quick
-from evals.grading.extraction import extract, locate
+from evals.grading.conventions import Conventions
+from evals.grading.equivalence import DEFAULT, Comparison, UnscorableError, quick
+from evals.grading.explanation import Explanation, Step
+from evals.grading.extraction import extract
+from evals.grading.locate import locate
 from evals.grading.pool import Outcome, Pool
+from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
 LIMIT_S = 10.0
 MEMORY_MB = 1024
+LONGEST_EXPLAINED = 10_000
 _REMEMBERED = 200_000
 
 Progress = Callable[[int, int], None]  # told (finished, total) comparisons
@@ -36,22 +43,35 @@ class Grade:
     boxed: bool = False
 
 
-class Grader:
-    """Grades answers, with at most `workers` processes that start when a hard comparison first needs one.
+class _UnknownError(Exception):
+    """A worker could not decide."""
 
-    A context manager; `close` ends the workers. May be used from several threads at once.
+
+class Grader:
+    """Grades answers, with at most `workers` processes that start when a comparison first needs math-verify.
+
+    A context manager; `close` ends the workers. Safe to use from several threads.
 
     Args:
-        workers: processes for hard comparisons, >= 1.
+        workers: processes for comparisons that need math-verify, >= 1; None for one a core.
         limit_s: seconds that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
+        conventions: what counts as the same answer (`evals.grading.conventions`).
     """
 
-    def __init__(self, workers: int = 2, limit_s: float = LIMIT_S, memory_mb: int = MEMORY_MB) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        limit_s: float = LIMIT_S,
+        memory_mb: int = MEMORY_MB,
+        conventions: Conventions = DEFAULT,
+    ) -> None:
+        workers = len(os.sched_getaffinity(0)) if workers is None else workers
         for name, value in (("workers", workers), ("limit_s", limit_s), ("memory_mb", memory_mb)):
             if value <= 0:
                 raise ValueError(f"{name} is {value!r}; expected a positive number")
-        self._pool = Pool(workers, limit_s, memory_mb)
+        self.conventions = conventions
+        self._pool = Pool(workers, limit_s, memory_mb, conventions)
         self._known: dict[tuple[str, str], bool] = {}
         self._lock = threading.Lock()
 
@@ -77,7 +97,7 @@ class Grader:
         return self._pool.idle_pids()
 
     def grade_responses(
-        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "last_box", progress: Progress | None = None
+        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "boxed_last", progress: Progress | None = None
     ) -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order.
 
@@ -102,6 +122,37 @@ class Grader:
         return self._grade(
             [(locate(gold, numbers=False), locate(answer).strip() or None) for gold, answer in rows], progress
         )
+
+    def explain(self, gold: str, response: str, policy: str | None = None) -> Explanation:
+        """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison.
+
+        Raises:
+            ValueError: the extraction policy is unknown.
+        """
+        if policy is None:
+            answer = locate(response).strip() or None
+            [grade] = self.grade_answers([(gold, response)])
+        else:
+            answer = extract(response, policy).answer
+            [grade] = self.grade_responses([(gold, response, None)], policy)
+        located = locate(gold, numbers=False)
+        steps: list[Step] = []
+        alone: Outcome | None = None
+        if answer is not None:
+            [alone] = self._pool.map([(located, answer)], task="math_verify")
+            if len(answer) <= LONGEST_EXPLAINED >= len(located):
+                comparison = Comparison(self.conventions, self._ask_worker)
+                with contextlib.suppress(_UnknownError):
+                    comparison(clean(located), clean(answer))
+                steps = [Step(*step) for step in comparison.steps]
+        read = None if answer is None else clean(answer)
+        return Explanation(policy, gold, clean(located), answer, read, tuple(steps), alone, grade.verdict, grade.reason)
+
+    def _ask_worker(self, gold: str, answer: str) -> bool:
+        [outcome] = self._pool.map([(gold, answer)])
+        if isinstance(outcome, str):
+            raise _UnknownError
+        return outcome
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
         """Which answers to one problem are equal: class numbers from 0 in order of appearance, None without an answer.
@@ -145,7 +196,7 @@ class Grader:
         hard: list[tuple[str, str]] = []
         for pair in distinct:
             known = self._known.get(pair)
-            outcome = known if known is not None else _quick(*pair)
+            outcome = known if known is not None else _quick(*pair, self.conventions)
             if outcome is None:
                 hard.append(pair)
             else:
@@ -168,9 +219,9 @@ class Grader:
 _CORRECT = "\0correct"  # the class key of all correct answers; no answer can be this
 
 
-def _quick(gold: str, answer: str) -> Outcome | None:
+def _quick(gold: str, answer: str, conventions: Conventions) -> Outcome | None:
     try:
-        return quick(gold, answer)
+        return quick(gold, answer, conventions)
     except UnscorableError as error:
         return str(error)
 

@@ -3,14 +3,21 @@ r"""Brackets, parts and the form of a cleaned answer: is it a relation, has it a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-
-Same = Callable[[str, str], bool]  # compares two cleaned answers (`evals.grading.equivalence.compare`)
 
 
 def literal(text: str) -> str:
     """A cleaned answer without spaces, except between digits (`1 1/2` is not `11/2`)."""
     return re.sub(r"(?<!\d)\s+|\s+(?![\d.])", "", text)
+
+
+def same_text(gold: str, answer: str) -> bool:
+    """The same signs, spaces aside; but `1, 234` is a list and `1,234` a number."""
+    return literal(gold) == literal(answer) and not _spaced_thousands(gold, answer)
+
+
+def _spaced_thousands(gold: str, answer: str) -> bool:
+    spaced = [bool(re.search(r"\d,\s+\d{3}(?!\d)", text)) for text in (gold, answer)]
+    return spaced[0] != spaced[1]
 
 
 def matching(text: str, start: int) -> int:
@@ -41,7 +48,8 @@ def split(text: str, separators: str) -> list[str]:
 
 
 _CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,]*\b(?:for (?:some|all|any|every|each)|where|if|when|with)\b(.*)$", re.DOTALL
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because)\b(.*)$",
+    re.DOTALL,
 )
 _HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
 RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")

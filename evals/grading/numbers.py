@@ -25,9 +25,9 @@ _PERIODIC = re.compile(
 )
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
 
-# How many significant digits a decimal must show to stand for an exact value, and for a longer decimal.
+# How many significant digits a decimal must show to stand for an exact value; how many more for a longer decimal.
 DIGITS_FOR_EXACT = 4
-DIGITS_FOR_DECIMAL = 6
+MORE_FOR_DECIMAL = 2
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ def number(text: str) -> Number | None:
     return None
 
 
-def same_number(gold: Number, answer: Number) -> bool:
+def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) -> bool:
     """Equal, or one is a correct rounding of the other.
 
-    A decimal stands for an exact value (`1/3`) when it shows at least four significant digits, trailing zeros not
-    counted, and for a longer decimal when it shows at least six. An integer is never a rounding of anything.
+    A decimal stands for an exact value (`1/3`) when it shows at least `digits` significant digits, trailing zeros not
+    counted, and for a longer decimal when it shows at least two more. An integer is never a rounding of anything.
     """
     if gold.value == answer.value:
         return True
     short, long = sorted((gold, answer), key=lambda n: (n.last is None, n.digits))
-    needed = DIGITS_FOR_EXACT if long.last is None else DIGITS_FOR_DECIMAL
+    needed = digits + (long.last is not None) * MORE_FOR_DECIMAL
     return rounds_to(long.value, short, needed)
 
 

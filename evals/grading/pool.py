@@ -15,10 +15,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from pathlib import Path
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
+
+from evals.grading.conventions import Conventions
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
@@ -30,8 +33,8 @@ Outcome = bool | str  # equal or not, or the reason why it is unknown
 class Pool:
     """At most `workers` processes, started when first needed; `limit_s` and `memory_mb` hold for each comparison."""
 
-    def __init__(self, workers: int, limit_s: float, memory_mb: int) -> None:
-        self._limit_s, self._memory_mb = limit_s, memory_mb
+    def __init__(self, workers: int, limit_s: float, memory_mb: int, conventions: Conventions) -> None:
+        self._limit_s, self._memory_mb, self._conventions = limit_s, memory_mb, conventions
         self._idle: SimpleQueue[_Worker | None] = SimpleQueue()  # None: not started yet
         for _ in range(workers):
             self._idle.put(None)
@@ -46,13 +49,17 @@ class Pool:
             self._idle.put(worker)
         return [worker.pid for worker in taken if worker is not None]
 
-    def map(self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None) -> list[Outcome]:
+    def map(
+        self, pairs: Sequence[tuple[str, str]], done: Callable[[int], None] | None = None, task: str = "equal"
+    ) -> list[Outcome]:
         """The outcome of each (gold, answer), in order. `done` receives the number finished.
+
+        `task` names a function of `evals.grading.worker.TASKS`.
 
         Raises:
             RuntimeError: a worker cannot be started.
         """
-        futures = [self._threads.submit(self._compare, gold, answer) for gold, answer in pairs]
+        futures = [self._threads.submit(self._compare, task, gold, answer) for gold, answer in pairs]
         outcomes: list[Outcome] = []
         try:
             for future in futures:
@@ -80,13 +87,13 @@ class Pool:
     ) -> None:
         self.close()
 
-    def _compare(self, gold: str, answer: str) -> Outcome:
+    def _compare(self, task: str, gold: str, answer: str) -> Outcome:
         worker = self._idle.get()
         try:
             if worker is None:
-                worker = _Worker(self._memory_mb)
+                worker = _Worker(self._memory_mb, self._conventions)
                 self.started += 1
-            outcome = worker.compare(gold, answer, self._limit_s)
+            outcome = worker.compare(task, gold, answer, self._limit_s)
             if not worker.alive:
                 worker = None
             return outcome
@@ -102,13 +109,19 @@ class Pool:
 class _Worker:
     """The parent's side of one `evals.grading.worker`."""
 
-    def __init__(self, memory_mb: int) -> None:
+    def __init__(self, memory_mb: int, conventions: Conventions) -> None:
         self._memory = memory_mb * _MIB
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         self._process = subprocess.Popen(
             # address space above the resident limit: one huge allocation then fails before it is touched
-            [sys.executable, "-m", "evals.grading.worker", str(2 * self._memory + 1024 * _MIB)],
+            [
+                sys.executable,
+                "-m",
+                "evals.grading.worker",
+                str(2 * self._memory + 1024 * _MIB),
+                json.dumps(asdict(conventions)),
+            ],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -129,11 +142,11 @@ class _Worker:
                 f"a grading worker did not start ({ready}); try: {sys.executable} -c 'import math_verify'"
             )
 
-    def compare(self, gold: str, answer: str, limit_s: float) -> Outcome:
+    def compare(self, task: str, gold: str, answer: str, limit_s: float) -> Outcome:
         """The outcome of one comparison; this worker is dead afterwards if it had to be killed."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write((json.dumps([gold, answer]) + "\n").encode())
+            self._process.stdin.write((json.dumps([task, gold, answer]) + "\n").encode())
         except BrokenPipeError:
             self.kill()
             return "crash: the worker had died"

@@ -22,6 +22,7 @@ L: l liter litre | mL: ml milliliter | gal: gallon | Hz: hertz | kHz: kilohertz 
 N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt | cal: calorie | kcal: kilocalorie
 W: watt | kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin
 Pa: pascal | kPa: kilopascal | atm: atmosphere | dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
+Å: angstrom
 """
 SYMBOLS: dict[str, str] = {}
 _NAMES: dict[str, str] = {}
@@ -87,7 +88,7 @@ _TEXT = re.compile(rf"(?:\s*(?:\\cdot|/)?\s*\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
 _WORDS = re.compile(
     r"(?<=[\d.})])\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
-    rf"|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
+    rf"|\s+[KJNWVAmsg]|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
 )
 _COUNTED = re.compile(
     r"(\S*\d(?:\s+(?:thousand|million|billion|trillion))?)\s+((?!\S*ths?\b)(?:[a-z]{4,}|[a-z]{3,}\s+[a-z]{3,}))"
@@ -117,7 +118,8 @@ def quantity(text: str) -> Quantity | None:
     A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is
     not); `\\text{...}` after something that can be measured is always taken for a unit, known or not.
     """
-    if len(split(text, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", text):
+    bare = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
+    if len(split(bare, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", bare):
         return None  # a list, whose items may have units
     if match := _PERCENT.search(text):
         return _quantity(text[: match.start()], ((PERCENT, 1),), PERCENT)

@@ -202,6 +202,9 @@ BRACES = table(
     ("fraction of a digit", r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
     ("fraction by a digit", r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
+    ("index that is a sign", r"([_^])\s*(\\(?:odot|oplus|infty|max|min))(?![A-Za-z])", r"\1{\2}"),
+    ("mass of the sun", r"(?<=\d)\s*([MLR])_\{\\odot\}", r"\\text{ solar \1}"),
+    ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("power of one sign", r"([_^])\s*(\d|[A-Za-z])", r"\1{\2}"),
 )
 
@@ -227,6 +230,7 @@ MONEY = table(
 WORDS = table(
     ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
+    ("exactly", r"(?<=[\d})])\s*(?:\\text\s*\{\s*)?(?:exactly|precisely|altogether|in total|in all)\s*\}?\.?\s*$", ""),
     ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
     ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
     ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),

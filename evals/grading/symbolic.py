@@ -33,17 +33,6 @@ def same_expression(gold: str, answer: str) -> bool:
     return bool(verify(left, right, timeout_seconds=None, allow_set_relation_comp=True))
 
 
-def value(text: str) -> Any | None:
-    """The real value of a cleaned constant expression as a fraction, to 30 digits, or None when it is not one."""
-    from fractions import Fraction
-
-    expression = _parse(text)
-    constant = None if expression is None else _constant(expression)
-    if constant is None or not constant.is_real:
-        return None
-    return Fraction(str(constant))
-
-
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Any | None:
     """The sympy object that math-verify reads in a boxed expression, or None when it cannot read it."""

@@ -1,7 +1,8 @@
 """One grading worker: a process that answers one comparison at a time and may be killed at any moment.
 
-Started by `evals.grading.pool` as `python -m evals.grading.worker LIMIT_BYTES`. Reads JSON lines `[gold, answer]`,
-writes JSON lines `{"equal": true}` or `{"reason": "..."}`; the first line it writes is `{"ready": true}`.
+Started by `evals.grading.pool` as `python -m evals.grading.worker LIMIT_BYTES CONVENTIONS`. Reads JSON lines
+`[task, gold, answer]` (a task of TASKS), writes JSON lines `{"equal": true}` or `{"reason": "..."}`; the first line it
+writes is `{"ready": true}`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,13 @@ import json
 import logging
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
+from evals.grading.conventions import Conventions
 
-def main(address_space: int) -> None:
+
+def main(address_space: int, conventions: Conventions) -> None:
     """Answer comparisons from standard input until it closes."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # library output must not be read as a reply
@@ -26,15 +30,16 @@ def main(address_space: int) -> None:
     _limit_memory(address_space)
     _send(replies, {"ready": True})
     for line in sys.stdin:
-        _send(replies, reply(*json.loads(line)))
+        task, gold, answer = json.loads(line)
+        _send(replies, reply(task, gold, answer, conventions))
 
 
-def reply(gold: str, answer: str) -> dict[str, Any]:
+def reply(task: str, gold: str, answer: str, conventions: Conventions) -> dict[str, Any]:
     """The verdict on one pair, or the kind of failure."""
-    from evals.grading.equivalence import UnscorableError, equal
+    from evals.grading.equivalence import UnscorableError
 
     try:
-        return {"equal": equal(gold, answer)}
+        return {"equal": TASKS[task](gold, answer, conventions)}
     except UnscorableError as error:
         return {"reason": str(error)}
     except MemoryError:
@@ -43,6 +48,23 @@ def reply(gold: str, answer: str) -> dict[str, Any]:
         return {"reason": "size: nested too deeply"}
     except Exception as error:  # one failed comparison is one unscored answer
         return {"reason": f"error: {type(error).__name__}: {str(error)[:200]}"}
+
+
+def _equal(gold: str, answer: str, conventions: Conventions) -> bool:
+    from evals.grading.equivalence import equal
+
+    return equal(gold, answer, conventions)
+
+
+def _math_verify_alone(gold: str, answer: str, _: Conventions) -> bool:
+    from math_verify import parse, verify
+
+    # as a user of math-verify calls it, with both in a box; the time limit is the pool's
+    sides = [parse(rf"\boxed{{{text}}}", parsing_timeout=None) for text in (gold, answer)]  # type: ignore[arg-type]
+    return bool(verify(*sides, timeout_seconds=None))
+
+
+TASKS: dict[str, Callable[[str, str, Conventions], bool]] = {"equal": _equal, "math_verify": _math_verify_alone}
 
 
 def _send(replies: Any, message: dict[str, Any]) -> None:
@@ -62,4 +84,4 @@ def _limit_memory(address_space: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), Conventions(**json.loads(sys.argv[2])))

@@ -174,7 +174,9 @@ def step(
 
     processes = torch.distributed.get_world_size()
     hardware = Hardware(device="cpu", micro_batch=micro_batch, processes=processes)
-    values = to_verl_config(declared, hardware, base_model=str(model), rows=100, policy="last_box", seed=0, out_dir=out)
+    values = to_verl_config(
+        declared, hardware, base_model=str(model), rows=100, policy="boxed_last", seed=0, out_dir=out
+    )
     store = Store()
     store.rows = rows
     trainer.tq, kept = store, trainer.tq  # type: ignore[assignment]

@@ -45,7 +45,7 @@ def sample_continuations(
     k: int,
     seed: int,
     folder: Path,
-    policy: str = "last_box",
+    policy: str = "boxed_last",
     workers: int = 2,
 ) -> pd.DataFrame:
     """k continuations of each branch, graded.

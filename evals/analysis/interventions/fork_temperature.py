@@ -98,7 +98,7 @@ def measure_fork_temperatures(
     n: int,
     folder: Path,
     seed: int = 0,
-    policy: str = "last_box",
+    policy: str = "boxed_last",
     workers: int = 2,
     **options: Any,
 ) -> pd.DataFrame:

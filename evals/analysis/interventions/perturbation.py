@@ -190,7 +190,7 @@ def measure_perturbation(
     k: int = 1,
     seed: int = 0,
     engine: Engine | None = None,
-    policy: str = "last_box",
+    policy: str = "boxed_last",
     workers: int = 2,
 ) -> pd.DataFrame:
     """Accuracy with and without the perturbation of the most and of the least uncertain tokens.

@@ -83,7 +83,7 @@ def measure_impact(
     folder: Path,
     seed: int = 0,
     engine: Engine | None = None,
-    policy: str = "last_box",
+    policy: str = "boxed_last",
     workers: int = 2,
 ) -> pd.DataFrame:
     """I_t of the tokens that the groups take; a token of two groups is measured once.

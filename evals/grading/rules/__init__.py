@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evals.grading.latex import Same
+from evals.grading.conventions import Same
 from evals.grading.rules import form, quantities, relations, several
 
 RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
@@ -29,6 +29,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     relations.named_value,
     relations.value_of_expression,
     relations.numeric_chain,
+    relations.same_equation,
     relations.relation_or_value,
     several.same_time_of_day,
     quantities.arithmetic_in_words,

@@ -6,7 +6,9 @@ import re
 from typing import NamedTuple
 
 from evals.grading.collection import is_name
-from evals.grading.latex import Same, balanced, before_condition, literal, split
+from evals.grading.conventions import Same
+from evals.grading.evaluation import constant
+from evals.grading.latex import balanced, before_condition, literal, same_text, split
 from evals.grading.numbers import number, ordinal, same_number, spoken
 from evals.grading.quantity import bare_amount
 
@@ -67,15 +69,19 @@ def phrase(text: str) -> tuple[str, ...] | None:
 
 def same_literal(gold: str, answer: str, same: Same) -> bool | None:
     """The same signs, spaces aside."""
-    return True if literal(gold) == literal(answer) else None
+    return True if same_text(gold, answer) else None
 
 
 def same_plain_number(gold: str, answer: str, same: Same) -> bool | None:
     """Two plain numbers: equal, or one the other's rounding. `1,234` may also be a list, so it cannot refuse."""
     left, right = number(gold), number(answer)
+    if left is not None and right is not None and same.conventions.decimal_comma and _decimal_comma(gold, answer):
+        return True
+    if left is not None and right is None and "," in gold and literal(gold) == literal(answer):
+        return False  # 1, 234 is a list, 1,234 a number
     if left is None or right is None:
-        return None
-    return same_number(left, right) or (None if "," in gold + answer else False)
+        return (_decimal_comma(gold, answer) and same.conventions.decimal_comma) or None
+    return same_number(left, right, same.conventions.digits) or (None if "," in gold + answer else False)
 
 
 def malformed(gold: str, answer: str, same: Same) -> bool | None:
@@ -83,11 +89,25 @@ def malformed(gold: str, answer: str, same: Same) -> bool | None:
     asked or open (`5 5`, `5'`, `5?`, `5\ldots`)."""
     if not balanced(answer):
         return False
+    if re.search(r"\^\s*(?:\{[^{}]*\}|\w)\s*\^", answer) and r"\circ" not in answer:
+        return False  # 5^{1}^{1}
     if r"\ldots" in answer and r"\ldots" not in gold:
         return False
     bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
     bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
     return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
+
+
+def _decimal_comma(gold: str, answer: str) -> bool:
+    """`1000,99` and `1000.99`: the same digits, one with a comma where the other has its point.
+
+    A gold `1,2` is a list; `1,22` may be a decimal.
+    """
+    for comma, point, places in ((gold, answer, 2), (answer, gold, 1)):
+        if re.fullmatch(rf"-?\d+,\d{{{places},}}", comma) and re.fullmatch(r"-?\d*\.\d+", point):
+            a, b = number(comma.replace(",", ".")), number(point)
+            return a is not None and b is not None and a.value == b.value
+    return False
 
 
 _DENIAL = re.compile(r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless)\b", re.IGNORECASE)
@@ -144,11 +164,15 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
 
 
+_SHORT_WORDS = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "tie", "win"])
+
+
 def same_words(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{odd}`, `Odd`, `the odd`: words are compared as words, and a word is never an expression."""
     left, right = words(gold), words(answer)
     if left is None and right is None:
-        return None
+        both = gold.lower(), answer.lower()
+        return both[0] == both[1] if set(both) & _SHORT_WORDS and all(map(bare_word, both)) else None
     if left is None or right is None:
         plain = bare_word(gold if left is None else answer)
         return plain == (left or right) if plain else False
@@ -180,9 +204,7 @@ def _approximated(text: str) -> list[str]:
     sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
     if len(sides) < 2 or r"\approx" not in text:
         return sides
-    from evals.grading.symbolic import value
-
-    exact, rounded = (value(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
+    exact, rounded = (constant(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
     if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
         return []
     return sides if abs(exact - rounded) <= abs(exact) / 100 else []

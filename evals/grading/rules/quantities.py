@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from evals.grading.latex import Same, has_symbols
+from evals.grading.conventions import Same
+from evals.grading.evaluation import constant
+from evals.grading.latex import has_symbols
 from evals.grading.numbers import number, rounds_to
 from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, quantity, with_symbol
 
@@ -51,11 +53,15 @@ def _digits(body: str) -> str:
     return body if found is None or "\\" not in body else f"({found.value})"
 
 
+_IN_DEGREES = re.compile(r"(?<![\w.^_{])(\d+(?:\.\d+)?|[A-Za-z])\s*\^\{\\circ\}")
+
+
 def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180."""
     if r"^{\circ}" not in gold + answer:
         return None
-    return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (gold, answer)))
+    left, right = (_IN_DEGREES.sub(r"(\\frac{\1\\pi}{180})", text) for text in (gold, answer))
+    return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
 
 
 _MIXED = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\d{^!])")
@@ -71,10 +77,9 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
     for short, exact in ((number(answer), gold), (number(gold), answer)):
         if short is not None and short.last is not None and number(exact) is None and not has_symbols(exact):
-            from evals.grading.symbolic import value
-
-            found = value(exact)
-            return found is not None and (
-                found == short.value or rounds_to(found, short) or abs(found - short.value) <= abs(found) / 10**12
-            )
+            found = constant(exact)
+            if found is None:
+                return None
+            close = abs(found - short.value) <= abs(found) / 10**12
+            return close or rounds_to(found, short, same.conventions.digits)
     return None

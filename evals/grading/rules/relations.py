@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from evals.grading import evaluation
 from evals.grading.collection import has_names, named, one_by_one, renamed
-from evals.grading.latex import RELATION, Same, has_symbols, is_relation, split
+from evals.grading.conventions import Same
+from evals.grading.latex import RELATION, has_symbols, is_relation, split
 
 _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
@@ -19,6 +21,7 @@ _MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.D
 _WITHOUT = re.compile(
     rf"{_REALS}\s*\\(?:setminus|backslash)\s*\\\{{([^,{{}}]+)\\\}}|\\?[A-Za-z]+\s*\\neq(?![A-Za-z])(.+)"
 )
+_BETWEEN = re.compile(r"([^<>=|]+?)(<|\\le(?![A-Za-z]))\s*\|\s*[A-Za-z]\s*\|\s*(<|\\le(?![A-Za-z]))([^<>=|]+)")
 _SIZE = re.compile(r"\|\s*[A-Za-z]\s*\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)")
 
 
@@ -37,6 +40,10 @@ def set_form(text: str) -> str | None:
         return rf"(-{_INFINITY},{point})\cup({point},{_INFINITY})"
     if size := _SIZE.fullmatch(text):
         return _of_size(size[1], size[2].strip())
+    if between := _BETWEEN.fullmatch(text):
+        low, high = between[1].strip(), between[4].strip()
+        inner, outer = ("()" if "<" in between[index] else "[]" for index in (2, 3))
+        return rf"{outer[0]}-{high},-{low}{inner[1]}\cup{inner[0]}{low},{high}{outer[1]}"
     if not is_relation(text):
         return text
     if r"\land" in text:
@@ -65,10 +72,18 @@ def _intersection(sides: Sequence[str | None]) -> str | None:
 
 def _union(relations: Sequence[str]) -> str | None:
     """Of inequalities in the same variable that stand in a list: either holds."""
-    sides = [_interval(relation) for relation in relations]
+    sides = [_interval(relation) or _point(relation) for relation in relations]
     if None in sides or len({variable(relation) for relation in relations}) > 1:
         return None
+    if not any(_interval(relation) for relation in relations):
+        return None  # x=1 or x=2: a list
     return r"\cup".join(side for side in sides if side)
+
+
+def _point(text: str) -> str | None:
+    r"""`x=1` as `\{1\}`."""
+    sides = split(text, "=")
+    return rf"\{{{sides[1]}\}}" if len(sides) == 2 and sides[1] and _VARIABLE.fullmatch(sides[0]) else None
 
 
 def _interval(text: str) -> str | None:
@@ -121,16 +136,37 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def numeric_chain(gold: str, answer: str, same: Same) -> bool | None:
-    """`2+3=5` is 5 when every side is; `4=5` is nothing."""
-    sides = split(answer, "=")
-    if (
-        len(sides) < 2
-        or len(split(answer, ",;")) > 1
-        or is_relation(gold)
-        or any(re.search(r"[<>]|\\(?:le|ge|neq|in)(?![A-Za-z])", s) for s in sides)
-    ):
+    """`2+3=5` is 5 when every side is; `4=5` and `0=0` answer no relation and no other value."""
+    left, right = _chain(gold), _chain(answer)
+    if left is None and right is None:
         return None
+    if left is not None:
+        if is_relation(answer) and right is None and named(answer) is None:
+            return False
+        if not all(same(left[0], side) for side in left[1:]):
+            return False  # a false equation as gold is met by the same text only
+        gold = left[0]
+    elif is_relation(gold):
+        return False
+    sides = right or [form.values[-1] if (form := named(answer)) else answer]
     return all(not has_symbols(side) and same(gold, side) for side in sides)
+
+
+def _chain(text: str) -> list[str] | None:
+    """The sides of an equation of numbers, or None."""
+    sides = split(text, "=")
+    if len(sides) < 2 or len(split(text, ",;")) > 1 or RELATION.search(text) or not all(sides):
+        return None
+    return None if any(has_symbols(side) or r"\text" in side for side in sides) else sides
+
+
+def same_equation(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`2x+4y-3=0` and `y=-\frac{x}{2}+\frac{3}{4}`: equal up to a constant factor."""
+    sides = [split(text, "=") for text in (gold, answer)]
+    if any(len(pair) != 2 or "" in pair for pair in sides):
+        return None
+    (a, b), (c, d) = sides
+    return evaluation.same_equation((a, b), (c, d))
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:

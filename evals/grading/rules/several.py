@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from evals.grading.collection import COMPARABLE, UNORDERED, Collection, collection
-from evals.grading.latex import Same, literal, split
+from evals.grading.conventions import Same
+from evals.grading.latex import literal, split
 from evals.grading.numbers import number
 
 
@@ -21,6 +22,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
         return None
+    if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
+        # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
+        return len(set(map(literal, right.items))) == len(right.items) and all(same(gold, x) for x in right.items)
+    if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
+        return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
     if (verdict := _same_in_braces((left, gold), (right, answer), same)) is not None:
         return verdict
@@ -32,7 +38,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
         return False
     if {left.kind, right.kind} <= UNORDERED:
         return _same_unordered(left.items, right.items, same)
-    return all(same(a, b) for a, b in zip(left.items, right.items, strict=True))
+    # x=-5, p=2 stands for (-5,2), in the order stated, or for (2,-5), in alphabetical order
+    orders = [(left.items, right.items)]
+    if (left.kind == "names") != (right.kind == "names"):
+        orders.append((left.stated or left.items, right.stated or right.items))
+    return any(all(same(a, b) for a, b in zip(*order, strict=True)) for order in orders)
 
 
 def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str], same: Same) -> bool | None:

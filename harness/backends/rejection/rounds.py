@@ -110,7 +110,7 @@ def select_samples(
     device = "cpu" if hardware.device == "cpu" else None
     engine = make_engine(model) if make_engine else engines.create("transformers", model, device=device)
     # Whatever follows the first box may be cut off, so it is the first box that must be correct.
-    prompt = replace(prompts.get(declared.prompt.value), policy="first_box")
+    prompt = replace(prompts.get(declared.prompt.value), policy="boxed_first")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
     rows = [{"problem": p.problem, "answer": p.answer} for p in problems]
     asked = Benchmark(folder.name, tuple(problems), content_hash(rows), declared.dataset.value)

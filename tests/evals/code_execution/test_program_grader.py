@@ -186,8 +186,8 @@ def test_completions_are_run_right_after_the_prompt() -> None:
         assert [g.verdict for g in grades] == [*[Verdict.CORRECT] * 3, Verdict.WRONG, Verdict.TRUNCATED]
         assert grades[0].answer == ROWS[0]["canonical_solution"]
         assert grader.grade_responses(rows_of(right[0]))[0].verdict is Verdict.NO_ANSWER  # by the other policy
-        with pytest.raises(ValueError, match="policy='last_box', expected one of program, completion"):
-            grader.grade_responses([], "last_box")
+        with pytest.raises(ValueError, match="policy='boxed_last', expected one of program, completion"):
+            grader.grade_responses([], "boxed_last")
 
 
 def test_as_many_programs_run_at_a_time_as_there_are_workers(monkeypatch: pytest.MonkeyPatch) -> None:

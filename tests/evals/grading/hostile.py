@@ -6,13 +6,16 @@ from __future__ import annotations
 from evals.grading import Grader
 from evals.grading.verdicts import Verdict
 
-HARD = (r"\frac{\sqrt{2}}{2}", r"\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
-# each with the kinds of reason it may have: which limit is met first is the machine's
+HARD = (r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
+# each with the kinds of reason it may have when it is unscored (which limit is met first is the machine's); none: the
+# answer is wrong, and found to be so without a worker
 HOSTILE = {
-    "tower of powers": ("9^{9^{9^9}}", ("time", "memory")),
-    "tower of powers of two": ("2^{2^{2^{2^{2^2}}}}", ("time", "memory", "crash")),
-    "nested factorials": ("((((((9!)!)!)!)!)!)!", ("time", "memory")),
-    "giant factorial": ("(10^{9})!", ("time", "memory")),
+    "tower of powers": ("9^{9^{9^9}}", ()),
+    "tower of powers of two": ("2^{2^{2^{2^{2^2}}}}", ()),
+    "tower of powers of a symbol": ("x^{9^{9^9}}", ()),
+    "nested factorials": ("((((((9!)!)!)!)!)!)!", ()),
+    "giant factorial": ("(10^{9})!", ()),
+    "tower of powers that is not simplified": ("\\sin(9^{9^{9^9}})", ("time", "memory", "crash")),
     "huge sum": (r"\sum_{k=1}^{10^9} k!", ("time", "memory")),
     "100,000 digits": ("1" * 100_000, ("size",)),
     "100,000 characters": ("x+" * 50_000, ("size",)),

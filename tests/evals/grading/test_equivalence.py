@@ -14,8 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
-from evals.grading.extraction import extract, locate
+from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal
+from evals.grading.evaluation import same_value
+from evals.grading.extraction import extract
+from evals.grading.locate import locate
 from evals.grading.numbers import number, same_number
 from evals.grading.quantity import quantity
 from evals.grading.spelling import clean
@@ -115,21 +117,18 @@ def shared_rows():
                 yield locate(row["gold"], numbers=False), answer
 
 
-def test_the_fast_path_agrees_with_math_verify_on_real_answers():
-    # Where the fast path refuses, math-verify must too. Where it accepts alone, it is for one of three reasons: the
-    # texts are the same, a number is in e-notation, or one is a rounding of the other.
+def test_random_points_agree_with_math_verify_on_real_answers():
+    # Where both sides can be evaluated, math-verify must agree, but for two of its own errors: it compares constants to
+    # six decimal places, and gives up on some equal expressions.
     pairs = sorted(set(shared_rows()))
     checked = 0
     for gold, answer in pairs[::4]:
-        fast = quick(gold, answer)
-        if fast is None:
-            continue
-        checked += 1
         left, right = clean(gold), clean(answer)
-        if fast != same_expression(left, right):
-            assert fast, (gold, answer)
-            values = number(left), number(right)
-            same_text = "".join(left.split()) == "".join(right.split())
-            rounded = None not in values and values[0].value != values[1].value
-            assert same_text or rounded or "e" in left + right or r"10^{" in left + right, (gold, answer)
-    assert checked > 100
+        if number(left) is not None and number(right) is not None:
+            continue
+        verdict = same_value(left, right)
+        if verdict is None or verdict == same_expression(left, right):
+            checked += verdict is not None
+        else:
+            assert verdict, (gold, answer)
+    assert checked >= 40

@@ -45,12 +45,12 @@ def test_boxes_of_balanced_contents_come_back(contents):
 @pytest.mark.parametrize(
     ("policy", "response", "answer"),
     [
-        ("last_box", r"\boxed{4} wait \boxed{5} \boxed{}", "5"),
-        ("last_box", "Answer: 5", None),
-        ("first_box", r"\boxed{4} wait \boxed{5}", "4"),
-        ("all_boxes_agree", r"\boxed{4} so \boxed{ 4 }", "4"),
-        ("all_boxes_agree", r"\boxed{4} so \boxed{5}", None),
-        ("all_boxes_agree", "nothing", None),
+        ("boxed_last", r"\boxed{4} wait \boxed{5} \boxed{}", "5"),
+        ("boxed_last", "Answer: 5", None),
+        ("boxed_first", r"\boxed{4} wait \boxed{5}", "4"),
+        ("boxed_strict", r"\boxed{4} so \boxed{ 4 }", "4"),
+        ("boxed_strict", r"\boxed{4} so \boxed{5}", None),
+        ("boxed_strict", "nothing", None),
         ("answer_line", "Answer: 4\nno\nAnswer: $5$", "$5$"),
         ("answer_line", "**Answer:** 34", "34"),
         ("answer_line", r"\boxed{5}", None),
@@ -83,7 +83,7 @@ def test_long_and_deep_responses_are_read_whole():
 
 
 def test_an_unknown_policy_is_refused():
-    with pytest.raises(ValueError, match="'lastbox' is unknown; expected one of last_box, first_box"):
+    with pytest.raises(ValueError, match="'lastbox' is unknown; expected one of boxed_last, boxed_first"):
         extract("5", "lastbox")
 
 

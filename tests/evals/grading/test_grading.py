@@ -11,8 +11,8 @@ import pytest
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 
-HARD = (r"\frac{\sqrt{2}}{2}", r"\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
-TOWER = "9^{9^{9^9}}"
+HARD = (r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
+TOWER = r"\sin(9^{9^{9^9}})"
 
 
 @pytest.fixture(scope="module")
@@ -127,5 +127,5 @@ def test_impossible_limits_are_refused(limits):
 
 
 def test_an_unknown_policy_is_refused(grader):
-    with pytest.raises(ValueError, match="extraction policy 'best' is unknown; expected one of last_box"):
+    with pytest.raises(ValueError, match="extraction policy 'best' is unknown; expected one of boxed_last"):
         grader.grade_responses([("5", r"\boxed{5}", None)], policy="best")

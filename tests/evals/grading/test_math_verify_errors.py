@@ -68,13 +68,13 @@ def test_an_answer_too_large_for_the_memory_is_unscored() -> None:
     # the difference of the two has ten thousand terms; math-verify alone says that they are not equal
     import resource
 
-    command = [sys.executable, "-m", "evals.grading.worker", str(2**40)]
+    command = [sys.executable, "-m", "evals.grading.worker", str(2**40), "{}"]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as worker:
         assert worker.stdin is not None and worker.stdout is not None
 
-        def ask(gold: str, answer: str) -> object:
+        def ask(gold: str, answer: str, task: str = "equal") -> object:
             assert worker.stdin is not None and worker.stdout is not None
-            worker.stdin.write(json.dumps([gold, answer]) + "\n")
+            worker.stdin.write(json.dumps([task, gold, answer]) + "\n")
             worker.stdin.flush()
             return json.loads(worker.stdout.readline())
 
@@ -83,5 +83,6 @@ def test_an_answer_too_large_for_the_memory_is_unscored() -> None:
         pages = int(Path(f"/proc/{worker.pid}/statm").read_text().split()[0])
         limit = pages * resource.getpagesize() + 25 * 2**20
         resource.prlimit(worker.pid, resource.RLIMIT_AS, (limit, limit))
-        assert ask("(1+x)^{200}", "(1+x)^{10000}") == {"reason": "memory: the comparison ran out of memory"}
+        reply = ask("(1+x)^{200}", "(1+x)^{10000}", task="math_verify")
+        assert reply == {"reason": "memory: the comparison ran out of memory"}
         worker.kill()

@@ -194,7 +194,7 @@ def test_a_folder_refuses_other_tools(model_path: Path, tmp_path: Path) -> None:
         path = sample_problems(
             Benchmark("one", (Problem("a", "p", "7"),), "", "test"),
             engine,
-            prompt=Prompt("p", "{problem}", "last_box", "test", chat=False),
+            prompt=Prompt("p", "{problem}", "boxed_last", "test", chat=False),
             decoding=DECODING,
             n=1,
             seed=0,
@@ -217,7 +217,7 @@ def test_a_folder_refuses_other_tools(model_path: Path, tmp_path: Path) -> None:
 
 def test_no_sandbox_no_tools(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "no namespaces")
-    with pytest.raises(ValueError, match="a model's code is not run without it"):
+    with pytest.raises(ValueError, match="a model's code never runs without it"):
         ToolEngine(Writer(model_path, {}))
     with pytest.raises(UsageError, match="tools: the sandbox for programs cannot be created here"):
         take_engine(parse_overrides(["tools=true"]), "m")

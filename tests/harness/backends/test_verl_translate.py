@@ -21,7 +21,7 @@ CPU = Hardware(device="cpu")
 
 def translated(declared: Experiment, hardware: Hardware = CPU) -> dict[str, Any]:
     return to_verl_config(
-        declared, hardware, base_model="MODEL", rows=100, policy="last_box", seed=3, out_dir=Path("OUT")
+        declared, hardware, base_model="MODEL", rows=100, policy="boxed_last", seed=3, out_dir=Path("OUT")
     )
 
 

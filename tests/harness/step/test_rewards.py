@@ -33,7 +33,7 @@ def test_responses_are_graded_once_for_all_rewards() -> None:
             [r"\boxed{4}", r"\boxed{5}", "four"],
             ["4", "4", "4"],
             grader,
-            policy="last_box",
+            policy="boxed_last",
         )
         assert grader.workers_started == 0  # whole numbers need no worker
     assert got == {"accuracy": [1.0, 0.0, 0.0], "boxed_format": [1.0, 1.0, 0.0]}

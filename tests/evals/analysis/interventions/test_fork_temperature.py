@@ -87,7 +87,7 @@ def test_a_sweep_is_an_evaluation_at_each_pair(random_model: Path, tmp_path: Pat
     plain = sample_problems(
         Benchmark(BENCHMARK, problems, "", "test"),
         TransformersEngine(str(random_model), device="cpu"),
-        prompt=Prompt("p", "{problem}", "last_box", "test", chat=False),
+        prompt=Prompt("p", "{problem}", "boxed_last", "test", chat=False),
         decoding=Decoding(1.0, 1.0, 12),
         n=2,
         seed=0,

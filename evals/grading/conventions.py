@@ -1,0 +1,37 @@
+"""What counts as the same answer where mathematics leaves a choice: each choice is a switch with a stated default."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The grader's conventions, for `Grader(conventions=...)`.
+
+    Fields:
+        digits: significant digits that a decimal must show to stand for an exact value (`0.333` for 1/3), >= 1.
+            Trailing zeros are not counted; an integer is never a rounding.
+        decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
+        words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).
+        natural_log: `\\log` is also the natural logarithm.
+    """
+
+    digits: int = 3
+    decimal_comma: bool = True
+    words: bool = True
+    natural_log: bool = True
+
+    def __post_init__(self) -> None:
+        if self.digits < 1:
+            raise ValueError(f"digits is {self.digits!r}; expected a whole number >= 1")
+
+
+class Same(Protocol):
+    """Compares two cleaned answers, under conventions (`evals.grading.equivalence.Comparison`)."""
+
+    @property
+    def conventions(self) -> Conventions: ...
+
+    def __call__(self, gold: str, answer: str) -> bool: ...

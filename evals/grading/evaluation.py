@@ -1,0 +1,208 @@
+r"""Evaluate LaTeX expressions at random points: refute an unequal answer, or confirm an equal one, without sympy.
+
+`same_value` compares two cleaned expressions at seeded random points to 50 digits. It reads a small, unambiguous part
+of LaTeX and gives up (None) on everything else; math-verify then decides.
+
+- Two expressions that differ at one positive real point are unequal. So are a number and a tower of powers: numbers too
+  large to be written are compared by their iterated logarithms, in microseconds.
+- Two expressions that agree to 30 digits at all points, negative and whole ones included, are equal (for polynomials
+  this is the Schwartz-Zippel test). Rational constants are compared exactly.
+- Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) an answer is equal if one
+  reading agrees, and unequal only if every reading differs.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from evals.grading.arithmetic import OPERATIONS, Huge, divide, inexact, logarithm_of, real
+from evals.grading.expression import Node, UnsupportedError, parse, symbols
+
+DIGITS = 50
+_EQUAL_DIGITS = 30  # agreement that counts as equality
+_SEED = 20_240_917
+_POINTS = 12
+_FEWEST = 3  # points at which both sides must be real before they count as equal
+
+
+def same_value(gold: str, answer: str, *, natural_log: bool = True) -> bool | None:
+    r"""Whether two cleaned expressions have the same value at all points; None when this cannot be decided here.
+
+    `natural_log`: `\log` may be the natural logarithm; otherwise it is the decimal one.
+    """
+    try:
+        left, right = parse(gold), parse(answer)
+    except UnsupportedError:
+        return None
+    verdicts = [_compared(left, right, reading) for reading in _readings(left, right, natural_log)]
+    if True in verdicts:
+        return True
+    return False if all(verdict is False for verdict in verdicts) else None
+
+
+def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
+    """Whether two equations are the same up to a constant factor (2x=4 and x=2); True or None.
+
+    A factor that is not constant may still leave the same solutions, so this does not refute.
+    """
+    try:
+        sides = [(parse(left), parse(right)) for left, right in (gold, answer)]
+    except UnsupportedError:
+        return None
+    names = [symbols(left) | symbols(right) for left, right in sides]
+    if names[0] != names[1] or not names[0] or "i" in names[0]:
+        return None
+    from mpmath import mp, mpf
+
+    ratios = []
+    with mp.workdps(DIGITS):
+        for point in _points(frozenset(names[0])):
+            differences = [real(_difference(*pair, point)) for pair in sides]
+            if None not in differences and differences[1]:
+                ratios.append(mpf(1) * inexact(differences[0]) / inexact(differences[1]))
+        if len(ratios) < _FEWEST or not ratios[0]:
+            return None
+        spread = max(abs(ratio - ratios[0]) for ratio in ratios)
+        return True if spread <= abs(ratios[0]) * mpf(10) ** -_EQUAL_DIGITS else None
+
+
+def constant(text: str) -> Fraction | None:
+    """The real value of a cleaned constant expression, exact or to 30 digits; None when it is not one."""
+    from mpmath import mp
+
+    try:
+        tree = parse(text)
+    except UnsupportedError:
+        return None
+    if symbols(tree):
+        return None
+    with mp.workdps(DIGITS):
+        found = real(_value(tree, {}))
+        if found is None or isinstance(found, Fraction):
+            return found
+        return Fraction(mp.nstr(found, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
+
+
+# ----------------------------------------------------------------------------------------------------------- comparison
+
+_Reading = tuple[bool, bool]  # i is the imaginary unit; \log is the decimal logarithm
+
+
+def _readings(left: Node, right: Node, natural_log: bool) -> list[_Reading]:
+    both = symbols(left) | symbols(right)
+    units = [True] if both <= {"i"} else [True, False] if "i" in both else [False]
+    bases = [False, True][not natural_log :] if _has(left, "log") or _has(right, "log") else [False]
+    return [(unit, base) for unit in units for base in bases]
+
+
+def _compared(left: Node, right: Node, reading: _Reading) -> bool | None:
+    from mpmath import mp
+
+    imaginary, decimal = reading
+    names = (symbols(left) | symbols(right)) - ({"i"} if imaginary else set())
+    agreed = 0
+    doubtful = False
+    for number, point in enumerate(_points(frozenset(names))):
+        fixed = {**point, "log": 10 if decimal else 0, **({"i": mp.mpc(0, 1)} if imaginary else {})}
+        with mp.workdps(DIGITS):
+            a, b = _value(left, fixed), _value(right, fixed)
+            verdict = _same(a, b, complex_allowed=imaginary)
+        if verdict is None:
+            continue
+        if not verdict and _vanishing(a, b):
+            with mp.workdps(2 * DIGITS):
+                verdict = _both_vanish(_value(left, fixed), _value(right, fixed))
+        if not verdict and _positive(number):
+            return False
+        agreed += verdict
+        doubtful = doubtful or not verdict
+    return True if not doubtful and agreed >= min(_FEWEST, _POINTS if names else 1) else None
+
+
+def _same(a: Any, b: Any, complex_allowed: bool) -> bool | None:
+    """Equal, different, or None: undefined or complex, or too large to be known equal."""
+    from mpmath import mpf
+
+    if a is None or b is None:
+        return None
+    if isinstance(a, Huge) or isinstance(b, Huge):
+        if isinstance(a, Huge) and isinstance(b, Huge):
+            return False if a.differs(b) else None
+        return False
+    if not complex_allowed:
+        a, b = real(a), real(b)
+        if a is None or b is None:
+            return None
+    if isinstance(a, Fraction) and isinstance(b, Fraction):
+        return a == b
+    a, b = inexact(a), inexact(b)
+    return bool(abs(a - b) <= max(abs(a), abs(b)) * mpf(10) ** -_EQUAL_DIGITS)
+
+
+def _vanishing(a: Any, b: Any) -> bool:
+    """Whether both are so small that rounding errors may be all there is."""
+    return not (isinstance(a, Huge) or isinstance(b, Huge)) and max(abs(inexact(a)), abs(inexact(b))) < 1e-30
+
+
+def _both_vanish(a: Any, b: Any) -> bool:
+    return None not in (a, b) and max(abs(inexact(a)), abs(inexact(b))) < 10.0 ** -(2 * DIGITS - 20)
+
+
+def _positive(number: int) -> bool:
+    return number % 4 != 2
+
+
+@lru_cache(maxsize=1024)
+def _points(names: frozenset[str]) -> tuple[dict[str, Any], ...]:
+    """Points by number: below 1, above 1, negative, whole, and again; a constant has one."""
+    if not names:
+        return ({},)
+    generator = random.Random(_SEED)
+    points = []
+    for number in range(_POINTS):
+        kind = number % 4
+        point: dict[str, Any] = {}
+        for name in sorted(names):
+            part = Fraction(generator.randrange(10**6, 9 * 10**6), 10**7 + 19)  # between 0.1 and 0.9
+            whole = Fraction(generator.randrange(2, 12))
+            point[name] = (part, 1 + 3 * part, -2 * part, whole)[kind]
+        points.append(point)
+    return tuple(points)
+
+
+# ----------------------------------------------------------------------------------------------------------- evaluation
+
+
+def _difference(left: Node, right: Node, point: dict[str, Any]) -> Any | None:
+    return _value(("-", left, right), point)
+
+
+def _value(tree: Node, point: dict[str, Any]) -> Any | None:
+    """The value at a point, or None where it has none."""
+    try:
+        return _evaluated(tree, point)
+    except (ArithmeticError, ValueError, TypeError, NotImplementedError):  # undefined here: a pole, 0^0, ...
+        return None
+
+
+def _evaluated(tree: Node, point: dict[str, Any]) -> Any:
+    kind, *parts = tree
+    if kind == "number":
+        return parts[0]
+    if kind == "symbol":
+        return point[parts[0]]
+    if kind == "log" and len(parts) == 1:
+        argument = _evaluated(parts[0], point)
+        natural = logarithm_of(argument)
+        return divide(natural, logarithm_of(Fraction(10))) if point.get("log") else natural
+    return OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
+
+
+def _has(tree: Node, kind: str) -> bool:
+    """Whether an operation without a base of its own occurs."""
+    parts: Sequence[Any] = tree[1:]
+    return (tree[0] == kind and len(parts) == 1) or any(_has(part, kind) for part in parts if isinstance(part, tuple))

@@ -1,0 +1,263 @@
+r"""Parse an unambiguous part of LaTeX arithmetic into a tree: numbers, symbols, `+ - * / ^ !`, roots, functions.
+
+What has two readings is not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`. The tree is nested tuples, the operation
+first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+Node = tuple[Any, ...]
+_LONGEST, _DEEPEST = 400, 40
+_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))")
+_NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp"
+_LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
+sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
+_FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
+_TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
+_GREEK = frozenset(_LETTERS.split())
+_OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
+_NOT_A_FACTOR = frozenset(["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "="])
+
+
+class UnsupportedError(ValueError):
+    """The expression holds something else, or can be read in two ways."""
+
+
+@lru_cache(maxsize=8192)
+def parse(text: str) -> Node:
+    """The tree of a cleaned expression.
+
+    Raises:
+        UnsupportedError: it is not one of these expressions.
+    """
+    if len(text) > _LONGEST:
+        raise UnsupportedError("too long")
+    parser = _Parser(text)
+    tree = parser.sum()
+    if parser.next is not None:
+        raise UnsupportedError(f"{parser.next!r} is unexpected")
+    return tree
+
+
+@lru_cache(maxsize=8192)
+def symbols(tree: Node) -> frozenset[str]:
+    """The names of the symbols in a tree."""
+    if tree[0] == "symbol":
+        return frozenset([tree[1]])
+    return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
+
+
+class _Parser:
+    """Recursive descent. `next` is the next token: a number as a Fraction, a name, a sign, or None at the end."""
+
+    def __init__(self, text: str) -> None:
+        if re.search(r"[A-Za-z]{4}", re.sub(r"\\[A-Za-z]+", " ", text)):
+            raise UnsupportedError("a word")
+        if re.search(r"\\frac\s*\{\s*(?:d|\\partial)", text):
+            raise UnsupportedError("a derivative")
+        self._tokens: list[Any] = []
+        self._spaced: list[bool] = []
+        for match in _TOKEN.finditer(text.rstrip()):
+            number, command, letter, escaped, sign = match.groups()
+            if number is not None:
+                self._tokens.append(Fraction(number.rstrip(".") or number))
+            elif command is not None:
+                self._tokens.append(command if len(command) > 1 else f"\\{command}")
+            else:
+                self._tokens.append(letter or escaped or sign)
+        self._at = 0
+        self._depth = 0
+        self._bars = 0
+
+    @property
+    def next(self) -> Any:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def take(self) -> Any:
+        token = self.next
+        if token is None:
+            raise UnsupportedError("the expression ends too early")
+        self._at += 1
+        return token
+
+    def expect(self, token: str) -> None:
+        if self.take() != token:
+            raise UnsupportedError(f"expected {token!r}")
+
+    def sum(self) -> Node:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise UnsupportedError("nested too deeply")
+        sign = self.take() if self.next in ("+", "-") else "+"
+        tree = self.product()
+        if sign == "-":
+            tree = ("negative", tree)
+        while self.next in ("+", "-"):
+            tree = (self.take(), tree, self.product())
+        self._depth -= 1
+        return tree
+
+    def product(self) -> Node:
+        tree = self.factor()
+        divided = False
+        while True:
+            token = self.next
+            if token in ("cdot", "times", "*"):
+                self.take()
+                tree, divided = ("*", tree, self.factor()), False
+            elif token in ("/", "div"):
+                self.take()
+                tree, divided = ("/", tree, self.factor()), True
+            elif self.starts_a_factor():
+                if divided or isinstance(token, Fraction):
+                    raise UnsupportedError("1/2x and x 2 can be read in two ways")
+                tree = ("*", tree, self.factor())
+            else:
+                return tree
+
+    def starts_a_factor(self) -> bool:
+        token = self.next
+        if token is None or (token == "|" and self._bars):
+            return False
+        return isinstance(token, Fraction) or token not in _NOT_A_FACTOR
+
+    def factor(self) -> Node:
+        """An atom with what follows it: powers, factorials."""
+        token = self.next
+        if token in _FUNCTIONS:
+            return self.function()
+        tree = self.atom()
+        if isinstance(token, str) and len(token) == 1 and token in "fghFGHPQ" and self.next == "(":
+            raise UnsupportedError("an unknown function")
+        return self.powers(tree)
+
+    def powers(self, tree: Node) -> Node:
+        while self.next == "!":
+            self.take()
+            if self.next == "!":
+                raise UnsupportedError("a double factorial")
+            tree = ("!", tree)
+        if self.next == "^":
+            self.take()
+            tree = ("^", tree, self.argument())
+            if self.next == "^":
+                raise UnsupportedError("a double superscript")
+            if self.next == "!":
+                raise UnsupportedError("the factorial of a power")
+        if self.next in ("'", "_"):
+            raise UnsupportedError("a prime or an index")
+        return tree
+
+    def argument(self) -> Node:
+        """What a power or a command applies to: a group in braces, or one sign."""
+        token = self.next
+        if token == "{":
+            return self.group()
+        if isinstance(token, Fraction) and token.denominator == 1 and token < 10:
+            return ("number", self.take())
+        if isinstance(token, str) and ((len(token) == 1 and token.isalpha()) or token in _GREEK or token == "pi"):
+            return self.symbol(index=False)
+        raise UnsupportedError("an argument without braces")
+
+    def group(self) -> Node:
+        opening = self.take()
+        closing = _OPENING[opening]
+        self._bars += opening == "|"
+        tree = self.sum()
+        self._bars -= opening == "|"
+        self.expect(closing)
+        return tree
+
+    def atom(self) -> Node:
+        token = self.next
+        if isinstance(token, Fraction):
+            return ("number", self.take())
+        if token == "|":
+            return ("abs", self.group())
+        if token in ("lfloor", "lceil"):
+            return ("floor" if token == "lfloor" else "ceil", self.group())
+        if token in ("(", "[", "{"):
+            return self.group()
+        if token in ("frac", "binom"):
+            self.take()
+            return ("/" if token == "frac" else "binomial", self.argument(), self.argument())
+        if token == "sqrt":
+            self.take()
+            degree: Node = ("number", Fraction(2))
+            if self.next == "[":
+                degree = self.group()
+            return ("root", degree, self.argument())
+        return self.symbol()
+
+    def symbol(self, index: bool = True) -> Node:
+        token = self.take()
+        if token == "pi":
+            return ("pi",)
+        if token == "e" and not (index and self.next == "_"):
+            return ("e",)
+        if not isinstance(token, str) or not (token in _GREEK or (len(token) == 1 and token.isalpha())):
+            raise UnsupportedError(f"{token!r} is unknown")
+        if index and self.next == "_":
+            self.take()
+            token += f"_{self.index()}"
+        return ("symbol", token)
+
+    def index(self) -> str:
+        """The text of an index: `_1`, `_{n+1}`, `_{max}`."""
+        if self.next != "{":
+            return str(self.take())
+        parts, depth = [], 0
+        while True:
+            token = self.take()
+            depth += (token == "{") - (token == "}")
+            parts.append(str(token))
+            if not depth:
+                return "".join(parts[1:-1])
+
+    def function(self) -> Node:
+        name = self.take()
+        base: Node | None = None
+        power: Node | None = None
+        while self.next in ("_", "^"):
+            if self.take() == "_":
+                if name != "log" or base is not None:
+                    raise UnsupportedError("an index on a function")
+                base = self.argument()
+            elif power is not None:
+                raise UnsupportedError("a double superscript")
+            else:
+                power = self.argument()
+        if self.next in ("(", "[", "{"):
+            argument = self.group()
+            if self.next in ("^", "!", "_"):
+                raise UnsupportedError("f(x)^2 can be read in two ways")
+        else:
+            argument = self.bare_argument()
+        if power == ("negative", ("number", Fraction(1))):
+            if name not in _TRIGONOMETRIC:
+                raise UnsupportedError("an inverse function")
+            return (f"arc{name}", argument)
+        if name == "exp" and power is not None:
+            raise UnsupportedError("a power of exp")
+        tree = (name, argument) if base is None else (name, base, argument)
+        return tree if power is None else ("^", tree, power)
+
+    def bare_argument(self) -> Node:
+        r"""Of `\sin 2x`: a product up to the next sign, function or bracket."""
+        if self.next in _FUNCTIONS:
+            return self.function()
+        if self.next in _OPENING and self.next not in ("|",):
+            raise UnsupportedError("a bracket")
+        tree = self.powers(self.atom())
+        while self.starts_a_factor() and self.next not in _FUNCTIONS:
+            if self.next in _OPENING or isinstance(self.next, Fraction):
+                raise UnsupportedError("a function of a product")
+            tree = ("*", tree, self.powers(self.atom()))
+        if self.next == "/":
+            raise UnsupportedError("a function before a slash")
+        return tree
