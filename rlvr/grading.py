@@ -34,7 +34,7 @@ def grade_answers(pairs: Iterable[tuple[str, str]], *, workers: int = 2, limit_s
 
 
 def grade_responses(
-    pairs: Iterable[tuple[str, str]], *, policy: str = "last_box", workers: int = 2, limit_s: float = 10.0
+    pairs: Iterable[tuple[str, str]], *, policy: str = "boxed_last", workers: int = 2, limit_s: float = 10.0
 ) -> Grades:
     r"""Grade whole responses, whose answers are in `\boxed{}` (see `evals.grading.extraction` for other policies).
 

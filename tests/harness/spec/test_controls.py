@@ -228,10 +228,10 @@ def test_majority_rewards_the_most_frequent_answer() -> None:
     tie = [r"\boxed{9}", r"\boxed{4}", "none", "none"]  # one each: the one that came first
     with Grader(workers=1) as grader:
         scores = score_responses(
-            ("majority", "accuracy"), [*responses, *tie], ["4"] * 8, grader, policy="last_box", group_size=4
+            ("majority", "accuracy"), [*responses, *tie], ["4"] * 8, grader, policy="boxed_last", group_size=4
         )
         with pytest.raises(ValueError, match="majority: expected whole groups of responses, got 4 of 3"):
-            score_responses(("majority",), responses, ["4"] * 4, grader, policy="last_box", group_size=3)
+            score_responses(("majority",), responses, ["4"] * 4, grader, policy="boxed_last", group_size=3)
     assert scores == {
         "majority": [1.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0],
         "accuracy": [0.0, 0.0, 1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
