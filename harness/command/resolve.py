@@ -65,16 +65,19 @@ def resolve(
     *,
     models: list[str] | None = None,
     arms: list[str] | None = None,
+    sets: list[str] | None = None,
     scale: str = "tiny",
     backend: str = "trl",
     seeds: list[int] | None = None,
     controls: list[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Job]:
-    """All jobs of a command, in the paper's order.
+    """All jobs of a command, in the paper's order. An arm that trains the same as another is run once, as that one.
 
     Args:
-        arms: keys of arms, each as it is or under a control (`egsw+random_reward`).
+        arms: keys of arms, each as it is or under a control (`egsw+random_reward`); None: those of the sets, or the
+            arms of the paper's tables.
+        sets: names of sets of arms (`harness.spec.catalogue.arm_sets`): "table4", "all", ...
         controls: names in `harness.spec.controls`; adds each requested trained arm under each of them (where no arm is
             requested: each arm that the control applies to).
         overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
@@ -111,10 +114,7 @@ def jobs_of(
     (scale,) = choose("scale", [scale], SCALES)
     (backend,) = choose("backend", [backend], BACKENDS)
     size = SCALES[scale]
-    wanted_models = choose("model", models, reproduction.models, _default_models(reproduction, size))
-    picked = _picked(reproduction, wanted_models, arms, controls)
-    if not picked:
-        raise UsageError(f"arm={arms}: {paper} has no such arm for model={wanted_models}")
+    picked = _picked(reproduction, models, arms, sets, controls, size)
     seeds = seeds if seeds is not None else list(range(reproduction.seeds.value))
     overrides = dict(overrides or {})
     try:
@@ -138,25 +138,53 @@ def jobs_of(
 
 
 def _picked(
-    reproduction: Reproduction, models: list[str], arms: list[str] | None, controls: list[str] | None
+    reproduction: Reproduction,
+    models: list[str] | None,
+    arms: list[str] | None,
+    sets: list[str] | None,
+    controls: list[str] | None,
+    scale: Scale,
 ) -> list[tuple[Arm, str | None]]:
-    """(arm, its control or None), in the paper's order."""
-    every = list(dict.fromkeys(a.key for a in reproduction.arms))
-    default = list(dict.fromkeys(a.key for a in reproduction.arms if not a.sweep))
-    asked = [split_key(key) for key in arms] if arms is not None else []
-    wanted = choose("arm", None if arms is None else [key for key, _ in asked], every, default)
-    named = {(key, control) for key, control in asked} or {(key, None) for key in wanted}
+    """(arm, its control or None) that a command names, in the paper's order; arms that train the same once."""
+    keys = list(dict.fromkeys(a.key for a in reproduction.arms))
+    asked = None if arms is None else [split_key(key) for key in arms]
+    if asked is not None and sets is not None:
+        raise UsageError(f"arms={sets}: expected arm=... or arms=..., not both, got arm={arms} too")
+    known = catalogue.arm_sets(reproduction)
+    for name in sets or ():
+        if name in keys:
+            raise UsageError(f"arms={name}: {name} is an arm and no set of arms; did you mean 'arm={name}'?")
+    choose("arms", sets, known)
+    choose("arm", None if asked is None else [key for key, _ in asked], keys)
+    choose("model", models, reproduction.models)
     added = choose("control", controls, CONTROLS, [])
-    choose("control", [control for _, control in named if control is not None], CONTROLS)
-    picked: list[tuple[Arm, str | None]] = []
-    for arm in reproduction.arms:
-        if arm.model not in models or arm.key not in wanted:
+    choose("control", [control for _, control in asked or () if control is not None], CONTROLS)
+
+    def own(arm: Arm) -> set[str | None]:
+        """The controls under which the command names an arm; None: as it is."""
+        if asked is not None:
+            return {control for key, control in asked if key == arm.key}
+        if sets is not None:
+            return {None} if any((arm.model, arm.key) in known[name] for name in sets) else set()
+        return set() if arm.sweep else {None}
+
+    candidates = [arm for arm in reproduction.arms if own(arm)]
+    if models is None and scale.one_model:  # the first base model that has any of them
+        models = [m for m in reproduction.models if any(arm.model == m for arm in candidates)][:1]
+    picked: dict[tuple[str, str, str | None], tuple[Arm, str | None]] = {}
+    for arm in candidates:
+        if models is not None and arm.model not in models:
             continue
-        own = {control for key, control in named if key == arm.key}
-        if None in own and arm.train is not None:
-            own |= {control for control in added if arms is not None or _fits(arm, control)}
-        picked += [(arm, control) for control in (None, *CONTROLS) if control in own]
-    return picked
+        under = own(arm)
+        if None in under and arm.train is not None:
+            under |= {control for control in added if asked is not None or _fits(arm, control)}
+        run = reproduction.trained_as(arm, scale.name)
+        for control in (None, *CONTROLS):
+            if control in under:
+                picked.setdefault((run.model, run.key, control), (run, control))
+    if not picked:
+        raise UsageError(f"arm={arms or sets}: {reproduction.key} has no such arm for model={models}")
+    return list(picked.values())
 
 
 def _fits(arm: Arm, control: str) -> bool:
@@ -174,10 +202,6 @@ def _under(arm: Arm, control: str | None) -> Arm:
     return replace(arm, key=f"{arm.key}{SEPARATOR}{control}", title=f"{arm.title} ({CONTROLS[control].title})")
 
 
-def _default_models(reproduction: Reproduction, scale: Scale) -> list[str]:
-    return list(reproduction.models)[:1] if scale.one_model else list(reproduction.models)
-
-
 def _protocol(arm: Arm, reproduction: Reproduction, scale: Scale, overrides: Mapping[str, Any]) -> Protocol:
     protocol = protocols.get(scale.protocol or arm.protocol or reproduction.protocol)
     mine = {key.removeprefix("protocol."): v for key, v in overrides.items() if key.startswith("protocol.")}
@@ -190,15 +214,13 @@ def _arm(
     """(base model, experiment) with the scale's values, then the command line's, then under the control."""
     experiment = arm.train
     base = reproduction.models[arm.model]
-    layers = ((scale.values, Origin.SCALE, f"scale={scale.name}"), (overrides, Origin.USER, "command line"))
-    special = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
-    for values, origin, note in (
-        layers[0],
-        (special, Origin.SCALE, f"scale={scale.name}, {reproduction.key}"),
-        layers[1],
-    ):
+    own = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
+    scaled = {**scale.values, **own}  # together: a value may fit only with the others of its scale
+    why = {key: f"scale={scale.name}" + (f", {reproduction.key}" if key in own else "") for key in scaled}
+    asked = dict.fromkeys(overrides, "command line")
+    for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, asked)):
         if "base_model" in values:
-            base = base.replace(values["base_model"], origin, note)
+            base = base.replace(values["base_model"], origin, note["base_model"])
         if experiment is not None:
             known = experiment.settings()
             # an unchanged value keeps its own source

@@ -7,7 +7,7 @@ each entry names its source; a value that no source gives is None, and is not ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -149,6 +149,28 @@ def shortest_solutions(rows: Rows, n: int) -> Rows:
     return [rows[i] for i in sorted(ranked)]
 
 
+def reasoned(rows: Iterable[Row], domain: str | None = None) -> Rows:
+    """Rows of OpenThoughts whose solution is the reasoning between think tags, then the solution; of one domain, or all."""
+    return [
+        {**row, "solution": f"<think>\n{row['reasoning']}\n</think>\n\n{row['solution']}"}
+        for row in rows
+        if domain is None or row["domain"] == domain
+    ]
+
+
+OPEN_THOUGHTS = NamedSet(
+    hub="open-thoughts/OpenThoughts-114k",
+    # the set's card: its configuration "metadata" is metadata/train-*, of 113,957 rows, with these columns
+    file="metadata/train-*",
+    columns={
+        "problem": "problem",
+        "solution": "deepseek_solution",
+        "reasoning": "deepseek_reasoning",
+        "domain": "domain",
+    },
+    select=reasoned,
+    read=113957,
+)
 MATH = NamedSet(
     hub="DigitalLearningGmbH/MATH-lighteval",
     columns={"problem": "problem", "solution": "solution", "level": "level"},
@@ -159,6 +181,10 @@ MATH = NamedSet(
 
 SETS = {
     MATH.hub: MATH,
+    # arXiv 2508.07534, section 2.4, does not say which OpenThoughts set, nor how its rows become solutions: think tags
+    # are those of DeepSeek-R1, which wrote the rows.
+    "openthoughts": OPEN_THOUGHTS,
+    "openthoughts_math": replace(OPEN_THOUGHTS, select=lambda rows: reasoned(rows, "math")),
     # arXiv 2603.28204, appendix A.3: MATH at levels 3 to 5, without long solutions, 8,441 problems. The limit that it
     # states does not give that number (see reproductions/erpo/README.md); any limit keeps the shortest solutions.
     "math_erpo": NamedSet(

@@ -57,6 +57,17 @@ def load(key: str) -> Reproduction:
     return reproduction
 
 
+def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:
+    """Name of a set -> its (model, arm) pairs: "all", one for each published table ("table4"), and the declared ones."""
+    sets = {"all": {(arm.model, arm.key) for arm in reproduction.arms}}
+    for cell in published(reproduction.key) if reproduction.key in papers() else ():
+        sets.setdefault(cell.table.lower().replace(" ", ""), set()).add((cell.model, cell.arm))
+    for name, members in reproduction.sets.items():
+        own = ((arm.model, arm.key) for arm in reproduction.arms)
+        sets[name] = {(model, arm) for model, arm in own if arm in members or f"{model}/{arm}" in members}
+    return sets
+
+
 def published(key: str) -> list[Published]:
     """The paper's tables, cell by cell, in the order of the file; none for the baselines."""
     if key == BASELINES:

@@ -218,7 +218,9 @@ class Arm:
     train: Training | None
     protocol: str | None = None  # a name in evals.data.protocols; None: the paper's
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
-    sweep: bool = False  # part of a search that the paper describes: run only when asked for by name
+    sweep: bool = False  # in no table of the paper (an ablation, a search): run only when it is named
+    same_as: str = ""  # another arm of this base model that trains the same; that one is run in the place of this one
+    same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds; (): all
 
 
 @dataclass(frozen=True)
@@ -237,6 +239,8 @@ class Reproduction:
     claims: tuple[Claim, ...] = ()  # what the paper says of its method, most important first
     contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences; (): see `compared_arms`
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for that of one base model
+    sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = [(a.model, a.key) for a in self.arms]
@@ -245,6 +249,12 @@ class Reproduction:
         for arm in self.arms:
             if arm.model not in self.models:
                 raise ValueError(f"{self.key}: arm {arm.key!r} names the model {arm.model!r}, not in {[*self.models]}")
+            if arm.same_as and (arm.model, arm.same_as) not in names:
+                raise ValueError(f"{self.key}: arm {arm.key!r} names the arm {arm.same_as!r}, which {arm.model} lacks")
+        for name, members in self.sets.items():
+            for key in members:
+                if not any(key in (arm, f"{model}/{arm}") for model, arm in names):
+                    raise ValueError(f"{self.key}: the set {name!r} names the arm {key!r}, which is not declared")
         for claim in self.claims:
             for model in (*claim.models, *((claim.than_model,) if claim.than_model else ())):
                 if model not in self.models:
@@ -259,6 +269,12 @@ class Reproduction:
         claimed = [(c.arm, c.than) for c in self.claims if c.arm and not c.than_model and c.arm != c.than]
         trained = [(a.key, "base") for a in self.arms if a.train is not None and a.key != "base"]
         return tuple(dict.fromkeys([*trained, *claimed]))
+
+    def trained_as(self, arm: Arm, scale: str) -> Arm:
+        """The arm that is run for `arm` at a scale: itself, or the one that is declared to train the same."""
+        if not arm.same_as or (arm.same_at and scale not in arm.same_at):
+            return arm
+        return next(a for a in self.arms if (a.model, a.key) == (arm.model, arm.same_as))
 
     def claimed_models(self, claim: Claim) -> tuple[str, ...]:
         """The base models of a claim's arm, in the paper's order: of those it names, all for which both arms exist."""

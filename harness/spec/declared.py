@@ -42,8 +42,8 @@ class Declared:
         rows = ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
         return html_table(("setting", "value", "source", "where or why"), rows)
 
-    def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Self:
-        """The same declaration with other values; each keeps the one it replaced on record.
+    def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
+        """The same declaration with other values; each keeps the one it replaced on record. `note` may differ by key.
 
         Raises:
             ValueError: a value does not fit. KeyError: this declaration has no such key.
@@ -56,7 +56,8 @@ class Declared:
             if key not in values:
                 return sourced
             value = values[key]
-            return sourced.replace(tuple(value) if isinstance(value, list) else value, origin, note)
+            why = note if isinstance(note, str) else note[key]
+            return sourced.replace(tuple(value) if isinstance(value, list) else value, origin, why)
 
         return replace(self, **self._swapped_parts(swap), **{key: swap(key, s) for key, s in self._own()})
 

@@ -131,8 +131,15 @@ class Method:
 
     @property
     def looks_at_micro_batches(self) -> bool:
-        """Whether a statistic of the method is taken over each forward pass, so that how an update is cut matters."""
-        return any(sourced.value == "micro_batch" for u in self.uses() for sourced in u.values.values())
+        """Whether a statistic of the method is taken over each forward pass, so that how an update is cut matters.
+
+        A method that states the size of its micro-batches (`micro_batch`, `micro_batch_tokens`) does not depend on it.
+        """
+        for u in self.uses():
+            told = any(key.startswith("micro_batch") and s.value is not None for key, s in u.values.items())
+            if not told and any(s.value == "micro_batch" for s in u.values.values()):
+                return True
+        return False
 
     def critic_target(self, batch: Any) -> Any:
         """[B, T]: what a critic learns from a batch whose rewards are the method's

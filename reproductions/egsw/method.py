@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.spec.equation import stage
-from harness.spec.ranges import Positive
+from harness.spec.equation import relates, stage
+from harness.spec.ranges import Count, Positive
 from harness.step.batch import reads
 from harness.step.segments import segment_softmax, segment_sum
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 EntropyReading = Literal["raw", "log_vocab", "min_max", "z_score"]
 
 
+def _block_size(values: Mapping[str, Any]) -> str | None:
+    size, over = values.get("micro_batch"), values["over"]
+    if (size is not None) == (over == "micro_batch"):
+        return None
+    return f"micro_batch: expected a number of sequences with over='micro_batch', else null, got {size} with {over!r}"
+
+
+@relates(_block_size)
 @stage("weights")
 @reads("entropies")
 def egsw(
@@ -27,8 +36,9 @@ def egsw(
     temperature: Positive,
     level: Literal["step", "trajectory"],
     entropy: EntropyReading,
-    over: Literal["batch", "group"],
+    over: Literal["batch", "group", "micro_batch"],
     rescale: Literal["none", "mean_one"],
+    micro_batch: Count | None = None,
 ) -> Tensor:
     """w_{i,t} = softmax over sequences i of (A_{i,t} + alpha H_{i,t}) / P  (Eq. 6 and 9); the weight multiplies the
     whole gradient term, KL included (Eq. 10).
@@ -38,7 +48,9 @@ def egsw(
         level: "step" weighs each position t over the sequences still running at t; "trajectory" gives a sequence one
             weight, from its advantage and H_i = sum_t H_{i,t} (Eq. 8).
         entropy: the paper says "raw" and "normalised" without a formula; see `read_entropy`.
-        over: the sequences that share one softmax: the whole batch (the paper's N) or those of one prompt.
+        over: the sequences that share one softmax: the whole batch (the paper's N), those of one prompt, or
+            `micro_batch` consecutive sequences of the batch (prompts in order), whatever the machine's own forward passes
+            are. The last block of a batch may be smaller.
         rescale: "none" as printed, so that the gradient shrinks by about the number of sequences; "mean_one"
             multiplies by the number of sequences that share the softmax, so that the mean weight is 1.
     Returns:
@@ -56,11 +68,21 @@ def egsw(
         entropies = (entropies * valid).sum(1, keepdim=True)
         valid = lengths > 0
     readings = read_entropy(entropies, valid, entropy, vocab_size=batch.vocab_size)
-    ids = batch.groups if over == "group" else batch.groups * 0
+    ids = _sharing(batch.groups, over, micro_batch)
     weights = segment_softmax((advantages + alpha * readings) / temperature, valid, ids)
     if rescale == "mean_one":
         weights = weights * segment_sum(valid.to(weights.dtype), ids)
     return weights * batch.mask
+
+
+def _sharing(groups: Tensor, over: str, micro_batch: int | None) -> Tensor:
+    """[B] int64: sequences with the same number share a softmax."""
+    if over == "group":
+        return groups
+    everything = groups * 0
+    if over == "batch" or micro_batch is None:
+        return everything
+    return (everything + 1).cumsum(0).sub(1).div(micro_batch, rounding_mode="floor")
 
 
 def read_entropy(entropies: Tensor, valid: Tensor, reading: EntropyReading, *, vocab_size: int) -> Tensor:

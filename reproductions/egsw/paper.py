@@ -9,8 +9,11 @@ from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, 
 from reproductions.egsw.doubts import doubts
 from reproductions.egsw.method import egsw
 
-RECIPE = "open-r1 config_simple_rl.yaml (the recipe of section 5; since removed)"
-TRL_THEN = "not stated; TRL's default in the weeks of that recipe (February 2025)"
+RECIPE = (
+    "github.com/huggingface/open-r1 at 18de789 (3 March 2025), recipes/Qwen2.5-Math-7B/grpo/config_simple_rl.yaml, the "
+    "recipe of that project for the data of section 5; since removed"
+)
+TRL_THEN = "not stated, nor in the recipe; the default of TRL 0.15 (February 2025), which open-r1 then required"
 NOT_STATED = "not stated; "
 
 GRPO = Method(
@@ -29,10 +32,14 @@ EXPERIMENT = Experiment(
         "section 5 takes SimpleRL's 8K problems of MATH, levels 3 to 5; the SimpleRL-Zoo release holds them",
     ),
     dataset_rows=code(8523, "rows of that file; section 5 says 8,000"),
-    prompt=assumed("open_r1", NOT_STATED + "open-r1's system prompt, which its format reward belongs to"),
+    prompt=assumed(
+        "open_r1",
+        "not stated; the system prompt of open-r1, which asks for think and answer tags. The recipe has a third, which "
+        "asks for think tags alone (see the departures)",
+    ),
     rewards=assumed(
         ("accuracy", "boxed_format"),
-        NOT_STATED + "the recipe has an accuracy and a format reward; ours asks for a box, not for think tags",
+        NOT_STATED + "the recipe has rewards accuracy and format; ours asks for a box, not for think tags",
     ),
     reward_weights=code((1.0, 1.0), RECIPE + ": both rewards count alike"),
     method=GRPO,
@@ -79,6 +86,7 @@ def weighted(alpha: float, temperature: float) -> Method:
             "log_vocab", "section 5 says normalised, without a formula; H / log |V| is the usual normalised entropy"
         ),
         over=paper("batch", "section 4, above Eq. 9: a batch containing N sequences"),
+        micro_batch=assumed(None, "no effect: the softmax runs over the batch"),
         rescale=paper("none", "Eq. 9-10; section 5 says that the gradient norm shrinks"),
     )
     return replace(GRPO, weights=(weights,))
@@ -116,6 +124,21 @@ def _point(entropy: str, alpha: Sourced[float], temperature: Sourced[float]) -> 
     )
 
 
+def per_micro_batch(experiment: Experiment, model: str, alpha: float, temperature: float) -> Arm:
+    """EGSW whose softmax sees 16 sequences, as code inside TRL's loss would have with the recipe's batch."""
+    (best,) = weighted(alpha, temperature).weights
+    weights = use(
+        egsw,
+        **{
+            **best.values,
+            "over": assumed("micro_batch", "what a loss inside TRL of that time sees; the paper's code is not public"),
+            "micro_batch": code(16, RECIPE + ": per_device_train_batch_size"),
+        },
+    )
+    declared = replace(experiment, method=replace(GRPO, weights=(weights,)))
+    return Arm("egsw_micro_batch", model, "GRPO + EGSW (softmax over 16 sequences)", declared, sweep=True)
+
+
 INSTRUCT = replace(EXPERIMENT, base_model=paper("Qwen/Qwen2.5-Math-7B-Instruct", "section 5"))
 
 REPRODUCTION = Reproduction(
@@ -128,19 +151,23 @@ REPRODUCTION = Reproduction(
         Arm("grpo", "math-7b", "GRPO", EXPERIMENT),
         Arm("egsw", "math-7b", "GRPO + EGSW", replace(EXPERIMENT, method=weighted(0.3, 1.0))),
         *sweep(EXPERIMENT, "math-7b"),
+        per_micro_batch(EXPERIMENT, "math-7b", 0.3, 1.0),
         Arm("base", "math-7b-instruct", "Qwen2.5-Math-7B-Instruct", None),
         Arm("grpo", "math-7b-instruct", "GRPO", INSTRUCT),
         Arm("egsw", "math-7b-instruct", "GRPO + EGSW", replace(INSTRUCT, method=weighted(0.8, 1.8))),
         *sweep(INSTRUCT, "math-7b-instruct"),
+        per_micro_batch(INSTRUCT, "math-7b-instruct", 0.8, 1.8),
     ),
     protocol="egsw",
     seeds=paper(3, "section 5: three different seeds, scores averaged"),
     departures=(
         "The softmax of Eq. 9 runs over all sequences of an optimiser step. The paper's code is not public; inside TRL "
-        "of that time it would see one micro-batch of one process (16 sequences).",
+        "of that time it would see one micro-batch of one process, 16 sequences: the arm egsw_micro_batch.",
         "Algorithm 1 resets the reference policy at each training iteration; one epoch is taken as one iteration, so "
         "the reference stays the base model.",
-        "The format reward asks for a complete box, as the evaluation does; open-r1's asks for think and answer tags.",
+        "The format reward asks for a complete box, as the evaluation does, while the prompt (open-r1's) asks for think and "
+        "answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think tags alone. Which the "
+        "paper used is not said: prompt=... and rewards=[...] take others.",
     ),
     claims=(
         Claim(

@@ -7,11 +7,11 @@ from typing import Any
 
 from baselines.grpo import grpo
 from baselines.ppo import gae
-from harness.spec import PPO, Arm, Claim, Experiment, Method, Reproduction, assumed, code, paper, use
+from harness.spec import PPO, Arm, Claim, Experiment, Method, Reproduction, assumed, paper, use
 from reproductions.entropy_advantage.method import entropy_advantage
 
 TABLE_4 = "appendix B, table 4"
-PAGE = "the paper's page: the number is lost in our text of "
+LATER = "arXiv 2506.14758 v3 (the number is lost in our text, v1): "
 VERL = "not stated; veRL's default, and the paper trains with veRL"
 NO_LORA = "no effect: no LoRA"
 
@@ -27,13 +27,13 @@ GAE = replace(
     GRPO,
     advantage=use(
         gae,
-        gamma=code(1.0, PAGE + "appendix B"),
-        lam=code(1.0, PAGE + "appendix B"),
+        gamma=paper(1.0, LATER + "appendix B"),
+        lam=paper(1.0, LATER + "appendix B"),
         whiten=assumed(True, VERL + ", where it is not an option"),
     ),
 )
 CRITIC = PPO(
-    critic_learning_rate=code(2e-6, PAGE + "appendix B"),
+    critic_learning_rate=paper(2e-6, LATER + "appendix B"),
     critic_warmup_steps=paper(10, "appendix B: a 10-step warm-up before the policy's first update"),
     value_clip=assumed(0.5, VERL),
 )
@@ -55,17 +55,17 @@ EXPERIMENT = Experiment(
     max_completion_tokens=paper(8192, TABLE_4 + ": 8K tokens"),
     critic=paper(False, "section 3.1: GRPO"),
     updates_per_rollout=paper(16, TABLE_4 + "; mini-batches of 256 responses are 32 prompts"),
-    learning_rate=code(1e-6, PAGE + TABLE_4),
+    learning_rate=paper(1e-6, LATER + TABLE_4),
     lr_schedule=assumed("constant", VERL),
     warmup_ratio=assumed(0.0, VERL),
     weight_decay=assumed(0.01, VERL),
     max_grad_norm=assumed(1.0, VERL),
-    clip_low=code(0.2, PAGE + TABLE_4),
-    clip_high=code(0.28, PAGE + TABLE_4),
+    clip_low=paper(0.2, LATER + TABLE_4),
+    clip_high=paper(0.28, LATER + TABLE_4),
     dual_clip=assumed(3.0, VERL + " (clip_ratio_c)"),
-    kl_beta=code(0.0, "the paper's page: no KL loss"),
+    kl_beta=paper(0.0, LATER + "appendix B: no KL loss"),
     reference_reset_every=assumed(None, "no effect: no reference"),
-    entropy_coefficient=code(0.0, "the paper's page: no entropy loss"),
+    entropy_coefficient=paper(0.0, LATER + "appendix B: no entropy loss"),
     entropy_target=assumed(None, "the paper adapts no coefficient"),
     epochs=assumed(1.0, "no effect: max_steps decides"),
     max_steps=assumed(
@@ -84,14 +84,24 @@ def shaped(method: Method, alpha: float) -> Method:
     """The method with the entropy-based term added to its advantage."""
     shaping = use(
         entropy_advantage,
-        alpha=code(alpha, PAGE + "section 4"),
-        kappa=code(2.0, PAGE + "section 4"),
+        alpha=paper(alpha, LATER + "section 4"),
+        kappa=paper(2.0, LATER + "section 4"),
     )
     return replace(method, shaping=(shaping,))
 
 
+SYMMETRIC: Experiment = replace(
+    EXPERIMENT, clip_high=paper(0.2, "section 6.1, entropy: clip-higher removed; the lower side's range on both sides")
+)
+SAME: dict[str, Any] = {"grpo_symmetric_clip": {"same_as": "grpo", "same_at": ("tiny",)}}  # with one update a rollout
+IN_TABLES = {  # by base model; the rest is run by name
+    "7b": ("grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation", "ppo", "ppo_entropy_advantage"),
+    "math-7b": ("grpo", "grpo_entropy_advantage"),
+}
+
+
 def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
-    """The base model and six ways to train it; `own` are the values of this base model."""
+    """The base model and seven ways to train it, those of tables 2 and 3 first; `own` are the values of this model."""
     trained = {
         "grpo": ("+ GRPO", EXPERIMENT),
         "grpo_entropy_advantage": ("+ GRPO w/ Entropy Adv.", replace(EXPERIMENT, method=shaped(GRPO, 0.4))),
@@ -99,10 +109,14 @@ def arms(model: str, title: str, protocol: str, **own: Any) -> tuple[Arm, ...]:
         "ppo": ("+ PPO", WITH_CRITIC),
         "ppo_entropy_advantage": ("+ PPO w/ Entropy Adv.", replace(WITH_CRITIC, method=shaped(GAE, 0.1))),
         "ppo_entropy_regularisation": ("PPO, Entropy Reg.", replace(WITH_CRITIC, entropy_coefficient=REGULARISED)),
+        "grpo_symmetric_clip": ("GRPO without clip-higher", SYMMETRIC),
     }
     return (
         Arm("base", model, title, None, protocol),
-        *(Arm(key, model, name, replace(e, **own), protocol) for key, (name, e) in trained.items()),
+        *(
+            Arm(key, model, name, replace(e, **own), protocol, sweep=key not in IN_TABLES[model], **SAME.get(key, {}))
+            for key, (name, e) in trained.items()
+        ),
     )
 
 
@@ -114,6 +128,7 @@ MODELS = {
     "eurus-2-prime": assumed("PRIME-RL/Eurus-2-7B-PRIME", OTHERS),
     "oat-zero": assumed("sail/Qwen2.5-Math-7B-Oat-Zero", OTHERS),
     "gpg": assumed("GD-ML/Qwen2.5-Math-7B-GPG", OTHERS),
+    "r1-distill-1.5b": paper("deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B", "section 2, footnote 1; appendix A"),
 }
 
 REPRODUCTION = Reproduction(
@@ -134,6 +149,7 @@ REPRODUCTION = Reproduction(
         Arm("base", "eurus-2-prime", "Eurus-2-PRIME", None),
         Arm("base", "oat-zero", "Oat-Zero†", None),
         Arm("base", "gpg", "GPG†", None),
+        Arm("base", "r1-distill-1.5b", "DeepSeek-R1-Distill-Qwen-1.5B (appendix A)", None, sweep=True),
     ),
     protocol="entropy_advantage",
     seeds=assumed(1, "not stated; the tables have one number for each cell and no spread"),
@@ -142,6 +158,11 @@ REPRODUCTION = Reproduction(
         "with the grader of the evaluation, which accepts more forms of an answer.",
         "The loss is the mean over all tokens of an optimiser step; veRL averages each micro-batch, then these.",
         "PPO has a critic, which TRL 1.16 has no trainer for: these arms are declared, and left out with backend=trl.",
+        "Appendix A repeats section 2 on code: DeepSeek-R1-Distill-Qwen-1.5B on LiveCodeBench, trained as DeepCoder. The "
+        "model is there to be measured (on the mathematics benchmarks); LiveCodeBench is no benchmark here, and a "
+        "reward that runs code is not among the training rewards, so that its RL run is not an arm.",
+        "At tiny scale a rollout is one update, so that every ratio is 1 and clip-higher has no effect: there "
+        "grpo_symmetric_clip is grpo, and is not trained.",
         "The four comparison models are measured as released; table 2 quotes those with a dagger from their papers.",
     ),
     claims=(
@@ -203,4 +224,5 @@ REPRODUCTION = Reproduction(
         "Table 2: GRPO on Qwen2.5-Base has a pass@16 of 65.4 on MATH500 where the base model has 88.8, with about the "
         "same average.",
     ),
+    sets={"clip_higher": ("grpo", "grpo_symmetric_clip")},
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.spec.equation import stage
-from harness.spec.ranges import Share
+from harness.spec.equation import relates, stage
+from harness.spec.ranges import Count, Share
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
@@ -15,6 +16,14 @@ if TYPE_CHECKING:
     from harness.step.batch import TokenBatch
 
 
+def _only_for_micro_batches(values: Mapping[str, Any]) -> str | None:
+    tokens, scope = values.get("micro_batch_tokens"), values["scope"]
+    if tokens is None or scope == "micro_batch":
+        return None
+    return f"micro_batch_tokens: expected null with scope={scope!r}, got {tokens}"
+
+
+@relates(_only_for_micro_batches)
 @stage("gates")
 @reads("entropies")
 def forking_tokens(
@@ -23,6 +32,7 @@ def forking_tokens(
     rho: Share,
     keep: Literal["top", "bottom"],
     scope: Literal["micro_batch", "update", "rollout"],
+    micro_batch_tokens: Count | None = None,
 ) -> Tensor:
     """1 where H_{i,t} >= the (1 - rho) quantile of H over the scope, else 0  (arXiv 2506.01939, section 5).
 
@@ -35,9 +45,11 @@ def forking_tokens(
     Args:
         rho: share of tokens that keep their gradient, in (0, 1].
         keep: "bottom" keeps the share of *lowest* entropy instead: what "top" makes of -H.
-        scope: the tokens that share a threshold: those of a forward pass (the same one of all processes), of an
-            optimiser step, or of a rollout. A batch holds one optimiser step, so that a trainer must refuse "rollout"
-            where a rollout is cut into several.
+        scope: the tokens that share a threshold: those of a micro-batch, of an optimiser step, or of a rollout. A batch
+            holds one optimiser step, so that a trainer must refuse "rollout" where a rollout is cut into several.
+        micro_batch_tokens: with scope="micro_batch": a micro-batch is as many consecutive sequences as have at most this
+            many response tokens together (at least one), so that it does not depend on the machine. None: the trainer's
+            own forward pass (the same one of all processes).
     Returns:
         [B, T] of the entropies' dtype, 0 on masked positions.
     Raises:
@@ -46,18 +58,33 @@ def forking_tokens(
     entropies = batch.need("entropies")
     score = entropies if keep == "top" else -entropies
     kept = batch.mask.new_zeros(batch.mask.shape)
-    for rows in _parts(batch, scope):
+    for rows in _parts(batch, scope, micro_batch_tokens):
         valid = batch.mask & rows.unsqueeze(1)
         if valid.any():
             kept |= valid & (score >= _threshold(score[valid], rho))
     return kept.to(entropies.dtype)
 
 
-def _parts(batch: TokenBatch, scope: str) -> list[Tensor]:
+def _parts(batch: TokenBatch, scope: str, micro_batch_tokens: int | None) -> list[Tensor]:
     """[B] bool for each set of sequences that shares a threshold."""
-    if scope == "micro_batch" and batch.micro_batches is not None:
-        return [batch.micro_batches == number for number in sorted(set(batch.micro_batches.tolist()))]
+    numbers = batch.micro_batches
+    if micro_batch_tokens is not None:
+        numbers = batch.groups.new_tensor(filled(batch.mask.sum(1).tolist(), micro_batch_tokens))
+    if scope == "micro_batch" and numbers is not None:
+        return [numbers == number for number in sorted(set(numbers.tolist()))]
     return [batch.mask.any(dim=1)]
+
+
+def filled(lengths: Sequence[int], limit: int) -> list[int]:
+    """Number of the micro-batch of each sequence: each takes the next sequences while they have at most `limit` tokens."""
+    numbers: list[int] = []
+    number = held = 0
+    for length in lengths:
+        if held and held + length > limit:
+            number, held = number + 1, 0
+        numbers.append(number)
+        held += length
+    return numbers
 
 
 def _threshold(scores: Tensor, rho: float) -> Tensor:

@@ -10,51 +10,75 @@ from baselines.overlong import overlong
 from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 from reproductions.forking_tokens.method import forking_tokens
 
-PAGE = "arXiv 2506.01939, v2"  # the settings are not in our text, which is a page about the paper
-CODE = "the authors' code"
-AS_DAPO = "not found; the paper builds on DAPO, arXiv 2503.14476: "
+V2 = "arXiv 2506.01939 v2, "  # the settings are not in our text, which is a page about the paper
+SECTION = V2 + "section 5.1"
+SCRIPT = (
+    "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
+    "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh: "
+)
+ROLLOUTS = 330  # 30 epochs of 17,398 // (3 * 512) = 11 generation batches
+UPDATES = 16  # of a rollout
 
 DAPO = replace(
     dapo.METHOD,
-    aggregation=code("token_mean", PAGE + ": on DAPO, whose Eq. 8 is the sum over all tokens by their number"),
+    aggregation=code("token_mean", SCRIPT + "loss_agg_mode; the paper builds on DAPO (arXiv 2503.14476), Eq. 8"),
     rewards=(
         use(
             overlong,
-            max_length=code(20480, PAGE),
-            buffer=code(4096, PAGE + ": overlong cache"),
-            penalty=assumed(1.0, AS_DAPO + "Eq. 13"),
+            max_length=paper(20480, SECTION + "; the script's max_response_length"),
+            buffer=paper(4096, SECTION + "; the script's overlong_buffer_len"),
+            penalty=paper(1.0, SECTION + "; the script's overlong_penalty_factor"),
         ),
     ),
 )
 
 EXPERIMENT = replace(
     dapo.EXPERIMENT,
-    base_model=paper("Qwen/Qwen3-8B-Base", "abstract"),
-    dataset=code("BytedTsinghua-SIA/DAPO-Math-17k", PAGE + "; the released code trains on another set, of 54.4k"),
-    dataset_rows=code(17000, PAGE),
-    prompt=code("forking_tokens", PAGE),
-    rewards=assumed(("signed_accuracy",), AS_DAPO + "Eq. 7"),
+    base_model=paper("Qwen/Qwen3-8B-Base", "abstract: the Qwen3-8B base model"),
+    dataset=code(
+        "BytedTsinghua-SIA/DAPO-Math-17k",
+        "README.md of the authors' repository: used in the paper; the script reads another set, of 54.4k problems",
+    ),
+    dataset_rows=assumed(17398, "problems of that set without its repetitions (see harness/data/named.py)"),
+    prompt=paper(
+        "forking_tokens", V2 + "its prompt, as quoted in shared/papers/README.md; the section is not known to us"
+    ),
+    rewards=assumed(
+        ("signed_accuracy",),
+        "not stated; DAPO (arXiv 2503.14476), Eq. 7; the script has its reward manager (reward_manager=dapo)",
+    ),
     method=DAPO,
-    dynamic_sampling=code(True, PAGE + ": on DAPO"),
-    prompts_per_rollout=code(512, PAGE),
-    group_size=code(16, PAGE),
-    rollout_temperature=assumed(1.0, AS_DAPO + "its script"),
-    rollout_top_p=assumed(1.0, AS_DAPO + "its script"),
-    max_prompt_tokens=assumed(2048, AS_DAPO + "its script"),
-    max_completion_tokens=code(20480, PAGE),
-    critic=code(False, PAGE + ": on DAPO"),
-    updates_per_rollout=code(16, PAGE + ": 512 prompts in mini-batches of 32"),
-    learning_rate=code(1e-6, PAGE),
-    lr_schedule=assumed("constant", AS_DAPO + "section 4.1"),
-    warmup_ratio=assumed(0.064, AS_DAPO + "20 rollout steps of warm-up, that is 320 of about 5,000 updates"),
-    weight_decay=assumed(0.1, AS_DAPO + "its script"),
-    max_grad_norm=assumed(1.0, AS_DAPO + "its script"),
-    clip_low=code(0.2, PAGE),
-    clip_high=code(0.28, PAGE),
-    dual_clip=code(10.0, CODE),
-    kl_beta=code(0.0, PAGE),
-    entropy_coefficient=code(0.0, PAGE),
-    max_steps=assumed(5000, AS_DAPO + "about 5,000 updates"),
+    dynamic_sampling=code(True, SCRIPT + "enable_filter_groups"),
+    prompts_per_rollout=paper(512, SECTION + "; the script's train_prompt_bsz"),
+    group_size=code(16, SCRIPT + "n_resp_per_prompt"),
+    rollout_temperature=code(1.0, SCRIPT + "temperature"),
+    rollout_top_p=code(1.0, SCRIPT + "top_p"),
+    max_prompt_tokens=code(2048, SCRIPT + "max_prompt_length"),
+    max_completion_tokens=paper(20480, SECTION + "; the script's max_response_length"),
+    critic=code(False, SCRIPT + "adv_estimator=grpo"),
+    updates_per_rollout=paper(UPDATES, SECTION + ": 512 prompts in mini-batches of 32; the script's too"),
+    learning_rate=paper(1e-6, SECTION + "; the script's too"),
+    lr_schedule=assumed("constant", "not stated; veRL's default, which the script leaves as it is"),
+    warmup_ratio=code(
+        10 / ROLLOUTS,
+        SCRIPT
+        + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}. The paper is quoted as having none",
+    ),
+    weight_decay=code(0.1, SCRIPT + "weight_decay"),
+    max_grad_norm=code(1.0, SCRIPT + "grad_clip"),
+    clip_low=paper(0.2, SECTION + "; the script's clip_ratio_low"),
+    clip_high=paper(0.28, SECTION + "; the script's clip_ratio_high"),
+    dual_clip=code(10.0, SCRIPT + "clip_ratio_c"),
+    kl_beta=paper(0.0, SECTION + "; the script's use_kl_loss=False, kl_coef=0.0"),
+    reference_reset_every=assumed(None, "no effect: no reference"),
+    entropy_coefficient=code(0.0, SCRIPT + "entropy_coeff"),
+    entropy_target=assumed(None, "no effect: no entropy loss"),
+    epochs=code(30.0, SCRIPT + "total_epochs; max_steps is what they come to"),
+    max_steps=assumed(
+        ROLLOUTS * UPDATES,
+        "the paper does not say how long it trains; the script's 30 epochs in generation batches of 3 x 512 prompts "
+        "(gen_prompt_bsz) are 11 x 30 rollouts on this set, of 16 updates each",
+    ),
 )
 
 
@@ -67,33 +91,84 @@ def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
                 forking_tokens,
                 rho=rho,
                 keep=paper(keep, "abstract"),
-                scope=code("micro_batch", PAGE + " and code: the tokens of a batch or micro-batch of the update"),
+                scope=paper(
+                    "micro_batch",
+                    V2 + "section 5: the tokens of a batch or micro-batch; the code takes those of a forward pass "
+                    "(verl/workers/actor/dp_actor.py, get_global_entropy_top_mask)",
+                ),
+                micro_batch_tokens=code(
+                    8 * (2048 + 20480),
+                    SCRIPT + "use_dynamic_bsz with ppo_max_token_len_per_gpu = 22,528 and sp_size = 8: a forward pass "
+                    "has up to 180,224 tokens, prompts among them (here: response tokens alone)",
+                ),
             ),
         ),
-        denominator=code("kept", PAGE + " and code; the first version divides by all tokens"),
+        denominator=code(
+            "kept",
+            "the authors' code (compute_policy_loss with entropy_top_mask) divides by the kept tokens, and so does the "
+            "text of v2; v1 divides by all tokens",
+        ),
     )
 
 
+ABLATION = V2 + "section 5, its ablation of rho (10, 20, 50 and 100 %)"
 SHARES = {
-    "top10": ("DAPO w/ top 10 % tokens", gated(code(0.1, PAGE + ": ablation"), "top")),
+    "top10": ("DAPO w/ top 10 % tokens", gated(paper(0.1, ABLATION), "top")),
     "top20": ("DAPO w/ forking tokens", gated(paper(0.2, "abstract: 20 % of the tokens"), "top")),
-    "top50": ("DAPO w/ top 50 % tokens", gated(code(0.5, PAGE + ": ablation"), "top")),
-    "top100": ("DAPO w/ top 100 % tokens", gated(code(1.0, PAGE + ": ablation"), "top")),
+    "top50": ("DAPO w/ top 50 % tokens", gated(paper(0.5, ABLATION), "top")),
+    "top100": ("DAPO w/ top 100 % tokens", gated(paper(1.0, ABLATION), "top")),
     "bottom80": ("DAPO w/ lowest 80 % tokens", gated(paper(0.8, "abstract: the 80 % of lowest entropy"), "bottom")),
 }
 
 MODELS = {
-    "8b": paper("Qwen/Qwen3-8B-Base", "abstract"),
-    "14b": paper("Qwen/Qwen3-14B-Base", "abstract"),
-    "32b": paper("Qwen/Qwen3-32B", "abstract; its base checkpoint is not public, so this is the post-trained one"),
+    "8b": paper("Qwen/Qwen3-8B-Base", "abstract: the Qwen3-8B base model"),
+    "14b": paper("Qwen/Qwen3-14B-Base", "abstract: the Qwen3-14B base model"),
+    "32b": assumed(
+        "Qwen/Qwen3-32B",
+        "the abstract says base model; Qwen3-32B-Base is not public, so this is the post-trained model, another one",
+    ),
 }
 
 
 def arms(model: str) -> tuple[Arm, ...]:
-    """DAPO and its restrictions on one base model."""
+    """The base model, DAPO, and its restrictions on one base model; table 2 has `dapo` and `top20`."""
     own: Experiment = replace(EXPERIMENT, base_model=MODELS[model])
-    shares = (Arm(key, model, title, replace(own, method=method)) for key, (title, method) in SHARES.items())
-    return (Arm("dapo", model, "DAPO", own), *shares)
+    shares = (
+        Arm(
+            key,
+            model,
+            title,
+            replace(own, method=method),
+            sweep=key != "top20",
+            same_as="dapo" if key == "top100" else "",  # rho = 1 keeps every token
+        )
+        for key, (title, method) in SHARES.items()
+    )
+    base = Arm("base", model, f"Qwen3-{model.upper()} base model", None, sweep=True)
+    return (base, Arm("dapo", model, "DAPO", own), *shares)
+
+
+LONG = 29696
+LONGER: Experiment = replace(
+    EXPERIMENT,
+    base_model=MODELS["32b"],
+    max_completion_tokens=paper(LONG, V2 + "the longer run of Qwen3-32B (AIME24 68.12), as in shared/papers/README.md"),
+    method=replace(
+        SHARES["top20"][1],
+        rewards=(
+            use(
+                overlong,
+                **{
+                    **DAPO.rewards[0].values,
+                    "max_length": assumed(LONG, "not stated for this run; the length limit, as in section 5.1"),
+                },
+            ),
+        ),
+    ),
+)
+LONG_RUN = Arm(
+    "top20_29k", "32b", "DAPO w/ forking tokens, 29,696 tokens", LONGER, sweep=True, same_as="top20", same_at=("tiny",)
+)
 
 
 REPRODUCTION = Reproduction(
@@ -101,16 +176,22 @@ REPRODUCTION = Reproduction(
     title="Beyond the 80/20 Rule: High-Entropy Minority Tokens Drive Effective RL for LLM Reasoning",
     arxiv="2506.01939",
     models=MODELS,
-    arms=tuple(arm for model in MODELS for arm in arms(model)),
+    arms=(*(arm for model in MODELS for arm in arms(model)), LONG_RUN),
+    sets={"ablation": ("dapo", "top10", "top20", "top50", "top100", "bottom80"), "entropy": ("base", "dapo", "top20")},
     protocol="forking_tokens",
     seeds=assumed(1, "not stated; the table has one number for each cell and no spread"),
     departures=(
-        "The threshold of a micro-batch is taken over that forward pass on all processes; the authors' code takes it "
-        "on each GPU apart, where the machine decides what it sees. hardware.micro_batch or scope=update fixes it.",
+        "A micro-batch is as many consecutive sequences as have at most 180,224 response tokens; the authors' code cuts "
+        "each GPU group's sequences into forward passes of about equal length, prompts included, so that which sequences "
+        "share a threshold is not the same.",
+        "The kept share is that of an interpolated quantile, 1 + floor(rho (n - 1)) of n tokens; the authors' code keeps "
+        "ceil(rho n), and breaks ties where ours keeps all that tie.",
+        "Qwen3-32B-Base is not public: the 32b arms start from the post-trained Qwen3-32B, and no claim is decided by them.",
         "The loss divides by the kept tokens of the whole optimiser step; veRL averages each micro-batch, then these.",
         "Entropies are those of the policy at the start of an optimiser step.",
         "The ablations (10, 50, 100 %, lowest 80 %) are declared for all three models; the paper has them for some.",
-        "The 29,696-token continuation of the 32B run (AIME24 68.12) is not an arm: it starts from a trained model.",
+        "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 68.12) "
+        "goes on from its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),
     claims=(
         Claim(
@@ -154,5 +235,5 @@ REPRODUCTION = Reproduction(
         "Table 2's accuracies of AIME24, AIME25 and AMC23 are multiples of 1/480 and 1/640, as 16 samples of 30 and 40 "
         "problems must be. It has no spread; the gains on 8B (1.25 and 0.83 points) are 6 and 4 of 480 answers.",
     ),
-    scales={"tiny": dapo.TINY},
+    scales={"tiny": {**dapo.TINY, "forking_tokens.micro_batch_tokens": None}},  # the update is one forward pass
 )

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal
 
-from harness.spec.equation import stage
-from harness.spec.ranges import Index, NonNegative
+from harness.spec.equation import requires, stage
+from harness.spec.ranges import Count, Index, NonNegative
 from harness.step.batch import reads
 
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from harness.spec import Experiment
     from harness.step.batch import TokenBatch
 
 Statistics = Literal["as_printed", "as_released"]
@@ -77,6 +79,14 @@ def standardised(values: Tensor, statistics: Statistics) -> Tensor:
     return (values - kept.mean()) / (std if std > RELEASED_LEAST_STD else 1.0)
 
 
+def _opens(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
+    steps, first = experiment.max_steps.value, values["first_step"]
+    if steps is not None and first >= steps:
+        return f"first_step: expected < max_steps={steps}, or the bonus is never added, got {first}"
+    return None
+
+
+@requires(_opens)
 @stage("shaping")
 def position_advantage(
     batch: TokenBatch,
@@ -87,7 +97,7 @@ def position_advantage(
     n: float,
     bound: NonNegative | None,
     first_step: Index,
-    steps: Index | None,
+    steps: Count | None,
 ) -> Tensor:
     """A + sign(A) b, b = gamma sigmoid(d r), r = m (l - n), l the relative position of the token  (Eq. 8 and 12).
 

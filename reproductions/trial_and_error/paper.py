@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
-from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec import Arm, Claim, Experiment, Finetune, Method, Reproduction, Sourced, assumed, code, paper, use
 from harness.spec.rejection import Rejection
 from reproductions.trial_and_error import rft
 from reproductions.trial_and_error.doubts import doubts
@@ -86,12 +86,12 @@ def with_position(**values: Sourced[Any]) -> Method:
     return replace(GRPO, shaping=(use(position_advantage, **{**POSITION, **RELEASED_WINDOW, **values}),))
 
 
-METHODS = {
+METHODS = {  # the first four are in tables 4 to 6
     "grpo": ("GRPO", GRPO),
     "grpo_ppl": ("GRPO+PPL", with_ppl(-1, "Eq. 11", PPL_AS_PRINTED)),
+    "grpo_position": ("GRPO+POSITION", with_position()),
     "grpo_ppl_released": ("GRPO+PPL, released statistics", with_ppl(-1, "Eq. 11", PPL_AS_RELEASED)),
     "grpo_ppl_high": ("GRPO+PPL, favouring high PPL", with_ppl(1, "section 3.2.3: 1 + alpha w", PPL_AS_PRINTED)),
-    "grpo_position": ("GRPO+POSITION", with_position()),
     "grpo_position_as_printed": ("GRPO+POSITION, as printed", with_position(**PRINTED, **WINDOW)),
     "grpo_position_throughout": ("GRPO+POSITION, without window", with_position(**THROUGHOUT)),
     "grpo_position_late": ("GRPO+POSITION, gamma 1, late tokens", with_position(**FIGURE_6, **THROUGHOUT)),
@@ -100,14 +100,21 @@ METHODS = {
         with_position(**FIGURE_6, **THROUGHOUT, d=paper(-1.0, "section 3.2.4: d = -1 rewards earlier tokens")),
     ),
 }
+IN_TABLES = ("grpo", "grpo_ppl", "grpo_position")
+# as the paper's window of 1,000 steps (figure 6(a)): it opens after a fifth of the training, for a tenth of it
+TINY_WINDOW = {"tiny": {"position_advantage.first_step": 12, "position_advantage.steps": 6}}
+SCALES = {key: TINY_WINDOW for key in ("grpo_position", "grpo_position_as_printed")}
 
+RELEASED_MODEL = "section 2.4 names the model; this is its checkpoint on the hub"
 MODELS = {
     "7b": paper("Qwen/Qwen2.5-7B", "table 4"),
-    "math-7b": paper("Qwen/Qwen2.5-Math-7B", "table 4"),
+    "math-7b": paper("Qwen/Qwen2.5-Math-7B", "table 4; section 2.4"),
     "32b": paper("Qwen/Qwen2.5-32B", RFT),
     "32b-simplerl-zoo": assumed(
         "hkust-nlp/Qwen-2.5-32B-SimpleRL-Zoo", "table 3 gives the model's name; this is the checkpoint of that name"
     ),
+    "r1-distill-7b": paper("deepseek-ai/DeepSeek-R1-Distill-Qwen-7B", RELEASED_MODEL),
+    "skywork-or1-math-7b": paper("Skywork/Skywork-OR1-Math-7B", RELEASED_MODEL),
 }
 
 
@@ -225,26 +232,87 @@ SELECTIONS = {
     "rft_noise_rbf": ("RFT + Noisy Data (5%) + High-RBF", rejection(MOST_BRANCHES, NOISY, 8)),
 }
 TABLE_3 = "trial_and_error_rft"
+BOUNDARY = "trial_and_error_boundary"
 
 
-def arms(model: str) -> tuple[Arm, ...]:
+def supervised(domain: Sourced[str]) -> Finetune:
+    """SFT-Math and SFT-All of section 2.4: Qwen2.5-Math-7B on OpenThoughts."""
+    where = "section 2.4"
+    return Finetune(
+        base_model=MODELS["math-7b"],
+        dataset=domain,
+        dataset_rows=assumed(114000, "of OpenThoughts-114k; how many of them are of the domain is not known to us"),
+        prompt=assumed("boxed_suffix", NOT_STATED + "the prompt of the evaluation"),
+        batch_size=paper(96, where),
+        learning_rate=paper(1e-5, where),
+        lr_schedule=assumed("constant", NOT_STATED + "as for RFT"),
+        warmup_ratio=assumed(0.0, NOT_STATED + "as for the schedule"),
+        weight_decay=assumed(0.0, NOT_STATED + "TRL's default"),
+        max_grad_norm=assumed(1.0, NOT_STATED + "TRL's default"),
+        epochs=assumed(1.0, NOT_STATED + "one pass"),
+        max_steps=assumed(None, NOT_STATED + "as many as the epochs give"),
+        max_tokens=paper(20000, where + ": maximum context length"),
+        too_long=assumed("drop", NOT_STATED + "a cut solution has no answer"),
+        precision=assumed("bfloat16", NOT_STATED + "the precision of the published weights"),
+        lora_rank=assumed(None, NOT_STATED + "all weights are trained"),
+        lora_alpha=assumed(64.0, "no effect: no LoRA"),
+        lora_dropout=assumed(0.0, "no effect: no LoRA"),
+    )
+
+
+OPEN_THOUGHTS = "section 2.4: the OpenThoughts dataset, here OpenThoughts-114k, the first of that name, "
+SUPERVISED = {
+    "sft_math": ("SFT-Math", supervised(assumed("openthoughts_math", OPEN_THOUGHTS + "its math domain"))),
+    "sft_all": ("SFT-All", supervised(assumed("openthoughts", OPEN_THOUGHTS + "all domains"))),
+}
+
+
+def shaped_arms(model: str) -> tuple[Arm, ...]:
     """The base model and all shapings of its advantage (tables 4 to 6, figures 5 and 6)."""
-    shaped = (Arm(key, model, title, reinforced(MODELS[model], method)) for key, (title, method) in METHODS.items())
+    shaped = (
+        Arm(
+            key,
+            model,
+            title,
+            reinforced(MODELS[model], method),
+            scales=SCALES.get(key, {}),
+            sweep=key not in IN_TABLES,
+        )
+        for key, (title, method) in METHODS.items()
+    )
     return (Arm("base", model, "BASE", None), *shaped)
 
+
+ARMS = (
+    *shaped_arms("7b"),
+    *shaped_arms("math-7b"),
+    # the tiny family has one kind of problem, so that there the two are one
+    *(
+        Arm(
+            key,
+            "math-7b",
+            title,
+            declared,
+            BOUNDARY,
+            sweep=True,
+            same_as="sft_math" if key == "sft_all" else "",
+            same_at=("tiny",),
+        )
+        for key, (title, declared) in SUPERVISED.items()
+    ),
+    Arm("base", "32b", "Qwen2.5-32B (Base)", None, TABLE_3),
+    Arm("base", "32b-simplerl-zoo", "Qwen-2.5-32B-SimpleRL-Zoo", None, TABLE_3),
+    *(Arm(key, "32b", title, declared, TABLE_3) for key, (title, declared) in SELECTIONS.items()),
+    Arm("base", "r1-distill-7b", "DeepSeek-R1-Distill-Qwen-7B", None, BOUNDARY, sweep=True),
+    Arm("base", "skywork-or1-math-7b", "Skywork-OR1-Math-7B", None, BOUNDARY, sweep=True),
+)
 
 REPRODUCTION = Reproduction(
     key="trial_and_error",
     title="From Trial-and-Error to Improvement: A Systematic Analysis of LLM Exploration Mechanisms in RLVR",
     arxiv="2508.07534",
     models=MODELS,
-    arms=(
-        *arms("7b"),
-        *arms("math-7b"),
-        Arm("base", "32b", "Qwen2.5-32B (Base)", None, TABLE_3),
-        Arm("base", "32b-simplerl-zoo", "Qwen-2.5-32B-SimpleRL-Zoo", None, TABLE_3),
-        *(Arm(key, "32b", title, declared, TABLE_3) for key, (title, declared) in SELECTIONS.items()),
-    ),
+    arms=ARMS,
     protocol="trial_and_error",
     seeds=assumed(1, "not stated; the tables have no spread"),
     departures=(
@@ -341,13 +409,15 @@ REPRODUCTION = Reproduction(
         ),
     ),
     doubts=doubts(),
+    sets={
+        "figure1": ("math-7b/base", "r1-distill-7b/base", "skywork-or1-math-7b/base", "sft_math", "sft_all"),
+        "figure5": ("grpo", "grpo_ppl", "grpo_ppl_high"),
+        "figure6": ("grpo", "grpo_position_late", "grpo_position_early"),
+    },
     scales={
         "tiny": {
             "overlong.max_length": 64,
             "overlong.buffer": 16,
-            # as the paper's window: it opens at two thirds of what is trained by its end, and stays open half as long
-            "position_advantage.first_step": 30,
-            "position_advantage.steps": 15,
             "rounds": 2,
             "problems_per_round": 256,
             "selected": 480,

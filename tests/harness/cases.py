@@ -75,7 +75,9 @@ EGSW: dict[str, Any] = {
     "entropy": "min_max",  # log_vocab is left to the method's own test: the loops' VOCAB is not the model's
     "over": "batch",
     "rescale": "none",
+    "micro_batch": None,
 }
+MICRO_BATCH = {**EGSW, "over": "micro_batch", "micro_batch": 3}
 TRAJECTORY = {**EGSW, "level": "trajectory", "entropy": "z_score", "over": "group", "rescale": "mean_one"}
 
 PPL: dict[str, Any] = {"alpha": 0.3, "sign": -1, "statistics": "as_printed"}
@@ -88,7 +90,7 @@ ERPO: dict[str, Any] = {
     **{"sigma_target": 1.0, "delta": 1e-4, "std": "sample"},
 }
 
-FORKING: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update"}
+FORKING: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update", "micro_batch_tokens": None}
 LOWEST = {**FORKING, "rho": 0.8, "keep": "bottom"}
 OVERLONG: dict[str, Any] = {"max_length": 6, "buffer": 4, "penalty": 1.0}
 CLIP_COV: dict[str, Any] = {"share": 0.2, "low": 0.1, "high": 5.0}
@@ -127,6 +129,10 @@ CASES = {
     "grpo": Case(GRPO, lambda _: Slow()),
     "egsw-step": Case(
         replace(GRPO, weights=(use(egsw, **sourced(**EGSW)),)), lambda b: Slow(weights=slow_egsw(b, **EGSW))
+    ),
+    "egsw-micro-batch": Case(
+        replace(GRPO, weights=(use(egsw, **sourced(**MICRO_BATCH)),)),
+        lambda b: Slow(weights=slow_egsw(b, **MICRO_BATCH)),
     ),
     "egsw-trajectory": Case(
         replace(GRPO, weights=(use(egsw, **sourced(**TRAJECTORY)),)), lambda b: Slow(weights=slow_egsw(b, **TRAJECTORY))

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from hypothesis import given
+from hypothesis import strategies as st
 
 from harness.step.batch import TokenBatch
 from reproductions.egsw.method import egsw
@@ -31,12 +32,23 @@ GRID = [
 
 
 def slow_egsw(
-    batch: TokenBatch, *, alpha: float, temperature: float, level: str, entropy: str, over: str, rescale: str
+    batch: TokenBatch,
+    *,
+    alpha: float,
+    temperature: float,
+    level: str,
+    entropy: str,
+    over: str,
+    rescale: str,
+    micro_batch: int | None = None,
 ) -> torch.Tensor:
     """Eq. 6, 8 and 9 with explicit sums, in Python floats."""
     assert batch.advantages is not None and batch.entropies is not None
     rows, tokens = batch.mask.shape
     groups = batch.groups.tolist()
+    sharing = {"batch": [0] * rows, "group": groups, "micro_batch": [i // (micro_batch or rows) for i in range(rows)]}[
+        over
+    ]
     # cells that compete: (sequence, position), or (sequence, 0) for whole trajectories
     score_a: dict[tuple[int, int], float] = {}
     h: dict[tuple[int, int], float] = {}
@@ -67,7 +79,7 @@ def slow_egsw(
             if not batch.mask[i, t]:
                 continue
             column = t if level == "step" else 0
-            peers = [j for j in range(rows) if (j, column) in h and (over == "batch" or groups[j] == groups[i])]
+            peers = [j for j in range(rows) if (j, column) in h and sharing[j] == sharing[i]]
             raw = {j: math.exp((score_a[j, column] + alpha * h[j, column]) / temperature) for j in peers}
             weights[i, t] = raw[i] / sum(raw.values())
             if rescale == "mean_one":
@@ -103,6 +115,37 @@ def test_two_sequences_by_hand() -> None:
 def test_equals_the_loops(options: dict[str, str], batch: TokenBatch) -> None:
     settings = {**DEFAULTS, **options}
     assert torch.allclose(egsw(batch, **settings), slow_egsw(batch, **settings), atol=1e-10)
+
+
+@given(token_batches(), st.integers(1, 5), st.sampled_from(["step", "trajectory"]))
+def test_micro_batches_are_consecutive_sequences(batch: TokenBatch, size: int, level: str) -> None:
+    settings = {**DEFAULTS, "over": "micro_batch", "micro_batch": size, "level": level, "rescale": "mean_one"}
+    assert torch.allclose(egsw(batch, **settings), slow_egsw(batch, **settings), atol=1e-10)
+
+
+def test_one_micro_batch_is_the_batch_and_single_sequences_weigh_one() -> None:
+    batch = TokenBatch(
+        rewards=torch.zeros(3),
+        groups=torch.tensor([0, 0, 1]),
+        mask=torch.ones(3, 2, dtype=torch.bool),
+        vocab_size=VOCAB,
+        max_tokens=9,
+        advantages=torch.tensor([[1.0, 1.0], [0.0, 0.0], [-1.0, -1.0]]),
+        entropies=torch.rand(3, 2, generator=torch.Generator().manual_seed(0)),
+    )
+    blocks = {**DEFAULTS, "over": "micro_batch"}
+    assert torch.equal(egsw(batch, **{**blocks, "micro_batch": 3}), egsw(batch, **DEFAULTS))
+    assert torch.allclose(egsw(batch, **{**blocks, "micro_batch": 1}), torch.ones(3, 2))
+    # blocks of two: the third sequence is alone, the first two share what they had among themselves
+    two = egsw(batch, **{**blocks, "micro_batch": 2})
+    whole = egsw(batch, **DEFAULTS)
+    assert torch.allclose(two[:2], whole[:2] / whole[:2].sum(0)) and torch.allclose(two[2], torch.ones(2))
+
+
+def test_the_size_of_a_micro_batch_comes_with_it() -> None:
+    for over, size in (("micro_batch", None), ("batch", 16), ("group", 16)):
+        with pytest.raises(ValueError, match="micro_batch: expected a number of sequences with over='micro_batch'"):
+            egsw(None, **{**DEFAULTS, "over": over, "micro_batch": size})  # type: ignore[arg-type]
 
 
 @given(token_batches())

@@ -18,12 +18,12 @@ from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment, Method, catalogue, use
 from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
-from reproductions.forking_tokens.method import forking_tokens
+from reproductions.forking_tokens.method import filled, forking_tokens
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
 from tests.shared import paper_text, shared_file
 
-TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update"}
+TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update", "micro_batch_tokens": None}
 
 
 def method(**values: Any) -> Method:
@@ -31,13 +31,22 @@ def method(**values: Any) -> Method:
     return replace(GRPO, gates=(gate,))
 
 
-def slow_forking_tokens(batch: TokenBatch, *, rho: float, keep: str, scope: str) -> torch.Tensor:
+def slow_forking_tokens(
+    batch: TokenBatch, *, rho: float, keep: str, scope: str, micro_batch_tokens: int | None = None
+) -> torch.Tensor:
     """The interpolated quantile of each part's sorted entropies, in Python floats; then token against threshold."""
     assert batch.entropies is not None
     rows = range(len(batch.rewards))
     parts = [0] * len(batch.rewards) if batch.micro_batches is None else batch.micro_batches.tolist()
     if scope != "micro_batch":
         parts = [0] * len(parts)
+    elif micro_batch_tokens is not None:
+        held, number = 0, 0
+        for i in rows:
+            length = int(batch.mask[i].sum())
+            if held > 0 and held + length > micro_batch_tokens:
+                held, number = 0, number + 1
+            held, parts[i] = held + length, number
     kept = torch.zeros(batch.mask.shape, dtype=torch.float64)
     for part in set(parts):
         cells = [(i, t) for i in rows if parts[i] == part for t in range(batch.mask.shape[1]) if batch.mask[i, t]]
@@ -115,6 +124,33 @@ OPTIONS = (st.floats(0.01, 1.0), st.sampled_from(["top", "bottom"]), st.sampled_
 def test_equals_the_loops(batch: TokenBatch, rho: float, keep: str, scope: str) -> None:
     settings: dict[str, Any] = {"rho": rho, "keep": keep, "scope": scope}
     assert torch.equal(forking_tokens(halves(batch), **settings), slow_forking_tokens(halves(batch), **settings))
+
+
+@given(token_batches(), st.floats(0.01, 1.0), st.integers(1, 30))
+def test_micro_batches_by_tokens_equal_the_loops(batch: TokenBatch, rho: float, tokens: int) -> None:
+    settings: dict[str, Any] = {"rho": rho, "keep": "top", "scope": "micro_batch", "micro_batch_tokens": tokens}
+    for machine in (batch, halves(batch)):  # the machine's own forward passes play no part
+        assert torch.equal(forking_tokens(machine, **settings), slow_forking_tokens(batch, **settings))
+
+
+@given(st.lists(st.integers(0, 9), max_size=12), st.integers(1, 20))
+def test_a_micro_batch_holds_at_most_its_tokens_or_one_sequence(lengths: list[int], limit: int) -> None:
+    numbers = filled(lengths, limit)
+    assert numbers == sorted(numbers) and len(numbers) == len(lengths)
+    for number in set(numbers):
+        held = [length for length, n in zip(lengths, numbers, strict=True) if n == number and length]
+        assert sum(held) <= limit or len(held) == 1
+        behind = [length for length, n in zip(lengths, numbers, strict=True) if n == number + 1 and length]
+        assert not behind or sum(held) + behind[0] > limit  # no room was left
+
+
+def test_the_declared_micro_batch_needs_no_machine() -> None:
+    # 3 + 3 tokens fit into 6, the third sequence opens a micro-batch of its own
+    assert filled([3, 3, 1], 6) == [0, 0, 1] and filled([9, 1], 6) == [0, 1]
+    assert method(scope="micro_batch").looks_at_micro_batches
+    assert not method(scope="micro_batch", micro_batch_tokens=100).looks_at_micro_batches
+    with pytest.raises(ValueError, match=r"micro_batch_tokens: expected null with scope='update', got 6"):
+        method(micro_batch_tokens=6)
 
 
 @given(token_batches(), *OPTIONS)
@@ -244,10 +280,12 @@ def test_table_2_agrees_with_itself() -> None:
 
 def test_the_arms_differ_in_the_gate_alone() -> None:
     arms = {arm.key: arm.train for arm in catalogue.load("forking_tokens").arms if arm.model == "8b"}
-    assert list(arms) == ["dapo", "top10", "top20", "top50", "top100", "bottom80"]
+    assert list(arms) == ["base", "dapo", "top10", "top20", "top50", "top100", "bottom80"]
     assert isinstance(arms["dapo"], Experiment)
     plain = arms["dapo"].settings()
     for key, declared in arms.items():
+        if key == "base":
+            continue
         assert isinstance(declared, Experiment)
         own = {k: s.value for k, s in declared.settings().items() if plain.get(k) != s}
         if key != "dapo":
@@ -257,4 +295,5 @@ def test_the_arms_differ_in_the_gate_alone() -> None:
                 "forking_tokens.rho": int(key.removeprefix(keep)) / 100,
                 "forking_tokens.keep": keep,
                 "forking_tokens.scope": "micro_batch",
+                "forking_tokens.micro_batch_tokens": 180224,  # 8 GPUs of 22,528: 2,048 + 20,480
             }

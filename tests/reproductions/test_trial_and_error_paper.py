@@ -34,8 +34,12 @@ def test_every_arm_of_the_paper_is_there() -> None:
     shaped = ("base", "grpo", "grpo_ppl", "grpo_ppl_released", "grpo_ppl_high", "grpo_position")
     shaped += tuple(f"grpo_position_{kind}" for kind in ("as_printed", "throughout", "late", "early"))
     tuned = ("base", "rft", "rft_noise", "rft_entropy", "rft_rbf", "rft_noise_rbf")
-    assert arms == {(model, key) for model in ("7b", "math-7b") for key in shaped} | {("32b", key) for key in tuned} | {
-        ("32b-simplerl-zoo", "base")
+    measured = ("32b-simplerl-zoo", "r1-distill-7b", "skywork-or1-math-7b")
+    assert arms == {
+        *((model, key) for model in ("7b", "math-7b") for key in shaped),
+        *(("32b", key) for key in tuned),
+        *(("math-7b", key) for key in ("sft_math", "sft_all")),
+        *((model, "base") for model in measured),
     }
     published = {(cell.model, cell.arm) for cell in catalogue.published(KEY)}
     assert published <= arms
@@ -99,7 +103,7 @@ def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:
 
 def test_the_tiny_scale_says_what_it_replaces_and_fits_trl() -> None:
     for arm in catalogue.load(KEY).arms:
-        if arm.train is None or arm.model == "math-7b":
+        if arm.train is None or arm.model == "math-7b" or arm.same_as:
             continue
         found = job(arm.key, model=arm.model, scale="tiny")
         assert found.experiment is not None

@@ -176,6 +176,40 @@ def test_an_arm_records_only_its_own_overrides() -> None:
     assert egsw.overrides == {"egsw.alpha": 0.5, "max_steps": 9}
 
 
+@pytest.mark.parametrize("key", [key for key in catalogue.papers() if key != catalogue.BASELINES])
+def test_a_bare_run_is_the_papers_tables_and_no_more(key: str) -> None:
+    cells = {(cell.model, cell.arm) for cell in catalogue.published(key)}
+    assert {(job.model, job.arm) for job in resolve(key, scale="paper")} == cells
+
+
+def test_sets_of_arms_run_by_name() -> None:
+    def named(*sets: str, **more: Any) -> set[tuple[str, str]]:
+        return {(j.model, j.arm) for j in resolve("trial_and_error", scale="paper", sets=list(sets), **more)}
+
+    cells = catalogue.published("trial_and_error")
+    assert named("table4") == {(c.model, c.arm) for c in cells if c.table == "Table 4"}
+    assert named("table3") | named("table4") == named("table3", "table4")
+    assert ("math-7b", "sft_all") in named("figure1") and ("7b", "base") not in named("figure1")
+    everything = named("all")
+    assert named("table4") < everything and ("7b", "grpo_position_late") in everything
+    assert named("table4", models=["math-7b"]) == {pair for pair in named("table4") if pair[0] == "math-7b"}
+    # one base model at tiny scale: the first that has an arm of the set
+    assert {j.model for j in resolve("trial_and_error", sets=["table3"])} == {"32b"}
+    with pytest.raises(UsageError, match="arms=table9: no such arms; did you mean 'table"):
+        named("table9")
+    with pytest.raises(UsageError, match=r"expected arm=\.\.\. or arms=\.\.\., not both"):
+        named("table4", arms=["grpo"])
+
+
+def test_an_arm_that_trains_the_same_is_run_once() -> None:
+    both = resolve("forking_tokens", arms=["dapo", "top100"])
+    assert [job.arm for job in both] == ["dapo"]
+    # another length limit is all that top20_29k has, and the tiny scale has a limit of its own
+    assert [job.arm for job in resolve("forking_tokens", models=["32b"], arms=["top20_29k"])] == ["top20"]
+    at_paper_scale = resolve("forking_tokens", models=["32b"], arms=["top20_29k"], scale="paper")
+    assert [job.arm for job in at_paper_scale] == ["top20_29k"]
+
+
 def test_sweeps_run_only_by_name() -> None:
     keys = {j.arm for j in resolve("egsw", scale="paper")}
     assert keys == {"base", "grpo", "egsw"}

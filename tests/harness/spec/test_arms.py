@@ -1,0 +1,133 @@
+"""No two arms of a paper train the same, at any scale, unless they are declared to (`Arm.same_as`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from typing import Any
+
+import pytest
+import torch
+
+from harness.command.resolve import Job, resolve
+from harness.spec import Experiment, catalogue
+from harness.spec.scales import SCALES
+from harness.step.batch import TokenBatch
+from harness.step.loss import policy_loss
+
+IN_THE_LOSS = ("clip_low", "clip_high", "dual_clip", "kl_beta", "aggregation", "denominator", "entropy_coefficient")
+
+
+def trained(paper: str, scale: str) -> list[Job]:
+    models = list(catalogue.load(paper).models)
+    jobs = resolve(paper, models=models, sets=["all"], scale=scale, seeds=[0])
+    return [job for job in jobs if job.experiment is not None]
+
+
+def pairs(paper: str, scale: str) -> Iterator[tuple[Job, Job]]:
+    for a, b in combinations(trained(paper, scale), 2):
+        if a.model == b.model:
+            yield a, b
+
+
+def rest(job: Job) -> dict[str, Any]:
+    """The values that are neither a method's nor part of the loss: data, rollout, optimiser, ..."""
+    assert job.experiment is not None
+    own = job.experiment.settings()
+    uses = [u.name for u in job.experiment.method.uses()] if isinstance(job.experiment, Experiment) else []
+    return {
+        key: sourced.value
+        for key, sourced in own.items()
+        if key not in IN_THE_LOSS and key.partition(".")[0] not in uses
+    }
+
+
+def step_of(experiment: Experiment, step: int) -> TokenBatch:
+    """One optimiser step: 4 groups of 4 responses of different lengths, rewards of every mixture, made up but fixed."""
+    made = torch.Generator().manual_seed(step)
+
+    def noise(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=made, dtype=torch.float64)
+
+    rows, tokens = 16, 64
+    lengths = torch.arange(rows) * 4 + 4
+    limit = max([experiment.max_completion_tokens.value, tokens])
+    rewards = (noise(rows) > 0).double()
+    rewards[::4], rewards[1::4] = 1.0, 0.0  # no group without a signal
+    logp = -noise(rows, tokens).abs() - 0.1
+    drift = 0.4 * noise(rows, tokens) if experiment.updates_per_rollout.value > 1 else 0.0  # ratios differ from 1
+    return TokenBatch(
+        rewards=2 * rewards - 1,
+        groups=torch.arange(rows) // 4,
+        mask=torch.arange(tokens) < lengths.unsqueeze(1),
+        vocab_size=100,
+        max_tokens=limit,
+        advantages=None,
+        entropies=noise(rows, tokens).abs() * 2,
+        logp=logp,
+        old_logp=logp - drift,
+        ref_logp=logp - 0.3 * noise(rows, tokens),
+        values=noise(rows, tokens),
+        step=step,
+    )
+
+
+def gradient(experiment: Experiment, step: int) -> torch.Tensor:
+    """The gradient of the loss with respect to the log-probabilities, at one optimiser step."""
+    batch = step_of(experiment, step)
+    made = experiment.method.apply(batch)
+    logp = batch.need("logp").clone().requires_grad_(True)
+    loss = policy_loss(
+        logp,
+        batch.need("old_logp"),
+        made.advantages,
+        made.weights,
+        clip_low=experiment.clip_low.value,
+        clip_high=experiment.clip_high.value,
+        dual_clip=experiment.dual_clip.value,
+        ref_logp=batch.need("ref_logp"),
+        kl_beta=experiment.kl_beta.value,
+        gates=made.gates,
+        penalties=made.penalties,
+    )
+    (found,) = torch.autograd.grad(loss, logp)
+    return found * batch.mask
+
+
+@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("paper", catalogue.papers())
+def test_two_arms_differ_in_what_they_train(paper: str, scale: str) -> None:
+    gradients: dict[str, list[torch.Tensor]] = {}
+    for a, b in pairs(paper, scale):
+        if rest(a) != rest(b) or a.experiment is None or b.experiment is None:
+            continue
+        if not (isinstance(a.experiment, Experiment) and isinstance(b.experiment, Experiment)):
+            assert a.experiment.settings() != b.experiment.settings(), (a.name, b.name)
+            continue
+        if a.experiment.entropy_coefficient.value != b.experiment.entropy_coefficient.value:
+            continue
+        for job, declared in ((a, a.experiment), (b, b.experiment)):
+            last = declared.max_steps.value or 1000
+            steps = sorted({0, 1, last // 4, last // 5, last // 2, last - 1})
+            if job.name not in gradients:
+                gradients[job.name] = [gradient(declared, step) for step in steps]
+        differ = [not torch.allclose(x, y) for x, y in zip(gradients[a.name], gradients[b.name], strict=True)]
+        assert any(differ), f"{a.name} and {b.name} train the same at {scale} scale; declare same_as"
+
+
+def test_arms_that_are_declared_the_same_are_not_trained_twice() -> None:
+    for paper in catalogue.papers():
+        reproduction = catalogue.load(paper)
+        for scale in SCALES:
+            run = {(job.model, job.arm) for job in trained(paper, scale)}
+            for arm in reproduction.arms:
+                if reproduction.trained_as(arm, scale) is not arm:
+                    assert (arm.model, arm.key) not in run and (arm.model, arm.same_as) in run
+
+
+def test_keeping_every_token_is_dapo() -> None:
+    """Why `top100` may be declared the same as `dapo`: equal gradients, bit by bit."""
+    arms = {a.key: a.train for a in catalogue.load("forking_tokens").arms if a.model == "8b"}
+    one, other = arms["top100"], arms["dapo"]
+    assert isinstance(one, Experiment) and isinstance(other, Experiment)
+    assert all(torch.equal(gradient(one, step), gradient(other, step)) for step in range(3))
