@@ -150,7 +150,7 @@ def shortest_solutions(rows: Rows, n: int) -> Rows:
 
 
 def reasoned(rows: Iterable[Row], domain: str | None = None) -> Rows:
-    """Rows of OpenThoughts whose solution is the reasoning between think tags, then the solution; of one domain, or all."""
+    """Rows of OpenThoughts (of one domain, or all); a solution is the reasoning between think tags, then the answer."""
     return [
         {**row, "solution": f"<think>\n{row['reasoning']}\n</think>\n\n{row['solution']}"}
         for row in rows

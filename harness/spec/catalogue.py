@@ -58,7 +58,7 @@ def load(key: str) -> Reproduction:
 
 
 def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:
-    """Name of a set -> its (model, arm) pairs: "all", one for each published table ("table4"), and the declared ones."""
+    """Name of a set -> its (model, arm) pairs: "all", each published table ("table4"), and the declared ones."""
     sets = {"all": {(arm.model, arm.key) for arm in reproduction.arms}}
     for cell in published(reproduction.key) if reproduction.key in papers() else ():
         sets.setdefault(cell.table.lower().replace(" ", ""), set()).add((cell.model, cell.arm))

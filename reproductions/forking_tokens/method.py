@@ -47,9 +47,9 @@ def forking_tokens(
         keep: "bottom" keeps the share of *lowest* entropy instead: what "top" makes of -H.
         scope: the tokens that share a threshold: those of a micro-batch, of an optimiser step, or of a rollout. A batch
             holds one optimiser step, so that a trainer must refuse "rollout" where a rollout is cut into several.
-        micro_batch_tokens: with scope="micro_batch": a micro-batch is as many consecutive sequences as have at most this
-            many response tokens together (at least one), so that it does not depend on the machine. None: the trainer's
-            own forward pass (the same one of all processes).
+        micro_batch_tokens: with scope="micro_batch": a micro-batch is as many consecutive sequences (at least one) as
+            have at most this many response tokens together, so that it does not depend on the machine. None: the
+            trainer's own forward pass (the same one of all processes).
     Returns:
         [B, T] of the entropies' dtype, 0 on masked positions.
     Raises:
@@ -76,7 +76,7 @@ def _parts(batch: TokenBatch, scope: str, micro_batch_tokens: int | None) -> lis
 
 
 def filled(lengths: Sequence[int], limit: int) -> list[int]:
-    """Number of the micro-batch of each sequence: each takes the next sequences while they have at most `limit` tokens."""
+    """The micro-batch of each sequence: one takes the next sequences while they have at most `limit` tokens."""
     numbers: list[int] = []
     number = held = 0
     for length in lengths:

@@ -40,9 +40,7 @@ EXPERIMENT = replace(
         "README.md of the authors' repository: used in the paper; the script reads another set, of 54.4k problems",
     ),
     dataset_rows=assumed(17398, "problems of that set without its repetitions (see harness/data/named.py)"),
-    prompt=paper(
-        "forking_tokens", V2 + "its prompt, as quoted in shared/papers/README.md; the section is not known to us"
-    ),
+    prompt=paper("forking_tokens", V2 + "its prompt; in which section is not known to us"),
     rewards=assumed(
         ("signed_accuracy",),
         "not stated; DAPO (arXiv 2503.14476), Eq. 7; the script has its reward manager (reward_manager=dapo)",
@@ -61,8 +59,7 @@ EXPERIMENT = replace(
     lr_schedule=assumed("constant", "not stated; veRL's default, which the script leaves as it is"),
     warmup_ratio=code(
         10 / ROLLOUTS,
-        SCRIPT
-        + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}. The paper is quoted as having none",
+        SCRIPT + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}; v2, section 5.1, has none",
     ),
     weight_decay=code(0.1, SCRIPT + "weight_decay"),
     max_grad_norm=code(1.0, SCRIPT + "grad_clip"),
@@ -152,7 +149,7 @@ LONG = 29696
 LONGER: Experiment = replace(
     EXPERIMENT,
     base_model=MODELS["32b"],
-    max_completion_tokens=paper(LONG, V2 + "the longer run of Qwen3-32B (AIME24 68.12), as in shared/papers/README.md"),
+    max_completion_tokens=paper(LONG, V2 + "the longer run of Qwen3-32B (AIME24 68.12)"),
     method=replace(
         SHARES["top20"][1],
         rewards=(
@@ -181,16 +178,21 @@ REPRODUCTION = Reproduction(
     protocol="forking_tokens",
     seeds=assumed(1, "not stated; the table has one number for each cell and no spread"),
     departures=(
-        "A micro-batch is as many consecutive sequences as have at most 180,224 response tokens; the authors' code cuts "
-        "each GPU group's sequences into forward passes of about equal length, prompts included, so that which sequences "
+        "A micro-batch is as many consecutive sequences as have at most 180,224 response tokens; the authors' code "
+        "cuts "
+        "each GPU group's sequences into forward passes of about equal length, prompts included, so that which "
+        "sequences "
         "share a threshold is not the same.",
-        "The kept share is that of an interpolated quantile, 1 + floor(rho (n - 1)) of n tokens; the authors' code keeps "
+        "The kept share is that of an interpolated quantile, 1 + floor(rho (n - 1)) of n tokens; the authors' code "
+        "keeps "
         "ceil(rho n), and breaks ties where ours keeps all that tie.",
-        "Qwen3-32B-Base is not public: the 32b arms start from the post-trained Qwen3-32B, and no claim is decided by them.",
+        "Qwen3-32B-Base is not public: the 32b arms start from the post-trained Qwen3-32B, and no claim is decided "
+        "by them.",
         "The loss divides by the kept tokens of the whole optimiser step; veRL averages each micro-batch, then these.",
         "Entropies are those of the policy at the start of an optimiser step.",
         "The ablations (10, 50, 100 %, lowest 80 %) are declared for all three models; the paper has them for some.",
-        "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 68.12) "
+        "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 "
+        "68.12) "
         "goes on from its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),
     claims=(

@@ -304,5 +304,5 @@ def test_position_of_the_only_token_is_the_start() -> None:
 def test_position_bad_values_are_named() -> None:
     batch = batch_of([[1.0]], [[-1.0]], [0])
     for name in ("gamma", "bound", "first_step", "steps"):
-        with pytest.raises(ValueError, match=f"{name}: expected >= 0( or null)?, got -1"):
+        with pytest.raises(ValueError, match=f"{name}: expected >= [01]( or null)?, got -1"):
             position_advantage(batch, **{**POSITION, name: -1})

@@ -40,7 +40,8 @@ def check(training: Training, hardware: Hardware) -> None:
         raise ValueError(f"hardware.deepspeed: expected null, veRL shards with FSDP, got {hardware.deepspeed!r}")
     if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
         raise ValueError(
-            "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, which would "
+            "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, which "
+            "would "
             "then depend on lengths and machine; or state the method's own micro-batch "
             f"(forking_tokens.micro_batch_tokens), got {hardware.tokens_per_gpu}"
         )

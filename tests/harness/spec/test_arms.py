@@ -43,14 +43,14 @@ def rest(job: Job) -> dict[str, Any]:
 
 
 def step_of(experiment: Experiment, step: int) -> TokenBatch:
-    """One optimiser step: 4 groups of 4 responses of different lengths, rewards of every mixture, made up but fixed."""
+    """One optimiser step: 8 groups of 4 responses of different lengths, rewards of every mixture, made up but fixed."""
     made = torch.Generator().manual_seed(step)
 
     def noise(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=made, dtype=torch.float64)
 
-    rows, tokens = 16, 64
-    lengths = torch.arange(rows) * 4 + 4
+    rows, tokens = 32, 64
+    lengths = torch.arange(rows) * 2 + 2
     limit = max([experiment.max_completion_tokens.value, tokens])
     rewards = (noise(rows) > 0).double()
     rewards[::4], rewards[1::4] = 1.0, 0.0  # no group without a signal

@@ -35,7 +35,7 @@ def anywhere() -> Use:
 def test_a_wrong_part_is_named() -> None:
     values = {
         **{"alpha": 0.3, "temperature": 1.0, "level": "step"},
-        **{"entropy": "raw", "over": "batch", "rescale": "none"},
+        **{"entropy": "raw", "over": "batch", "rescale": "none", "micro_batch": None},
     }
     weights = use(egsw, **{k: assumed(v, WHY) for k, v in values.items()})
     with pytest.raises(ValueError, match="egsw belongs to weights, got it among gates"):
