@@ -15,7 +15,8 @@ from harness.command.machine import check_machine, check_memory, device_memory, 
 
 RUN = """options:
   paper=KEY              required; see `rlvr list`
-  arm=A,B model=A,B      which arms and base models (default: all; at tiny scale the paper's first model)
+  arm=A,B model=A,B      which arms and base models (default: those of the paper's tables; at tiny scale one model)
+  arms=SET               a set of arms: all, table4, ... (a wrong name lists them)
   control=A,B            also train each arm with one thing broken: random_reward, inverted_reward, format_only,
                          majority_reward, no_update, shuffled_signal, shuffled_response (or arm=egsw+random_reward)
   scale=tiny|tiny_search|paper   default tiny
@@ -204,15 +205,21 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
 
     paper = take(values, "paper", str, required=True)
     choose("paper", [paper], papers())
-    models, arms, controls = take_list(values, "model"), take_list(values, "arm"), take_list(values, "control")
+    models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
+    controls = take_list(values, "control")
     scale, backend = take(values, "scale", str, "tiny"), take(values, "backend", str, "trl")
     seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
     for key in values:
-        if key in ("models", "arms", "seed", "controls"):
-            right = {"models": "model", "arms": "arm", "seed": "seeds", "controls": "control"}[key]
+        if key in ("models", "seed", "controls"):
+            right = {"models": "model", "seed": "seeds", "controls": "control"}[key]
             raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
-    choices = {"models": models, "arms": arms, "controls": controls}
-    return resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
+    choices = {"models": models, "arms": arms, "sets": sets, "controls": controls}
+    jobs = resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
+    for key in sorted(set(arms or ()) - {job.arm for job in jobs}):
+        same = next((arm.same_as for arm in load(paper).arms if arm.key == key), "")
+        if same:
+            print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
+    return jobs
 
 
 def _refused(jobs: list[Any], machines: Any) -> dict[tuple[str, str], Any]:

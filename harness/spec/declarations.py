@@ -15,6 +15,7 @@ from harness.spec.claim import Claim, Curve
 from harness.spec.declared import Declared
 from harness.spec.method import Method, Use, use
 from harness.spec.ranges import Count, Index, NonNegative, Positive, Range, Share
+from harness.spec.scales import SCALES
 
 __all__ = [
     "PPO",
@@ -272,7 +273,8 @@ class Reproduction:
 
     def trained_as(self, arm: Arm, scale: str) -> Arm:
         """The arm that is run for `arm` at a scale: itself, or the one that is declared to train the same."""
-        if not arm.same_as or (arm.same_at and scale not in arm.same_at):
+        size = SCALES[scale]
+        if not arm.same_as or (arm.same_at and not {size.name, size.like} & set(arm.same_at)):
             return arm
         return next(a for a in self.arms if (a.model, a.key) == (arm.model, arm.same_as))
 
