@@ -1,0 +1,169 @@
+"""Damaged files: each is found, and made again or named; never a traceback, never another number."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.interruptions import SAVE_OFTEN
+from benchmarks.faults.lives import Life, difference, job_folder, live, reached, when
+from benchmarks.faults.rows import Row
+
+Damage = Callable[[Path], None]
+
+
+def _garbage(path: Path) -> None:
+    path.write_bytes(b"\x00\xff{garbage" * 20)
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _truncate(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+
+
+def _flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(bytes(data))
+
+
+def _edit(path: Path) -> None:
+    value = json.loads(path.read_text())
+    value["scores"] = {} if "scores" in value else value.get("scores")
+    value["steps"] = 7
+    path.write_text(json.dumps(value))
+
+
+HOW: dict[str, Damage] = {"garbage": _garbage, "empty": _empty, "truncated": _truncate, "a bit flipped": _flip}
+JSON_FILES = ("record.json", "trained.json", "mlflow.json", "mlflow.jsonl", "eval/tiny_short/manifest.json")
+FINISHED = ("eval/tiny_short/verdicts.parquet", "eval/tiny_short/shards/000000.parquet", "train/metrics.jsonl")
+CHECKPOINT = ("model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json", "scheduler.pt", "whole")
+
+
+def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
+    yield _finished(root, expected)
+    yield _measuring(root, expected)
+    yield _stopped(root, expected)
+    yield _store(root, expected)
+
+
+def _finished(root: Path, expected: dict[str, Any]) -> Row:
+    """Damages to a finished run: the command again must not change or trust anything."""
+    row = Row(
+        "A damaged file of a finished run is made again, or named with what to delete (exit code 2); following that "
+        "gives the same result",
+        f"{', '.join(HOW)}, edited: {', '.join((*JSON_FILES, *FINISHED))}",
+    )
+    whole = root / "finished"
+    assert live(SAVE_OFTEN, whole).code == 0
+    for file in (*JSON_FILES, *FINISHED):
+        for how, damage in {**HOW, **({"edited": _edit} if file == "record.json" else {})}.items():
+            home = _copy(whole, root / "damaged")
+            target = job_folder(home) / file
+            damage(target)
+            row.check(f"{file} {how}", _outcome(home, target, expected))
+    return row
+
+
+def _measuring(root: Path, expected: dict[str, Any]) -> Row:
+    """The same before the record is written: the samples are there, the record is not."""
+    row = Row(
+        "A damaged shard, verdict file or trained model is made again",
+        f"{', '.join(HOW)}: a run whose record and verdicts are still to be made",
+    )
+    for file in ("eval/tiny_short/shards/000000.parquet", "train/final/model.safetensors", "train/final/config.json"):
+        for how, damage in HOW.items():
+            home = _copy(root / "finished", root / "damaged")
+            folder = job_folder(home)
+            (folder / "record.json").unlink()
+            (folder / "eval" / "tiny_short" / "verdicts.parquet").unlink()
+            damage(folder / file)
+            row.check(f"{file} {how}", _outcome(home, folder / file, expected))
+    return row
+
+
+def _stopped(root: Path, expected: dict[str, Any]) -> Row:
+    """Damages to the newest checkpoint of a killed run: the one before is used."""
+    row = Row(
+        "A checkpoint is verified before it is used; where it is damaged, the one before is used",
+        f"{', '.join(HOW)}, missing: {', '.join(CHECKPOINT)} of the newest checkpoint of a run killed after step 4, "
+        "and of the last step's",
+    )
+    for name, step in (("killed", 4), ("killed-at-the-end", 6)):
+        killed = root / name
+        live(SAVE_OFTEN, killed, meanwhile=when(_checkpoint(killed, step), lambda pid: _kill(pid)))
+        for file in CHECKPOINT:
+            for how, damage in {**HOW, "missing": Path.unlink}.items():
+                home = _copy(killed, root / "damaged")
+                found = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
+                damage(found[-1] / file)
+                (job_folder(home) / "trained.json").unlink(missing_ok=True)
+                row.check(f"{found[-1].name}/{file} {how}", _outcome(home, found[-1] / file, expected))
+    return row
+
+
+def _store(root: Path, expected: dict[str, Any]) -> Row:
+    row = Row(
+        "A damaged local MLflow store is named; deleted, it is filled again from the runs' folders",
+        ", ".join((*HOW, "deleted")),
+    )
+    for how, damage in {**HOW, "deleted": Path.unlink}.items():
+        home = _copy(root / "finished", root / "damaged")
+        if how == "a bit flipped":  # in the header; anywhere else SQLite itself cannot tell
+            data = (home / "mlflow.db").read_bytes()
+            (home / "mlflow.db").write_bytes(b"\x00" + data[1:])
+        else:
+            damage(home / "mlflow.db")
+        row.check(how, _outcome(home, home / "mlflow.db", expected))
+    return row
+
+
+def _outcome(home: Path, target: Path, expected: dict[str, Any]) -> str | None:
+    """Run the command again; where it names the file, do what it says. What is wrong, or None."""
+    life = live(SAVE_OFTEN, home)
+    if life.code == 2 and not life.traceback and "delete" in life.err:
+        named = _to_delete(life, home)
+        if named is None:
+            return f"names no file to delete: {life.err[-300:]}"
+        shutil.rmtree(named) if named.is_dir() else named.unlink()
+        life = live(SAVE_OFTEN, home)
+    if life.code != 0 or life.traceback:
+        return f"exit code {life.code}: {life.err[-400:]}"
+    return difference(home, expected)
+
+
+def _to_delete(life: Life, home: Path) -> Path | None:
+    """The file or folder that the message says to delete."""
+    words = [word.strip(":,;()'") for word in life.err.split()]
+    after = words[words.index("delete") + 1 :]
+    paths = [word for word in (*after, *words) if word.startswith(str(home))]
+    return Path(paths[0]) if paths else None
+
+
+def _copy(whole: Path, home: Path) -> Path:
+    """A copy of a home folder: MLflow's artifact folders keep their place, so they are read where they were."""
+    shutil.rmtree(home, ignore_errors=True)
+    shutil.copytree(whole, home)
+    return home
+
+
+def _checkpoint(home: Path, step: int) -> Callable[[], bool]:
+    def there() -> bool:
+        logged = reached(home, min(step + 1, 6))
+        return any(home.glob(f"egsw/tiny/*/train/checkpoint-{step}/whole")) and logged()
+
+    return there
+
+
+def _kill(pid: int) -> None:
+    import os
+
+    os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,181 @@
+"""Signals, and SIGKILL at random and at chosen moments."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.lives import RUN, STEPS, after, difference, live, reached, result, when
+from benchmarks.faults.rows import Row
+
+SAVE_OFTEN = [*RUN, "hardware.save_every=1"]
+
+
+def unbroken(root: Path) -> tuple[dict[str, Any], float]:
+    """(what an uninterrupted run leaves, its seconds)."""
+    life = live(RUN, root / "unbroken")
+    assert life.code == 0, life.err
+    return result(root / "unbroken"), life.seconds
+
+
+def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
+    """The first signal saves and exits with 75, and the same command ends as if nothing had happened."""
+    row = Row(
+        "A first SIGINT, SIGTERM or SIGUSR1 finishes the step, saves and exits with 75; the same command resumes",
+        "each signal after step 2 of 6 without a checkpoint before (save_every=50), then the command again: weights, "
+        "verdicts and MLflow's points equal an uninterrupted run's",
+    )
+    for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
+        home = root / name
+        number = getattr(signal, name)
+        life = live(RUN, home, meanwhile=when(reached(home, 2), lambda pid, n=number: os.kill(pid, n)))
+        wrong = None
+        if life.code != 75 or life.traceback or f"stopped by {name} after step" not in life.err:
+            wrong = f"exit code {life.code}: {life.err[-300:]}"
+        else:
+            again = live(RUN, home)
+            first = f"step {int(life.err.split('after step ')[1].split()[0]) + 1}/{STEPS}"
+            if again.code != 0 or "step 1/6" in again.err or first not in again.err:
+                wrong = f"the second command: exit code {again.code}: {again.err[-300:]}"
+            else:
+                wrong = difference(home, expected)
+        row.check(name, wrong)
+    yield row
+    twice = Row("A second signal stops at once", "SIGTERM twice during a step; the command again ends equal")
+    home = root / "twice"
+
+    def two(pid: int) -> None:
+        os.kill(pid, signal.SIGTERM)
+        time.sleep(0.02)
+        os.kill(pid, signal.SIGTERM)
+
+    life = live(RUN, home, meanwhile=when(reached(home, 1), two))
+    wrong = None if life.code in (143, 75) and not life.traceback else f"exit code {life.code}: {life.err[-300:]}"
+    again = live(RUN, home)
+    twice.check("SIGTERM twice", wrong or (difference(home, expected) if again.code == 0 else again.err[-300:]))
+    yield twice
+    saved = Row(
+        "Checkpoints by time too (ten minutes by default)",
+        "save_minutes=0.0001 with save_every=50, SIGKILL after step 3",
+    )
+    home = root / "by-time"
+    often = [*RUN, "hardware.save_minutes=0.0001"]
+    live(often, home, meanwhile=when(reached(home, 3), lambda pid: os.kill(pid, signal.SIGKILL)))
+    again = live(often, home)
+    late = "step 1/6" not in again.err and again.code == 0
+    saved.check("by time", difference(home, expected) if late else f"it began anew: {again.err[-300:]}")
+    yield saved
+
+
+def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills: int, seed: int) -> Row:
+    """SIGKILL at random moments, again and again until a run is done."""
+    rng = random.Random(seed)
+    row = Row(
+        "SIGKILL at any moment loses nothing that was saved: equal weights, verdicts and MLflow points, none twice",
+        f"random moments over the length of a run ({seconds:.0f} s), until it is done",
+    )
+    home = 0
+    while row.tried < kills:
+        folder = root / f"random{home}"
+        home += 1
+        moments: list[float] = []
+        while True:
+            moment = rng.uniform(0, seconds)
+            stop = row.tried + len(moments) >= kills
+            life = live(SAVE_OFTEN, folder, meanwhile=None if stop else after(moment, signal.SIGKILL))
+            if life.code != -signal.SIGKILL:
+                break
+            moments.append(round(moment, 2))
+        wrong = difference(folder, expected) if life.code == 0 else f"exit code {life.code}: {life.err[-400:]}"
+        for _ in moments:
+            row.check(f"after kills at {moments} s", wrong)
+            wrong = None  # counted once a run
+        if not moments:
+            row.check(f"run {home}", wrong)
+    return row
+
+
+def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> Row:
+    """SIGKILL before the first, second, ... last moment at which something is written."""
+    row = Row(
+        "SIGKILL at every moment at which a file is written, renamed or sent to MLflow",
+        "before each such call of a run (after it too for MLflow, whose answer is then lost), then the command again",
+    )
+    counted = root / "events"
+    live(SAVE_OFTEN, root / "count", inside=partial(_faults, None, counted))
+    names = counted.read_text().splitlines()
+    chosen = list(range(len(names)))
+    if most is not None and most < len(chosen):
+        chosen = sorted(random.Random(0).sample(chosen, most))
+    for number in chosen:
+        home = root / f"chosen{number}"
+        life = live(SAVE_OFTEN, home, inside=partial(_faults, number, root / "ignored"))
+        wrong = None
+        if life.code not in (-signal.SIGKILL, 0):  # 0: this life had fewer such moments
+            wrong = f"the kill did not happen (exit code {life.code})"
+        again = live(SAVE_OFTEN, home)
+        wrong = wrong or (
+            difference(home, expected) if again.code == 0 else f"exit code {again.code}: {again.err[-400:]}"
+        )
+        row.check(f"{number}: {names[number]}", wrong)
+    row.note = f"of {len(names)} moments in a run"
+    return row
+
+
+def _faults(kill_at: int | None, log: Path) -> None:
+    """Count the calls that write, and kill this process at one of them."""
+    import safetensors.torch
+    import torch
+
+    from harness.runs.track import Tracker
+
+    count = [0]
+
+    def event(name: str) -> None:
+        if kill_at is None:
+            with log.open("a") as file:
+                file.write(f"{name}\n")
+        elif count[0] == kill_at:
+            os.kill(os.getpid(), signal.SIGKILL)
+        count[0] += 1
+
+    def before(owner: Any, name: str) -> None:
+        call: Callable[..., Any] = getattr(owner, name)
+
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            event(f"before {name} {_shown(args)}")
+            return call(*args, **kwargs)
+
+        setattr(owner, name, wrapped)
+
+    def around(owner: Any, name: str) -> None:
+        call: Callable[..., Any] = getattr(owner, name)
+
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            event(f"before {name}")
+            answer = call(*args, **kwargs)
+            event(f"after {name}")
+            return answer
+
+        setattr(owner, name, wrapped)
+
+    for owner, name in (
+        (os, "fsync"),
+        (os, "replace"),
+        (os, "rename"),
+        (torch, "save"),
+        (safetensors.torch, "save_file"),
+    ):
+        before(owner, name)
+    for name in ("run_of", "log_points", "artifact", "status"):
+        around(Tracker, name)
+
+
+def _shown(args: tuple[Any, ...]) -> str:
+    return next((Path(a).name for a in reversed(args) if isinstance(a, (str, Path))), "")

@@ -1,0 +1,227 @@
+"""Lives of the `rlvr` command: forked from one process that has paid for the imports, killed or signalled on the way.
+
+A fork runs the real command in a process of its own. What a life costs is then the run, not 10 s of imports.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+STEPS = 6
+RUN = [
+    "run",
+    "paper=egsw",
+    "arm=egsw",
+    "seeds=1",
+    f"max_steps={STEPS}",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "kl_beta=0.04",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.device=cpu",
+]
+
+
+@dataclass(frozen=True)
+class Life:
+    """How a life ended."""
+
+    code: int  # the exit code; minus the signal's number where one killed it
+    out: str
+    err: str
+    seconds: float
+
+    @property
+    def traceback(self) -> bool:
+        return "Traceback (most recent call last)" in self.err
+
+
+def warm() -> None:
+    """Import what every life needs, without starting threads."""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
+    import pandas  # noqa: F401
+    import pyarrow.parquet  # noqa: F401
+    import torch
+    from mlflow import MlflowClient  # noqa: F401
+
+    import harness.backends.trl.train
+    import harness.backends.trl.trainer
+    import harness.cli.main
+    import harness.jobs.run
+    import harness.tables.tabulate  # noqa: F401
+
+    torch.set_num_threads(1)
+
+
+def live(
+    arguments: Sequence[str],
+    home: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    inside: Callable[[], None] | None = None,
+    meanwhile: Callable[[int], None] | None = None,
+    limit_s: float = 300,
+) -> Life:
+    """Run `rlvr` with these arguments in a fork.
+
+    Args:
+        inside: called in the fork before the command: installs faults.
+        meanwhile: called here with the fork's process id while it runs: kills or signals it, breaks servers.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    streams = [home.parent / f"{home.name}.{name}" for name in ("out", "err")]
+    begin = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        _be(arguments, home, environment or {}, inside, streams)
+    try:
+        if meanwhile is not None:
+            meanwhile(pid)
+        code = _wait(pid, begin + limit_s)
+    except BaseException:
+        os.killpg(pid, signal.SIGKILL)
+        raise
+    seconds = time.monotonic() - begin
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)  # grading processes of a killed life end by themselves; none is waited for
+    out, err = (stream.read_text(errors="replace") for stream in streams)
+    return Life(code, out, err, seconds)
+
+
+def _be(
+    arguments: Sequence[str],
+    home: Path,
+    environment: Mapping[str, str],
+    inside: Callable[[], None] | None,
+    streams: Sequence[Path],
+) -> None:
+    """The fork: never returns."""
+    code = 1
+    try:
+        os.setsid()
+        for stream, number in zip(streams, (1, 2), strict=True):
+            os.dup2(os.open(stream, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644), number)
+        os.environ.pop("MLFLOW_TRACKING_URI", None)
+        os.environ.update({"RLVR_HOME": str(home), "OMP_NUM_THREADS": "1", **environment})
+        sys.argv = ["rlvr", *arguments]
+        from harness.cli.main import main
+
+        if inside is not None:
+            inside()
+        try:
+            code = main(list(arguments))
+        except SystemExit as stop:
+            code = stop.code if isinstance(stop.code, int) else 1
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait(pid: int, deadline: float) -> int:
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        if time.monotonic() > deadline:
+            os.killpg(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return -999
+        time.sleep(0.01)
+
+
+def when(condition: Callable[[], bool], then: Callable[[int], None]) -> Callable[[int], None]:
+    """A `meanwhile`: as soon as the condition holds, do that; nothing where the life ends first."""
+
+    def watch(pid: int) -> None:
+        while not condition():
+            done = os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+            if done is not None:
+                return
+            time.sleep(0.005)
+        then(pid)
+
+    return watch
+
+
+def after(seconds: float, number: int) -> Callable[[int], None]:
+    """A `meanwhile`: send a signal after that time."""
+    begin = time.monotonic()
+    return when(lambda: time.monotonic() - begin > seconds, lambda pid: os.kill(pid, number))
+
+
+# -- what a run leaves -------------------------------------------------------------------------------------------------
+
+
+def job_folder(home: Path, arm: str = "egsw") -> Path:
+    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
+    return folder
+
+
+def reached(home: Path, step: int) -> Callable[[], bool]:
+    """Whether that step has been logged."""
+
+    def there() -> bool:
+        return any(f'"step": {step},' in path.read_text() for path in home.glob("egsw/tiny/*/train/metrics.jsonl"))
+
+    return there
+
+
+def result(home: Path, *, uri: str | None = None) -> dict[str, Any]:
+    """Everything that two runs of one job must agree in: weights, verdicts, and the points of MLflow (times aside).
+
+    Raises:
+        AssertionError: there is no single finished run in MLflow, or a point twice.
+    """
+    from mlflow import MlflowClient
+
+    from evals.files import file_sha256
+
+    folder = job_folder(home)
+    client = MlflowClient(tracking_uri=uri or f"sqlite:///{home / 'mlflow.db'}")
+    experiment = client.get_experiment_by_name("egsw")
+    assert experiment is not None, "no experiment in MLflow"
+    runs = client.search_runs([experiment.experiment_id], filter_string="tags.`rlvr.kind` = 'arm'")
+    assert len(runs) == 1, f"{len(runs)} runs in MLflow"
+    assert runs[0].info.status == "FINISHED", runs[0].info.status
+    points: dict[str, list[tuple[int, float]]] = {}
+    for name in runs[0].data.metrics:
+        history = client.get_metric_history(runs[0].info.run_id, name)
+        steps = [point.step for point in history]
+        assert len(set(steps)) == len(steps), f"{name}: doubled points at steps {steps}"
+        points[name] = sorted((p.step, 0.0 if name == "train/step_seconds" else p.value) for p in history)
+    return {
+        "weights": file_sha256(folder / "train" / "final" / "model.safetensors"),
+        "verdicts": file_sha256(folder / "eval" / "tiny_short" / "verdicts.parquet"),
+        "points": points,
+        "artifacts": sorted(a.path for a in client.list_artifacts(runs[0].info.run_id)),
+    }
+
+
+def difference(home: Path, expected: Mapping[str, Any], *, uri: str | None = None) -> str | None:
+    """What of a finished run is not as expected, in words; None when all of it is."""
+    try:
+        got = result(home, uri=uri)
+    except (AssertionError, ValueError, OSError) as error:
+        return str(error) or type(error).__name__
+    wrong = [key for key in expected if got[key] != expected[key]]
+    return f"different {', '.join(wrong)}" if wrong else None
