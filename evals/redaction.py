@@ -28,6 +28,11 @@ def redact(text: str) -> str:
     return _KEYS.sub(HIDDEN, text)
 
 
+def public_address(uri: str) -> str:
+    """An address without its user and password: what a link can lead to. Secrets in its query are hidden."""
+    return redact(_USER.sub(r"\g<scheme>", uri))
+
+
 def redact_all(value: Any) -> Any:
     """`redact` on every string in a JSON value, keys included."""
     if isinstance(value, str):

@@ -92,7 +92,9 @@ def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
 
 
 def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
-    same = Row("The same job twice at once: a sentence and exit code 2 for the second; the first goes on", "two processes")
+    same = Row(
+        "The same job twice at once: a sentence and exit code 2 for the second; the first goes on", "two processes"
+    )
     home = root / "twice-at-once"
     second: list[Life] = []
 
@@ -114,7 +116,9 @@ def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
         wrong = f"the first: exit code {life.code}: {life.err[-300:]}"
     same.check("twice", wrong or difference(home, expected))
     yield same
-    fresh = Row("Processes at a new local store at once: it is made once", "three `rlvr tables` at once, in five new homes")
+    fresh = Row(
+        "Processes at a new local store at once: it is made once", "three `rlvr tables` at once, in five new homes"
+    )
     for number in range(5):
         home = root / f"fresh{number}"
         home.mkdir(parents=True)
@@ -140,7 +144,9 @@ def _stopped(pid: int, then: Any) -> None:
 
 
 def _could_not_start(root: Path) -> Row:
-    row = Row("A command that could not start leaves no run in MLflow", "training data that cannot be read; a wrong model")
+    row = Row(
+        "A command that could not start leaves no run in MLflow", "training data that cannot be read; a wrong model"
+    )
     for name, more in (("data", ["dataset=nowhere.jsonl"]), ("model", ["base_model=/nowhere"])):
         home = root / f"no-start-{name}"
         life = live([*RUN, *more], home)
@@ -166,7 +172,12 @@ def _mlflow(folder: Path) -> Iterator[str]:
     folder.mkdir(parents=True)
     port = _free_port()
     command = [sys.executable, "-m", "mlflow", "server", "--host", "127.0.0.1", "--port", str(port), "--workers", "1"]
-    command += ["--backend-store-uri", f"sqlite:///{folder}/server.db", "--artifacts-destination", str(folder / "artifacts")]
+    command += [
+        "--backend-store-uri",
+        f"sqlite:///{folder}/server.db",
+        "--artifacts-destination",
+        str(folder / "artifacts"),
+    ]
     with (folder / "log").open("w") as log:
         server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:
@@ -227,9 +238,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._reply(500, b"sorry", "text/plain")
             return
         headers = {k: v for k, v in self.headers.items() if k.lower() not in ("host", "connection", "accept-encoding")}
-        asked = urllib.request.Request(
-            self.server.target + self.path, body or None, headers, method=self.command
-        )
+        asked = urllib.request.Request(self.server.target + self.path, body or None, headers, method=self.command)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:
                 code, content, kind = answer.status, answer.read(), answer.headers.get("Content-Type", "")

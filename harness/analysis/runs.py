@@ -17,6 +17,7 @@ from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
 from evals.data.prompts import Prompt
 from evals.files import read_json
+from evals.redaction import redact
 from evals.sampling.engines.base import Decoding
 from harness.command.config import UsageError
 from harness.runs.track import Tracker, home, tracking_uri
@@ -241,7 +242,7 @@ def _model_of(folder: Path) -> str | None:
 def _from_mlflow(run_id: str, cache: Path) -> Source:
     store = tracking_uri()
     if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
-        raise UsageError(f"runs: {run_id}: no MLflow store at {store}; set RLVR_HOME or MLFLOW_TRACKING_URI")
+        raise UsageError(f"runs: {run_id}: no MLflow store at {redact(store)}; set RLVR_HOME or MLFLOW_TRACKING_URI")
     from mlflow.exceptions import MlflowException
 
     tracker = Tracker.open()
@@ -253,7 +254,9 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
             tracker.download(run_id, "verdicts", folder)
             tracker.download(run_id, "record.json", folder)  # the last: with it, all is there
     except (MlflowException, OSError) as error:
-        raise UsageError(f"runs: {run_id}: no finished arm with verdicts in {store} ({error})") from error
+        raise UsageError(
+            f"runs: {run_id}: no finished arm with verdicts in {redact(store)} ({redact(str(error))})"
+        ) from error
     record = read_json(folder / "record.json")
     tags = {key: run.data.tags[f"rlvr.{key}"] for key in TAGS if f"rlvr.{key}" in run.data.tags}
     job = home() / tags["paper"] / tags["scale"]

@@ -75,6 +75,7 @@ def do_ui(arguments: Any) -> int:
     _check_port(host, port)
     import subprocess
 
+    from evals.redaction import redact
     from harness.cli.curves import curve_links
     from harness.runs.track import Tracker, tracking_uri
     from harness.spec.catalogue import papers
@@ -83,7 +84,7 @@ def do_ui(arguments: Any) -> int:
     for paper, link in curve_links(Tracker.open(), papers(), address).items():
         print(f"curves of {paper}, arms over each other: {link}\n", file=sys.stderr)
     print("seeds as one curve: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
-    print(f"MLflow at {address} on {uri}; Ctrl-C ends it", file=sys.stderr)
+    print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
     return subprocess.run(command, check=False).returncode
 

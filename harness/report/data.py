@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.analysis.tokens.forks import fork_threshold
 from evals.plots.plot import Plot, save
+from evals.redaction import public_address
 from evals.stats.differences import ONE_SEED
 from evals.stats.formatting import bounds_text, line_form, line_interval, number_text, p_text
 from harness.analysis.runs import Analysed, read_runs
@@ -275,7 +276,7 @@ def _links(paper: str, measured: Sequence[Measured], tracker: Tracker) -> list[L
 
 
 def _server() -> str:
-    uri = tracking_uri()
+    uri = public_address(tracking_uri())
     return uri.rstrip("/") if uri.startswith("http") else "http://127.0.0.1:5000"
 
 

@@ -7,6 +7,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from evals.redaction import redact
 from evals.stats.measured_run import MeasuredRun, read_run
 from harness.command.config import UsageError
 
@@ -56,7 +57,7 @@ def _find(part: str, folder: Path) -> Path:
 
     store = tracking_uri()
     if store.startswith("sqlite:///") and not Path(store.removeprefix("sqlite:///")).is_file():
-        raise UsageError(f"{part}: no MLflow store at {store}; set RLVR_HOME or MLFLOW_TRACKING_URI")
+        raise UsageError(f"{part}: no MLflow store at {redact(store)}; set RLVR_HOME or MLFLOW_TRACKING_URI")
     from mlflow.exceptions import MlflowException
 
     target = folder / part
@@ -67,4 +68,4 @@ def _find(part: str, folder: Path) -> Path:
             tracker.download(part, "record.json", target)
         return tracker.download(part, "verdicts", target)
     except (MlflowException, OSError) as error:
-        raise UsageError(f"{part}: no finished arm with verdicts in {store} ({error})") from error
+        raise UsageError(f"{part}: no finished arm with verdicts in {redact(store)} ({redact(str(error))})") from error

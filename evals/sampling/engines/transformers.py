@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from evals.sampling.engines.base import Completion, Decoding, Request
+from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.encode import encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
 
@@ -54,6 +54,7 @@ class TransformersEngine(LocalModel):
 
         with _quiet():
             model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
+        check_weights(model, self.model_path)
         return model.to(self.device).eval()
 
     @cached_property
@@ -127,6 +128,18 @@ class TransformersEngine(LocalModel):
         return choose(logits, uniform, decoding)
 
 
+def check_weights(model: Any, model_path: str) -> None:
+    """Raise ValueError for weights that are NaN or infinite: every sample would be noise, and every score a false 0."""
+    import torch
+
+    for name, weight in model.named_parameters():
+        if not bool(torch.isfinite(weight).all()):
+            raise ValueError(
+                f"model {model_path!r}: {int((~torch.isfinite(weight)).sum())} values of its weight {name} are NaN or "
+                "infinite; expected finite weights (a training that diverged?)"
+            )
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
     """No progress bar for the weights, which transformers shows even where stderr is a file."""
@@ -162,6 +175,8 @@ def decode(
     Returns:
         tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
         ended by itself.
+    Raises:
+        EngineError: the model's output is NaN.
     """
     import numpy as np
     import torch
@@ -185,6 +200,8 @@ def decode(
         for step in range(steps):
             if step % BLOCK == 0:
                 uniform = _draw(streams, rows.tolist()).to(device)
+            if bool(logits.isnan().any()):
+                raise EngineError(f"the model's output is NaN at token {step + 1} of a response")
             chosen = pick(logits, uniform[:, step % BLOCK], decoding)
             out[rows, step] = chosen
             ends = torch.isin(chosen, stop) & (step < lengths[rows])
