@@ -32,8 +32,9 @@ def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
 
 def _dead_at_the_start(root: Path) -> Row:
     row = Row(
-        "A store that does not answer at the start: one line within 10 s (and the imports), exit code 2, nothing started",
-        "`rlvr run` and `rlvr tables` with a closed port, a server that hangs, one that answers 500; a password in the URL",
+        "A store that does not answer at the start: one line within 10 s (and imports), exit code 2, nothing started",
+        "`rlvr run` and `rlvr tables` with a closed port, a server that hangs, one that answers 500; a password in the "
+        "URL",
     )
     with _proxy(None) as hanging, _proxy(None) as failing:
         hanging.mode, failing.mode = "hang", "500"
@@ -58,7 +59,7 @@ def _dead_at_the_start(root: Path) -> Row:
 
 def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
     row = Row(
-        "A server that goes away, hangs, fails or is slow during a run holds nothing up; what waits is said at the end, "
+        "A server that goes away, hangs, fails or is slow during a run holds nothing up; what waits is said at the end "
         "and `rlvr sync` delivers it: in order, once",
         "from step 2 on: connections refused, hanging, 500, 500 after the server has done the work, slow (1 s a call); "
         "then the server is back and `rlvr sync`",
