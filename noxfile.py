@@ -121,6 +121,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def faults(session: nox.Session) -> None:
+    """Kill, signal and damage real runs, break MLflow's server: `-- signals kills --kills 50`, `-- --write`."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "benchmarks.faults", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def methods(session: nox.Session) -> None:
     """Every arm of every paper and all baselines for 20 steps at tiny scale: does each method train?"""
     # the rounds of rejection sampling belong to the paper's 32B model, which a scale of one model leaves out
