@@ -17,7 +17,7 @@ from harness.cli.new import LONGEST, new
 from harness.spec.catalogue import Published
 
 ROOT = Path(__file__).resolve().parents[3]
-COPIED = ("harness", "evals", "baselines", "reproductions", "tests")
+COPIED = ("rlvr", "harness", "evals", "baselines", "reproductions", "tests")
 WRITTEN = [
     "reproductions/my_method/__init__.py",
     "reproductions/my_method/method.py",
