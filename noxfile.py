@@ -2,7 +2,7 @@
 
 Most sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
 `vllm` has its own, because vLLM wants other versions of some packages; `verl` and `parity` share one, and whatever runs
-with `backend=verl` uses it; `browser` has its own too.
+with `backend=verl` uses it; `browser` and `docs` have their own too.
 """
 
 from __future__ import annotations
@@ -110,6 +110,14 @@ def parity(session: nox.Session) -> None:
     """One step of each method through TRL and through veRL: the same advantages, loss and gradient."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/parity", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="venv")
+def docs(session: nox.Session) -> None:
+    """The documentation site, links checked, into .nox/docs-site; `-- serve` shows it while you write."""
+    session.install("-r", str(ROOT / "requirements" / "docs.txt"))
+    session.env |= {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
 
 
 @nox.session(venv_backend="none")

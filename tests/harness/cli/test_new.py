@@ -125,8 +125,8 @@ def test_it_trains(checkout: Path, tmp_path: Path) -> None:
 
     model = save_random_model(tmp_path / "model")
     (plain,) = [words for words in commands("rlvr") if words == ["run", "paper=my_method"]]
-    table = rlvr(checkout, *plain, "arm=my_method", *SMALL, f"base_model={model}", RLVR_HOME=str(tmp_path / "runs"))
-    assert "my_method, tiny scale: tiny_short" in table
+    printed = rlvr(checkout, *plain, "arm=my_method", *SMALL, f"base_model={model}", RLVR_HOME=str(tmp_path / "runs"))
+    assert "my_method at tiny scale: 1 run finished" in printed and "tiny_short avg@2" in printed
     (record,) = (tmp_path / "runs").glob("my_method/tiny/7b-my_method-*/record.json")
     assert json.loads(record.read_text())["training"]["steps"] == 2
 

@@ -1,0 +1,11 @@
+# GPU machines: the wheels of torch and vLLM bring CUDA's libraries; the host needs its driver and the NVIDIA container toolkit.
+#     docker build -t rlvr-harness .
+#     docker run --gpus all --shm-size 16g -v $PWD/runs:/work/runs rlvr-harness rlvr run paper=egsw scale=paper
+# Not built on the machine that this was written on, which has neither docker nor a GPU.
+FROM python:3.11-slim
+RUN apt-get update && apt-get install -y --no-install-recommends build-essential git && rm -rf /var/lib/apt/lists/*
+WORKDIR /work
+COPY . /work
+RUN pip install --no-cache-dir -e ".[gpu]"
+ENV RLVR_HOME=/work/runs TOKENIZERS_PARALLELISM=false
+CMD ["rlvr", "--help"]

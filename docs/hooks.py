@@ -1,0 +1,84 @@
+"""What the site takes from the repository when it is built: pages that live beside the code, equations, the picture.
+
+Runs in the environment of `requirements/docs.txt`, inside mkdocs.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+# page of the site -> file of the repository
+PAGES = {
+    **{f"papers/{path.parent.name}.md": path for path in ROOT.glob("reproductions/*/README.md")},
+    "papers/baselines.md": ROOT / "baselines" / "README.md",
+    "contributing.md": ROOT / "CONTRIBUTING.md",
+    "changes.md": ROOT / "CHANGELOG.md",
+}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that live beside the code, and the picture of the architecture."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    from architecture import picture
+    from mkdocs.structure.files import File
+
+    for name, path in PAGES.items():
+        files.append(File.generated(config, name, content=_links(path)))
+    files.append(File.generated(config, "architecture.svg", content=picture(ROOT)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """Insert the table of benchmarks; TeX between dollar signs becomes MathML, which needs no script. Code stays."""
+    if page.file.src_uri == "benchmarks.md":
+        markdown = markdown.replace("BENCHMARK_DATES", _benchmarks())
+    parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
+    return "".join(part if part.startswith("`") else _equations(part) for part in parts)
+
+
+def _benchmarks() -> str:
+    """A row for each task file: problems, and when they were published."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        pass
+
+    Loader.add_constructor("!function", lambda loader, node: str(node.value))
+    lines = ["| benchmark | problems | published | licence |", "| --- | --- | --- | --- |"]
+    for path in sorted((ROOT / "evals" / "data" / "tasks").glob("*/*.yaml")):
+        metadata = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)["metadata"]
+        published = metadata.get("published") or "not stated in its task file"
+        lines.append(f"| `{path.stem}` | {metadata['rows']} | {published} | {metadata['licence']} |")
+    return "\n".join(lines)
+
+
+def _equations(text: str) -> str:
+    from latex2mathml.converter import convert
+
+    text = re.sub(r"\$\$(.+?)\$\$", lambda m: convert(" ".join(m[1].split()), display="block"), text, flags=re.S)
+    return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: convert(m[1]), text)
+
+
+def _links(path: Path) -> str:
+    """The text of a file whose links to other files of the repository are names in code, unless the site has a page."""
+    by_file = {file.resolve(): name for name, file in PAGES.items()}
+    here = posixpath.dirname(next(name for name, file in PAGES.items() if file == path))
+
+    def link(match: re.Match[str]) -> str:
+        words, target = match[1], match[2]
+        if "://" in target or target.startswith("#"):
+            return match[0]
+        file, _, anchor = target.partition("#")
+        found = (path.parent / file).resolve()
+        if not found.exists():
+            raise ValueError(f"{path.relative_to(ROOT)}: link to {target}, which does not exist")
+        if found in by_file:
+            return f"[{words}]({posixpath.relpath(by_file[found], here or '.')}{'#' + anchor if anchor else ''})"
+        return f"`{found.relative_to(ROOT)}`"
+
+    return re.sub(r"\[([^\]\n]+)\]\(([^)\s]+)\)", link, path.read_text(encoding="utf-8"))
