@@ -28,7 +28,7 @@ class Result:
     models: tuple[dict[str, Any], ...]
     benchmarks: tuple[str, ...]
     figures: tuple[dict[str, Any], ...]  # family, name, title, caption, source
-    left_out: tuple[str, ...]
+    skipped: tuple[str, ...]
     run_id: str
 
     def as_dict(self) -> dict[str, Any]:
@@ -38,7 +38,7 @@ class Result:
             "models": list(self.models),
             "benchmarks": list(self.benchmarks),
             "figures": list(self.figures),
-            "left_out": list(self.left_out),
+            "skipped": list(self.skipped),
             "mlflow_run": self.run_id,
         }
 
@@ -56,26 +56,26 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
 
 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
-    """Draw, write and log. Token tables are kept in the material's cache, so that a second call goes on from there."""
+    """Plot, write and log. The cache of the material holds token tables, so a second call resumes from there."""
     code = environment()  # before anything is written, which may be under version control itself
-    drawn, left_out = plot_all(material, only)
+    plotted, skipped = plot_all(material, only)
     out.mkdir(parents=True, exist_ok=True)
     figures = []
-    for family, plots in drawn.items():
+    for family, plots in plotted.items():
         for plot in plots:
             save(plot, out / family)
             words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
             figures.append({"family": family, "name": plot.name, **words})
     models = [_model(m) for m in material.models]
-    index = index_page(models, material.benchmarks, figures, left_out, command)
+    index = index_page(models, material.benchmarks, figures, skipped, command)
     (out / "README.md").write_text(index, encoding="utf-8")
     write_json(
         out / "analysis.json",
-        {"models": models, "benchmarks": list(material.benchmarks), "figures": figures, "left_out": left_out,
+        {"models": models, "benchmarks": list(material.benchmarks), "figures": figures, "skipped": skipped,
          "command": command, "environment": code},
     )  # fmt: skip
     run_id = log(material.models, out, command, material.cache)
-    return Result(out, tuple(models), tuple(material.benchmarks), tuple(figures), tuple(left_out), run_id)
+    return Result(out, tuple(models), tuple(material.benchmarks), tuple(figures), tuple(skipped), run_id)
 
 
 def _model(m: Analysed) -> dict[str, Any]:
@@ -92,10 +92,10 @@ def index_page(
     models: Sequence[Mapping[str, Any]],
     benchmarks: Sequence[str],
     figures: Sequence[Mapping[str, Any]],
-    left_out: Sequence[str],
+    skipped: Sequence[str],
     command: str,
 ) -> str:
-    """The folder's page, in Markdown: what was analysed, every figure with its words, what was left out."""
+    """The folder's page, in Markdown: what was analysed, every figure with its words, what was skipped."""
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
     if any(benchmark in TIERS for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
@@ -110,8 +110,8 @@ def index_page(
     lines += ["", *(f"Trained and measured by {text}.  " for text in made), f"Benchmarks: {', '.join(benchmarks)}.", ""]
     if any(m["seeds"] > 1 for m in models):
         lines += ["Of several training seeds: curves are their means; what a model read is of the first.", ""]
-    if left_out:
-        lines += ["Left out:", "", *(f"- {text}" for text in left_out), ""]
+    if skipped:
+        lines += ["Skipped:", "", *(f"- {text}" for text in skipped), ""]
     for family in dict.fromkeys(f["family"] for f in figures):
         lines += [f"## {FAMILIES[family].title}", ""]
         for f in figures:

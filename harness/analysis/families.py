@@ -1,4 +1,4 @@
-"""Which analyses there are: each family of figures, and how it is drawn."""
+"""Which analyses there are: each family of figures, and the function that plots it."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def tokens(m: Material) -> list[Plot]:
 
     plots: list[Plot] = []
     for b in m.benchmarks:
-        drawn = plot_tokens(m.readable, m.tokens(b), benchmark=b)
+        plotted = plot_tokens(m.readable, m.tokens(b), benchmark=b)
         if pairs := m.readings(b):
             read = f"the responses of {m.models[0].name}"
-            drawn += plot_token_changes(m.readable, pairs, benchmark=b, read=read)
+            plotted += plot_token_changes(m.readable, pairs, benchmark=b, read=read)
             try:
-                drawn.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
+                plotted.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
             except ValueError as error:
-                m.left_out.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
-        plots += of_benchmark(b, drawn)
+                m.skipped.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
+        plots += of_benchmark(b, plotted)
     return plots
 
 
@@ -79,37 +79,37 @@ def words(m: Material) -> list[Plot]:
 
 
 FAMILIES: Mapping[str, Family] = {
-    "verdicts": Family("Right, wrong and how they are put", verdicts),
+    "verdicts": Family("Accuracy, diversity, length and form", verdicts),
     "unsolvable": Family("Unsolvable problems", unsolvable),
     "training": Family("Training", training),
     "tokens": Family("Tokens", tokens),
     "words": Family("Words", words),
     "interventions": Family("Interventions", interventions, by_name=True),
-    "tools": Family("Code that is run", tools, by_name=True),
-    "fork_temperature": Family("Temperature at forks and elsewhere", fork_temperature, by_name=True),
+    "tools": Family("Tool use", tools, by_name=True),
+    "fork_temperature": Family("Temperature at forks", fork_temperature, by_name=True),
 }
 
 
 def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Plot]], list[str]]:
-    """(family -> its figures, what could not be drawn and why). None takes all but those that run by name only.
+    """(family -> its figures, what was skipped and why). None takes all but those that run by name only.
 
     Raises:
         ValueError: two figures of one name.
     """
     wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
     found: dict[str, list[Plot]] = {}
-    left_out = []
+    skipped = []
     for key in wanted:
         print(f"{key}: {FAMILIES[key].title.lower()}", file=sys.stderr, flush=True)
         try:
             found[key] = FAMILIES[key].plot(material)
         except ValueError as error:
-            left_out.append(f"{key}: {error}")
-            print(f"    left out: {error}", file=sys.stderr, flush=True)
-    for text in material.left_out:
-        print(f"    left out: {text}", file=sys.stderr, flush=True)
-    left_out += material.left_out
+            skipped.append(f"{key}: {error}")
+            print(f"    skipped: {error}", file=sys.stderr, flush=True)
+    for text in material.skipped:
+        print(f"    skipped: {text}", file=sys.stderr, flush=True)
+    skipped += material.skipped
     twice = [name for name, n in Counter(d.name for plots in found.values() for d in plots).items() if n > 1]
     if twice:
         raise ValueError(f"figures: two are called {twice[0]!r}")
-    return found, left_out
+    return found, skipped

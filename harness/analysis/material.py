@@ -1,4 +1,4 @@
-"""What the families of figures are drawn from."""
+"""What the families of figures are made from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Material:
-    """What figures are drawn from: the models in their order (the base model first) and the benchmarks looked at."""
+    """What figures are made from: the models in their order (the base model first) and the benchmarks looked at."""
 
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
@@ -30,10 +30,10 @@ class Material:
     sure: float = 1.0  # share of correct samples that makes a problem one whose responses are perturbed
     samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have
     turns: int = Tools().turns  # code blocks of a response that run, in tools
-    with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: draw them anew
+    with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: sample them
     tools_prompt: str | None = None  # None: the one that asks for code in place of the run's (`prompts.with_tools`)
     temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
-    left_out: list[str] = field(default_factory=list)  # parts of a family that could not be drawn, and why
+    skipped: list[str] = field(default_factory=list)  # parts of a family that were skipped, and why
 
     @property
     def subjects(self) -> list[Subject]:
@@ -100,7 +100,7 @@ class Material:
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
 
     def continuing(self, subject: Subject, benchmark: str, measure: str) -> dict[str, Any]:
-        """How the beginnings of a model's responses are continued: as the responses were drawn. Each measure has its
+        """How to continue prefixes of a model's responses: as the responses were sampled. Each measure has its
         folder.
 
         Raises:
@@ -115,7 +115,7 @@ class Material:
         return next(m for m in self.models if m.name == subject.name)
 
     def samples_of(self, subject: Subject, benchmark: str) -> int:
-        """How many responses to draw to each problem: `samples`, or as many as each has."""
+        """How many responses to sample for each problem: `samples`, or as many as each has."""
         return self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
 
     def curves(self) -> dict[str, pd.DataFrame]:

@@ -32,7 +32,7 @@ TAGS = ("paper", "model", "arm", "scale", "backend", "seed")
 
 @dataclass(frozen=True)
 class Source:
-    """One training seed of a run, as it was found."""
+    """One training seed of a run, as read from disk or MLflow."""
 
     verdicts: Path  # the folder of the evaluation
     model: str | None  # a folder or hub id; None where it is not on this machine
@@ -69,7 +69,7 @@ class Analysed:
         return over_seeds(found) if found else None
 
     def conditions(self, benchmark: str) -> dict[str, Any]:
-        """What the first seed's responses to a benchmark were drawn with (`evals.sampling.evaluate`'s identity of
+        """What the first seed's responses to a benchmark were sampled with (`evals.sampling.evaluate`'s identity of
         samples).
 
         Raises:
@@ -79,7 +79,7 @@ class Analysed:
         places = (folder / benchmark / "manifest.json", folder / "manifest.json")
         manifest = next((read_json(path) for path in places if path.is_file()), None)
         if manifest is None:
-            raise ValueError(f"{self.name}, {benchmark}: no manifest.json beside the verdicts says how they were drawn")
+            raise ValueError(f"{self.name}, {benchmark}: expected manifest.json beside the verdicts, found none")
         identity: dict[str, Any] = manifest["identity"]
         return identity
 

@@ -1,4 +1,4 @@
-"""The families that generate text with the models, each for what it is asked: kept on disk, and gone on with there."""
+"""Opt-in analyses that sample text; cached and resumable."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def interventions(m: Material) -> list[Plot]:
     """Replaced tokens by entropy, by position and by the response's perplexity, of the first response to each problem;
-    and perturbed ones, of correct responses. The rest of a response is written anew."""
+    and perturbed ones, of correct responses. The model samples the rest of each response again."""
     from evals.analysis.interventions.perturbation import Perturbation, measure_perturbation, plot_perturbation
     from evals.analysis.interventions.replacement import PERPLEXITY, POSITIONS, measure_impact, plot_replacement
 
@@ -42,17 +42,17 @@ def interventions(m: Material) -> list[Plot]:
     )
     plots: list[Plot] = []
     for b in m.benchmarks:
-        for name, measure, drawn in measures:
+        for name, measure, plot in measures:
             try:
                 frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
-                plots += of_benchmark(b, drawn(frames, benchmark=b))
-            except ValueError as error:  # no response that it asks for, say: the other measures go on
-                m.left_out.append(f"{name}, {b}: {error}")
+                plots += of_benchmark(b, plot(frames, benchmark=b))
+            except ValueError as error:  # no response qualifies, say: continue with the other measures
+                m.skipped.append(f"{name}, {b}: {error}")
     return plots
 
 
 def tools(m: Material) -> list[Plot]:
-    """pass@k of each run's own responses, and of ones with code that is run: evaluated already, or drawn anew."""
+    """pass@k of each run's own responses, and of ones with code that is run: evaluated already, or sampled here."""
     from evals.analysis.interventions.tool_use import plot_tools
 
     _at_most_four(m)
@@ -69,13 +69,13 @@ def tools(m: Material) -> list[Plot]:
                 notes = dict.fromkeys(f"{model.name}: {one.note}" for model, one in zip(m.models, found, strict=True))
             plots += of_benchmark(b, plot_tools(tables, benchmark=b, turns=turns.pop(), note=" ".join(notes)))
         except ValueError as error:
-            m.left_out.append(f"tools, {b}: {error}")
+            m.skipped.append(f"tools, {b}: {error}")
     return plots
 
 
 @dataclass(frozen=True)
 class _Pair:
-    """A model's verdict tables without and with tools, and how the latter was drawn."""
+    """A model's verdict tables without and with tools, and how the latter was sampled."""
 
     without: pd.DataFrame
     table: pd.DataFrame
@@ -94,18 +94,18 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
     model = m.models[i]
     conditions = model.conditions(b)
     if "tools" in conditions["engine"]:
-        raise ValueError(f"the responses of {model.name} were drawn with tools; expected ones without")
+        raise ValueError(f"the responses of {model.name} were sampled with tools; expected ones without")
     _, own = model.sampling(b)
     if m.with_tools:
         other = m.with_tools[i]
-        drawn = other.conditions(b)
-        if "tools" not in drawn["engine"]:
-            raise ValueError(f"with_tools: the responses for {model.name} were drawn without tools")
+        theirs = other.conditions(b)
+        if "tools" not in theirs["engine"]:
+            raise ValueError(f"with_tools: the responses for {model.name} were sampled without tools")
         for what in ("model", "data"):
-            if drawn[what] != conditions[what]:
-                raise ValueError(f"with_tools: {model.name}: expected the same {what}, got {drawn[what]}")
+            if theirs[what] != conditions[what]:
+                raise ValueError(f"with_tools: {model.name}: expected the same {what}, got {theirs[what]}")
         decoding, prompt = other.sampling(b)
-        without, table, turns = model.subject.tables[b], other.subject.tables[b], drawn["engine"]["tools"]["turns"]
+        without, table, turns = model.subject.tables[b], other.subject.tables[b], theirs["engine"]["tools"]["turns"]
     else:
         subject = m.readable[i]
         decoding, _ = model.sampling(b)
@@ -129,7 +129,7 @@ def _with_tools(m: Material, i: int, b: str) -> _Pair:
 
 
 def fork_temperature(m: Material) -> list[Plot]:
-    """Score by the temperature at forks and by that elsewhere, of responses drawn anew."""
+    """Score by the temperature at forks and by that elsewhere, of newly sampled responses."""
     from evals.analysis.interventions.fork_temperature import (
         around,
         measure_fork_temperatures,
@@ -156,11 +156,11 @@ def fork_temperature(m: Material) -> list[Plot]:
                 )
             plots += of_benchmark(b, plot_fork_temperatures(frames, benchmark=b))
         except ValueError as error:
-            m.left_out.append(f"fork_temperature, {b}: {error}")
+            m.skipped.append(f"fork_temperature, {b}: {error}")
     return plots
 
 
 def _at_most_four(m: Material) -> None:
-    """Before anything is sampled: what draws a panel a run has room for four."""
+    """Raise before sampling: a figure with a panel a run has room for four."""
     if len(m.models) > 4:
         raise ValueError(f"a panel a run, at most four runs; got {len(m.models)}")

@@ -1,6 +1,6 @@
 """Token tables kept on disk by what decides them: the second time, no model is loaded.
 
-A pass is read in parts, each kept as it is done: one that was killed goes on after its last whole part, and ends with
+A pass is read and saved in parts: a killed one resumes after its last whole part, and ends with
 the table of an unbroken one.
 """
 

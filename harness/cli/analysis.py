@@ -117,8 +117,8 @@ def _analyze(arguments: Any) -> int:
         return 0
     for figure in result.figures:
         print(f"{folder / figure['family'] / figure['name']}.svg: {figure['title']}")
-    for text in result.left_out:
-        print(f"left out {text}")
+    for text in result.skipped:
+        print(f"skipped {text}")
     print(f"index: {folder / 'README.md'}; in MLflow: {result.run_id}", file=sys.stderr)
     return 0
 

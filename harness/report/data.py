@@ -85,10 +85,10 @@ def choose_arms(
         claimed = {"base", *(name for c in paper.claims for name in (c.arm, c.than))}
         wanted = [arm for arm in best if arm in claimed or not paper.claims][:MOST]
     chosen = tuple(best[arm] for arm in wanted)
-    return Chosen(scale, chosen, tuple(everything), tuple(_left_out(chosen, here)))
+    return Chosen(scale, chosen, tuple(everything), tuple(_not_shown(chosen, here)))
 
 
-def _left_out(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:
+def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str]:
     shown = {id(m) for m in chosen}
     names = [f"{m.model}/{m.label(m.arm)}" for m in here if id(m) not in shown]
     return [f"Measured too, in the tables and not in figures and responses: {', '.join(names)}."] if names else []
@@ -105,7 +105,7 @@ def document(
     paper: Reproduction,
     chosen: Chosen,
     models: Sequence[Analysed],
-    drawn: Mapping[str, Sequence[Plot]],
+    plotted: Mapping[str, Sequence[Plot]],
     notes: Sequence[str],
     *,
     tokens: Path | None,
@@ -114,8 +114,8 @@ def document(
     """The report's content.
 
     Args:
-        drawn: title of a family -> its figures.
-        notes: what could not be drawn, and why.
+        plotted: title of a family -> its figures.
+        notes: what was skipped, and why.
         tokens: the cache of token tables; None shows the responses without entropies.
         budget: how many tokens of responses the page may hold.
     """
@@ -126,8 +126,8 @@ def document(
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens, budget)
-    figures, too_many = fitting(drawn)
-    left_out = [
+    figures, too_many = fitting(plotted)
+    skipped = [
         note for table in (*results, *published) for note in table.notes if note.startswith(("Left out ", "Skipped "))
     ]
     return Document(
@@ -148,7 +148,7 @@ def document(
         environment=environment_grid(chosen.measured),
         links=tuple(_links(paper.key, chosen.measured, Tracker.open())),
         link_note=_link_note(),
-        notes=(*chosen.notes, *notes, *too_many, *unread, *left_out),
+        notes=(*chosen.notes, *notes, *too_many, *unread, *skipped),
         viewer=viewer,
     )
 
@@ -208,10 +208,10 @@ def rendered(plot: Plot) -> Figure:
     return Figure(plot.name, plot.title, plot.caption, plot.source, svg, numbers)
 
 
-def fitting(drawn: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
+def fitting(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
     """(the figures that fit, family by family; what does not)."""
     left, kept, too_many = FIGURES, [], []
-    for title, plots in drawn.items():
+    for title, plots in plotted.items():
         found = []
         for figure in map(rendered, plots):
             size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
@@ -222,7 +222,7 @@ def fitting(drawn: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple
                 too_many.append(figure.title)
         if found:
             kept.append((title, tuple(found)))
-    note = f"Figures that do not fit into one file (rlvr analyze draws them): {', '.join(too_many)}."
+    note = f"Figures that do not fit into one file (rlvr analyze plots them): {', '.join(too_many)}."
     return tuple(kept), [note] if too_many else []
 
 

@@ -48,7 +48,7 @@ class ClaimRow:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawn figure. `svg` is a whole SVG file, `csv` the numbers behind it."""
+    """A rendered figure. `svg` is a whole SVG file, `csv` the numbers behind it."""
 
     name: str
     title: str
@@ -125,6 +125,7 @@ def _template() -> Any:
         "pixels": pixels,
         "csv": lambda text: Markup(_csv(text)),
         "outcomes": _outcomes,
+        "notes": lambda grids: list(dict.fromkeys(note for grid in grids for note in grid.notes)),
         "first_upper": lambda text: text[:1].upper() + text[1:],
     }
     environment.globals["marks"] = OUTCOMES

@@ -112,6 +112,16 @@ def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoo
         )
 
 
+def fit_lines(axis: Any) -> None:
+    """The y axis as the lines need it, with a quarter of their range to spare: it may cut a wide band."""
+    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axis.lines] or [np.empty(0)])
+    values = values[np.isfinite(values)]
+    if len(values):
+        low, high = float(values.min()), float(values.max())
+        spare = 0.25 * (high - low) or 0.05 * abs(high) or 1.0
+        axis.set_ylim(low - spare, high + spare)
+
+
 def fair_performance(curves: Curves) -> str:
     """The metric that compares runs: accuracy where every run has it, else the reward.
 
@@ -135,7 +145,8 @@ def describe_smoothing(weight: float, curves: Curves) -> str:
     if not seeds:
         return f"{text} One training seed a line."
     told = ", ".join(f"{name} {seeds.get(name, 1)}" for name in curves)
-    return f"{text} Mean over training seeds ({told}); band: pointwise 95 % t-interval over seeds, smoothed alike."
+    band = "band: pointwise 95 % t-interval over seeds, smoothed alike, cut by the axis"
+    return f"{text} Mean over training seeds ({told}); {band}."
 
 
 def describe_steps(order: Sequence[str], curves: Curves, metrics: Sequence[str]) -> str:

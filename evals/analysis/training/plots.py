@@ -15,6 +15,7 @@ from evals.analysis.training.curves import (
     describe_smoothing,
     describe_steps,
     fair_performance,
+    fit_lines,
     line_handles,
     long_table,
     smoothed_line,
@@ -87,6 +88,7 @@ def dynamics(
             for name in names:
                 smoothed_line(axis, curves[name], metric, order.index(name), smoothing)
             axis.set(xlabel="optimiser step", ylabel=LABELS[metric])
+            fit_lines(axis)
             tidy(axis)
         for axis in axes[len(metrics) :]:
             axis.remove()

@@ -28,6 +28,7 @@ from evals.analysis.training.curves import (
     curve,
     describe_smoothing,
     describe_steps,
+    fit_lines,
     line_handles,
     long_table,
     plain_name,
@@ -182,6 +183,7 @@ def stages(
                 smoothed_line(axis, curves[name], metric, place, smoothing)
                 mark_break(axis, found[name], look(place)["color"])
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
+            fit_lines(axis)
             tidy(axis)
         axes[1].set_xlabel("optimiser step")
         legend_below(figure, line_handles(figure, order, names), names)

@@ -135,7 +135,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         for ending in ("svg", "png", "csv", "json"):
             assert (out / "verdicts" / f"{figure['name']}.{ending}").stat().st_size > 0
     # the models are not there: said, not hidden
-    assert [text.split(":")[0] for text in document["left_out"]] == ["words"]
+    assert [text.split(":")[0] for text in document["skipped"]] == ["words"]
     index = (out / "README.md").read_text()
     assert (
         "Tiny scale" in index

@@ -91,7 +91,7 @@ def test_one_command_evaluates_checkpoints_and_samples(
     assert main(command) == 0
     document = json.loads(capsys.readouterr().out)
     assert [m["name"] for m in document["models"]] == ["base-final", "ours-final"]
-    assert document["left_out"] == []
+    assert document["skipped"] == []
     assert "**Tiny scale: " in (out / "README.md").read_text()  # though no record says so
     folders = {path.name for path in (tmp_path / "evaluations").iterdir()}
     assert folders == {"base-final-tiny-seed0", "ours-final-tiny-seed0"}
@@ -139,15 +139,15 @@ def test_checkpoints_of_a_training_are_read(
         capsys.readouterr()
         assert main(["analyze", f"runs=[{base},{job}]", "names=[base,ours]", "only=tokens", "out=b", "--json"]) == 0
         found = json.loads(capsys.readouterr().out)
-        return {f["name"] for f in found["figures"]}, found["left_out"]
+        return {f["name"] for f in found["figures"]}, found["skipped"]
 
-    names, left_out = drawn()
+    names, skipped = drawn()
     assert "entropy_drops_tiny_short" not in names
-    assert len(left_out) == 1 and "no run's folder holds a checkpoint between" in left_out[0]
+    assert len(skipped) == 1 and "no run's folder holds a checkpoint between" in skipped[0]
     shutil.copytree(models[0], job / "train" / "checkpoint-4")
     (job / "train" / "checkpoint-4" / "whole").touch()
-    names, left_out = drawn()
-    assert "entropy_drops_tiny_short" in names and not left_out
+    names, skipped = drawn()
+    assert "entropy_drops_tiny_short" in names and not skipped
     assert (
         "ours: steps 0, 4, 9"
         in json.loads((tmp_path / "b/tokens/entropy_drops_tiny_short.json").read_text())["caption"]
@@ -207,7 +207,7 @@ def test_a_model_that_computes_is_better_with_tools(
     # an evaluation that had tools already is no "without"
     drawn = [*options[:-1], "tools=true", "seed=1", f"out={tmp_path / 'no'}"]
     assert main(["analyze", f"checkpoints=[{models[0]}]", *drawn]) == 0
-    assert "the responses of final were drawn with tools; expected ones without" in capsys.readouterr().err
+    assert "the responses of final were sampled with tools; expected ones without" in capsys.readouterr().err
 
     # but it is a "with": nothing is sampled then
     plain, tooled = (f"evaluations/final-tiny-seed{seed}" for seed in (0, 1))
@@ -216,6 +216,6 @@ def test_a_model_that_computes_is_better_with_tools(
     passed = numbers(tmp_path / "given", "tools", "tools_tiny_short").set_index(["model", "k"])["pass@k (%)"]
     assert (passed["final-tiny-seed0, without tools", 1], passed["final-tiny-seed0, with tools", 1]) == (0, 100)
     capsys.readouterr()
-    for given, said in ((plain, "were drawn without tools"), (f"{plain},{tooled}", "expected one a run (1), got 2")):
+    for given, said in ((plain, "were sampled without tools"), (f"{plain},{tooled}", "expected one a run (1), got 2")):
         main(["analyze", f"runs=[{plain}]", f"with_tools=[{given}]", "only=tools", "out=not"])
         assert said in capsys.readouterr().err

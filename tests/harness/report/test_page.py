@@ -104,7 +104,7 @@ def test_the_page_asks_for_nothing_from_elsewhere() -> None:
     assert "url(" not in style and "@import" not in style
 
 
-def test_every_section_is_there_and_named_and_what_is_empty_is_left_out() -> None:
+def test_every_section_is_there_and_named_and_what_is_empty_is_not_shown() -> None:
     page = render(document())
     for key in ("claims", "results", "tables", "figures", "responses", "values", "differences", "provenance"):
         assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
