@@ -8,6 +8,7 @@ Rows hold `problem_id`, `answer` (the gold) and `response`; several rows with on
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,7 +24,10 @@ from evals.answer_files.table import (
     parquet_columns,
     write,
 )
-from evals.grading import LIMIT_S, Grader, Progress
+from evals.grading import LIMIT_S, Conventions, Explanation, Grader, Progress
+from evals.grading.effects import PolicyEffect, policy_effects
+from evals.grading.equivalence import DEFAULT
+from evals.grading.extraction import POLICIES
 
 if TYPE_CHECKING:
     from evals.stats.score import Score
@@ -39,9 +43,11 @@ def grade_file(
     answers: bool = False,
     out: str | os.PathLike[str] | None = None,
     ks: Sequence[int] | None = None,
-    policy: str = "boxed_last",
-    workers: int = 2,
+    policy: str | None = None,
+    conventions: Conventions = DEFAULT,
+    workers: int | None = None,
     limit_s: float = LIMIT_S,
+    explain: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> Report:
     """Grade a JSON Lines file.
@@ -51,7 +57,11 @@ def grade_file(
         out: where to write the rows in input order with our columns beside theirs (see `evals.answer_files.table`):
             .jsonl or .parquet. Graded responses can be compared: `rlvr compare` reads either.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
-        policy: see `evals.grading.extraction`. workers, limit_s: see `evals.grading.Grader`.
+        policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
+            letter of a multiple choice.
+        conventions: what counts as the same answer (`evals.grading.Conventions`).
+        workers, limit_s: see `evals.grading.Grader`.
+        explain: numbers of rows, from 1, whose verdicts are explained.
         progress: told (done, all) comparisons.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
@@ -63,7 +73,14 @@ def grade_file(
     target = None if out is None else check_target(Path(out))
     columns = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
     wanted = [] if answers else _ks(rows, ks)
-    with Grader(workers=workers, limit_s=limit_s) as grader:
+    for number in explain:
+        if not 1 <= number <= len(rows):
+            raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
+    used = policy_for(rows) if policy is None and not answers else policy
+    if used is not None and used not in POLICIES:
+        raise ValueError(f"extraction policy {used!r} is unknown; expected one of {', '.join(POLICIES)}")
+    effects: list[PolicyEffect] = []
+    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         if answers:
             grades = grader.grade_answers(
                 [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows], progress
@@ -71,9 +88,12 @@ def grade_file(
             scores, ours = [], columns_of_pairs(grades)
         else:
             triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-            grades = grader.grade_responses(triples, policy, progress)
+            assert used is not None
+            grades = grader.grade_responses(triples, used, progress)
+            effects = policy_effects(triples, grades, grader, used)
             ours = columns_of_responses(rows, grades, grader)
             scores = _scores(rows, ours, wanted)
+        explanations = [_explained(grader, rows[number - 1], None if answers else used) for number in explain]
     if target is not None:
         write(target, rows, ours, columns)
     samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
@@ -88,7 +108,21 @@ def grade_file(
         scores=scores,
         agreement=agreements(rows, grades),
         out=None if target is None else str(target),
+        policy=None if answers else used,
+        policies=effects,
+        explanations=explanations,
     )
+
+
+def policy_for(rows: Sequence[Row]) -> str:
+    """The extraction policy of a file that names none: letter where every gold is a letter, else boxed_last."""
+    golds = {as_text(row["answer"]).strip() for row in rows}
+    return "letter" if all(re.fullmatch(r"\(?[A-H]\)?", gold) for gold in golds) else "boxed_last"
+
+
+def _explained(grader: Grader, row: Row, policy: str | None) -> Explanation:
+    gold, response = (row["gold"], row["prediction"]) if policy is None else (row["answer"], row["response"])
+    return grader.explain(as_text(gold), as_text(response), policy)
 
 
 def _ks(rows: list[Row], ks: Sequence[int] | None) -> list[int]:

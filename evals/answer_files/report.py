@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from evals.answer_files.rows import Row
-from evals.grading import Grade
+from evals.grading import Explanation, Grade
+from evals.grading.effects import PolicyEffect
 from evals.grading.verdicts import Verdict
 from evals.stats.intervals import ROUGH
 
@@ -51,6 +52,9 @@ class Report:
     scores: list[Score]
     agreement: dict[str, Agreement]  # by source; "all" where rows name none or several
     out: str | None
+    policy: str | None = None  # of extraction; None for bare answers
+    policies: list[PolicyEffect] = field(default_factory=list)  # what other policies would change
+    explanations: list[Explanation] = field(default_factory=list)
 
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
@@ -70,10 +74,17 @@ class Report:
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         lines += [_score_line(score) for score in self.scores]
+        if self.policy is not None:
+            lines += [f"  extraction policy {self.policy}; under another one:"]
+            lines += [f"    {effect}" for effect in self.policies]
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [_agreement_line(source, agreement) for source, agreement in self.agreement.items()]
-        return "\n".join(lines + ([f"  written: {self.out}"] if self.out else []))
+        return "\n".join(
+            lines
+            + ([f"  written: {self.out}"] if self.out else [])
+            + [f"\n{explanation}" for explanation in self.explanations]
+        )
 
 
 def agreements(rows: list[Row], grades: list[Grade]) -> dict[str, Agreement]:

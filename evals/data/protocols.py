@@ -12,8 +12,15 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from evals.data import benchmarks, prompts
+from evals.data.prompts import Prompt
+from evals.grading.extraction import POLICIES
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
+
+_EXTRACTION = (
+    "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
+    "(extraction=qwen); `rlvr eval` prints how many verdicts that changes"
+)
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,8 @@ class Protocol:
         ks: the k of pass@k (and maj@k) to report; each must be <= n.
         rows: how many problems from the start of the benchmark; None for all.
         choice_seed: orders the choices of multiple-choice questions.
+        extraction: how answers are found in responses: a policy of `evals.grading.extraction` (boxed_last,
+            boxed_strict, answer_line, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
     """
 
     name: str
@@ -43,6 +52,7 @@ class Protocol:
     ks: Sourced[Any]
     rows: Sourced[Any] = field(default=assumed(None, "no paper says that it left problems out, but where stated"))
     choice_seed: Sourced[Any] = field(default=assumed(0, "no paper gives the order in which it showed the choices"))
+    extraction: Sourced[Any] = field(default=assumed("prompt", _EXTRACTION))
 
     def __post_init__(self) -> None:
         check(self)
@@ -63,6 +73,12 @@ class Protocol:
         raise ValueError(
             f"protocol {self.name}: {field_name} has no value for {benchmark}, just for {', '.join(stated)}"
         )
+
+    def prompt_of(self, benchmark: str) -> Prompt:
+        """The prompt for one benchmark, with the protocol's extraction policy."""
+        prompt = prompts.get(self.value("prompt", benchmark))
+        extraction = self.value("extraction", benchmark)
+        return prompt if extraction == "prompt" else replace(prompt, policy=extraction)
 
     def sourced(self) -> dict[str, Sourced[Any]]:
         """Every value with its source, by field name."""
@@ -118,6 +134,11 @@ def _misfits(protocol: Protocol, benchmark: str) -> Iterator[str]:
         yield f"top_p={at('top_p')!r}, expected a number in (0, 1]"
     if not _whole(at("choice_seed")):
         yield f"choice_seed={at('choice_seed')!r}, expected a whole number"
+    policies = ("prompt", *POLICIES)
+    if at("extraction") not in policies:
+        yield f"extraction={at('extraction')!r}, expected one of {', '.join(policies)}"
+    elif at("extraction") != "prompt" and prompts.get(at("prompt")).policy not in POLICIES:
+        yield f"extraction={at('extraction')!r}, expected 'prompt': the answers are programs"
     if not isinstance(at("ks"), tuple) or not all(_whole(k) and 1 <= k <= at("n") for k in at("ks")):
         yield f"ks={at('ks')!r}, expected whole numbers from 1 to n={at('n')!r} (pass@k needs n >= k samples)"
     if at("temperature") == 0 and at("n") != 1:

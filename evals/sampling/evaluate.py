@@ -160,7 +160,9 @@ def _plan(protocol: Protocol, dataset: Benchmark, engine: Engine, seed: int) -> 
         return protocol.value(field, dataset.name)
 
     decoding = Decoding(at("temperature"), at("top_p"), at("max_tokens"))
-    return _plan_of(dataset.first(at("rows")), dataset, prompts.get(at("prompt")), decoding, at("n"), seed, engine)
+    return _plan_of(
+        dataset.first(at("rows")), dataset, protocol.prompt_of(dataset.name), decoding, at("n"), seed, engine
+    )
 
 
 def _plan_of(

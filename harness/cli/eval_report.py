@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.protocols import Protocol
+from evals.grading.effects import PolicyEffect
 from evals.stats.intervals import ROUGH
 
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
@@ -25,11 +26,31 @@ def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
         ]
         for name, path in verdicts.items()
     }
+    effects = {name: policies(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
     return {
+        "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
         "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
         "scores": scores,
         "verdicts": {name: str(path) for name, path in verdicts.items()},
     }
+
+
+def policies(used: str, path: Path) -> list[PolicyEffect]:
+    """How many verdicts of a table other extraction policies would change; nothing for programs."""
+    import pyarrow.parquet as pq
+
+    from evals.grading import Grade, Grader
+    from evals.grading.effects import policy_effects
+    from evals.grading.extraction import POLICIES
+    from evals.grading.verdicts import Verdict
+
+    if used not in POLICIES:
+        return []
+    columns = ("gold", "response", "finish_reason", "verdict", "answer")
+    rows = pq.read_table(path, columns=columns).to_pylist()
+    grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
+    with Grader() as grader:
+        return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
 
 
 def as_text(document: dict[str, Any]) -> str:
@@ -60,5 +81,6 @@ def as_text(document: dict[str, Any]) -> str:
             lines.append(f"  {s['name']:<16} {text}")
         if any(s["interval"] and s["interval"]["rough"] for s in scores):
             lines.append(f"  {ROUGH}")
+        lines += [f"  {PolicyEffect(**effect)}" for effect in document["policies"][benchmark]]
         lines.append(f"  verdicts: {document['verdicts'][benchmark]}")
     return "\n".join(lines)

@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,8 @@ EVAL = """options:
   out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it resumes
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
+  extraction=NAME        how answers are found in responses, instead of the form that the prompt asks for: boxed_last,
+                         boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change
   seed=0                 sampling seed
   engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
   engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
@@ -36,8 +38,13 @@ or with answers=true: gold, prediction. Other columns are kept; finish_reason an
 options:
   out=FILE               write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it
   answers=true           rows are gold, prediction pairs of bare answers
+  policy=NAME            how answers are found: boxed_last (default), boxed_strict, boxed_first, answer_line,
+                         answer_tag, qwen (box, "the answer is", last number), letter (default where golds are letters)
+  explain=[1,5]          show for these rows what was extracted, how it was read and what decided
+  digits=3               significant digits that a decimal must show to stand for an exact value
+  decimal_comma=false, words=false, natural_log=false   stricter reading: see `evals.grading.Conventions`
   ks=[1,8]               for pass@k and maj@k (default: powers of two up to the fewest samples of a problem)
-  workers=2              grading processes
+  workers=N              grading processes (default: one a core)
   limit=5                seconds that one answer may take"""
 
 
@@ -171,19 +178,38 @@ EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_
 
 
 def do_grade(arguments: Any) -> int:
+    from evals.grading.conventions import Conventions
+    from evals.grading.extraction import POLICIES
+
     values = parse_overrides(arguments.options)
     answers, out = take(values, "answers", bool, False), take(values, "out", str)
-    ks, workers = take_numbers(values, "ks", int), take(values, "workers", int, 2)
+    ks, workers = take_numbers(values, "ks", int), take(values, "workers", int)
     limit = take_number(values, "limit", 5.0)
-    no_more(values, ("out", "answers", "ks", "workers", "limit"))
-    if workers < 1:
+    policy, explain = take(values, "policy", str), take_numbers(values, "explain", int)
+    own = {f.name: take(values, f.name, type(f.default), f.default) for f in fields(Conventions)}
+    no_more(values, ("out", "answers", "ks", "workers", "limit", "policy", "explain", *own))
+    if policy is not None:
+        choose("policy", [policy], POLICIES)
+    if answers and policy is not None:
+        raise UsageError("policy: expected none with answers=true, whose rows are bare answers")
+    if workers is not None and workers < 1:
         raise UsageError(f"workers: expected at least 1, got {workers}")
     if not limit > 0:
         raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     from evals.answer_files import grade_file
 
     try:
-        result = grade_file(arguments.file, answers=answers, out=out, ks=ks, workers=workers, limit_s=limit)
+        result = grade_file(
+            arguments.file,
+            answers=answers,
+            out=out,
+            ks=ks,
+            policy=policy,
+            conventions=Conventions(**own),
+            workers=workers,
+            limit_s=limit,
+            explain=explain or (),
+        )
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     print(json.dumps(result.as_dict(), indent=2) if arguments.json else result.as_text())

@@ -137,7 +137,7 @@ def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
     With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
     """
     left, right = spoken(gold), spoken(answer)
-    if left is None and right is None:
+    if (left is None and right is None) or not same.conventions.words:
         return None
     if same(left or gold, right or answer):
         return True
@@ -149,7 +149,7 @@ def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
 def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
     """`7th`, `seventh` and 7 are the same place."""
     left, right = ordinal(gold), ordinal(answer)
-    if left is None and right is None:
+    if (left is None and right is None) or not same.conventions.words:
         return None
     return same(gold if left is None else str(left), answer if right is None else str(right))
 

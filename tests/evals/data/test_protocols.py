@@ -37,6 +37,7 @@ def test_every_value_has_a_source(protocol: Protocol) -> None:
     values = protocol.sourced()
     assert set(values) == {
         "benchmarks", "n", "temperature", "top_p", "max_tokens", "prompt", "ks", "rows", "choice_seed",
+        "extraction",
     }  # fmt: skip
     for value in values.values():
         assert isinstance(value, Sourced)
@@ -158,3 +159,19 @@ def test_a_chat_prompt_needs_a_chat_template() -> None:
     ):
         prompts.render(prompts.get("plain"), QUESTION, bare)
     assert prompts.render(prompts.get("forking_tokens"), QUESTION, bare)
+
+
+def test_extraction_is_the_prompts_unless_it_is_set() -> None:
+    protocol = protocols.get("egsw")
+    assert protocol.prompt_of("math500").policy == "boxed_last"
+    assert protocol.prompt_of("gpqa_diamond").policy == "letter"
+    changed = protocol.override({"extraction": {"default": "qwen", "gpqa_diamond": "prompt"}}, Origin.USER, "test")
+    assert changed.prompt_of("math500").policy == "qwen"
+    assert changed.prompt_of("gpqa_diamond").policy == "letter"
+
+
+def test_an_unknown_extraction_is_refused() -> None:
+    with pytest.raises(ValueError, match="extraction='boxed', expected one of prompt, boxed_last"):
+        protocols.get("egsw").override({"extraction": "boxed"}, Origin.USER, "test")
+    with pytest.raises(ValueError, match="benchmark humaneval: extraction='qwen', expected 'prompt': the answers"):
+        protocols.get("trial_and_error").override({"extraction": "qwen"}, Origin.USER, "test")

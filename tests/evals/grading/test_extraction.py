@@ -42,6 +42,77 @@ def test_boxes_of_balanced_contents_come_back(contents):
     assert boxes(" ".join(rf"so \boxed{{{content}}}" for content in escaped)) == escaped
 
 
+LETTERS = {
+    r"\boxed{42}. Answer: B": "B",
+    "\\boxed{E=mc^2}\nAnswer: B": "B",
+    "so $C_6H_{12}$ is formed": None,
+    r"\boxed{C_6H_{12}}": None,
+    "the answer is a bit unclear": None,
+    "The answer is (C).": "C",
+    "**Answer: D**": "D",
+    "Answer: $D$": "D",
+    r"Answer: \boxed{A}": "A",
+    r"\boxed{\text{B}}": "B",
+    r"\boxed{\textbf{(D)} 42}": "D",
+    r"$\boxed{\mathrm{(A)\ } 12}$": "A",
+    "Answer: B) because": "B",
+    "The correct answer is option C": "C",
+    "The correct option is B.": "B",
+    "(B) is correct": "B",
+    "A is the correct answer": "A",
+    "Therefore, option D is correct": "D",
+    "\n\nC": "C",
+    "\n**(B)**": "B",
+    "Answer: A\nWait, actually\nAnswer: C": "C",
+    "The answer is B, since A is not stable": "B",
+    "answer: b": "B",
+    "The answer is not A. The answer is B": "B",
+    r"The answer is \(B\).": "B",
+    r"Answer: $\mathrm{A}$": "A",
+    "Answer: Apple": None,
+    "Answer:\nD": "D",
+    "Answer: [C]": "C",
+    "I choose option B.": "B",
+    "So the answer must be C.": "C",
+    "<answer>B</answer>": "B",
+    "correct answer: (a)": "A",
+    "Answer: B\n\nExplanation: Option A gives 4, option C gives 3.": "B",
+}
+
+
+@pytest.mark.parametrize("response", LETTERS)
+def test_the_letter_that_is_stated_last(response):
+    assert extract(response, "letter").answer == LETTERS[response]
+
+
+@pytest.mark.parametrize(
+    ("policy", "response", "answer"),
+    [
+        ("boxed_last", r"\boxed{3} and \boxed{5}", "3, 5"),
+        ("boxed_last", r"\boxed{3} or \boxed{5}", "3, 5"),
+        ("boxed_last", r"$\boxed{3}$, $\boxed{5}$.", "3, 5"),
+        ("boxed_last", r"\boxed{3}, but that is wrong: \boxed{5}", "5"),
+        ("boxed_last", r"\boxed{5}, again \boxed{5}", "5"),
+        ("boxed_last", "\\boxed{5}\n\nProblem 2: what is 3 + 4? \\boxed{7}", "5"),
+        ("boxed_last", "\\boxed{5}<|im_end|>\nHuman: \\boxed{7}", "5"),
+        ("boxed_strict", r"\boxed{3} and \boxed{5}", None),
+        ("answer_tag", "<think>4</think><answer> 5 </answer>", "5"),
+        ("answer_tag", r"<answer>it is \boxed{5}</answer>", "5"),
+        ("answer_tag", r"\boxed{5}", None),
+        ("qwen", r"\boxed{3} and \boxed{5}", "5"),
+        ("qwen", r"so \boxed{\frac{1}{2}", r"\frac{1}{2}"),
+        ("qwen", "\\boxed{5}\n\nProblem 2: \\boxed{7}", "7"),
+        ("qwen", "The answer is 12.", "12"),
+        ("qwen", "We get 1,234 apples and 5 pears", "5"),
+        ("qwen", "1,234", "1234"),
+        ("qwen", "The final answer is $7$. I hope it is correct. 8", "7"),
+        ("qwen", "no idea", None),
+    ],
+)
+def test_what_a_policy_extracts(policy, response, answer):
+    assert extract(response, policy).answer == answer
+
+
 @pytest.mark.parametrize(
     ("policy", "response", "answer"),
     [

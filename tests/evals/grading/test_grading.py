@@ -8,7 +8,8 @@ import threading
 
 import pytest
 
-from evals.grading import Grade, Grader
+from evals.grading import Conventions, Grade, Grader
+from evals.grading.effects import policy_effects
 from evals.grading.verdicts import Verdict
 
 HARD = (r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
@@ -129,3 +130,38 @@ def test_impossible_limits_are_refused(limits):
 def test_an_unknown_policy_is_refused(grader):
     with pytest.raises(ValueError, match="extraction policy 'best' is unknown; expected one of boxed_last"):
         grader.grade_responses([("5", r"\boxed{5}", None)], policy="best")
+
+
+def test_an_explanation_shows_each_step(grader):
+    explanation = grader.explain("(1,2)", r"so \boxed{(1, \frac{4}{2})}", "boxed_last")
+    assert explanation.extracted == r"(1, \frac{4}{2})"
+    assert [(step.gold, step.answer, step.rule, step.equal) for step in explanation.steps] == [
+        ("1", "1", "same_literal", True),
+        ("2", r"\frac{4}{2}", "same_plain_number", True),
+        ("(1,2)", r"(1, \frac{4}{2})", "same_collection", True),
+    ]
+    assert explanation.math_verify is True
+    assert explanation.verdict is Verdict.CORRECT
+    assert "by same_collection" in str(explanation)
+
+
+def test_an_explanation_without_an_answer(grader):
+    explanation = grader.explain("5", "no idea", "boxed_last")
+    assert (explanation.extracted, explanation.steps, explanation.verdict) == (None, (), Verdict.NO_ANSWER)
+
+
+def test_conventions_are_switches():
+    rows = [("1/3", "0.333"), ("1000.99", "1000,99"), ("25", "twenty-five"), (r"\ln 2", r"\log 2"), ("1/3", "0.33333")]
+    strict = Conventions(digits=4, decimal_comma=False, words=False, natural_log=False)
+    with Grader(workers=1) as usual, Grader(workers=1, conventions=strict) as other:
+        assert verdicts(usual.grade_answers(rows)) == [Verdict.CORRECT] * 5
+        assert verdicts(other.grade_answers(rows)) == [Verdict.WRONG] * 4 + [Verdict.CORRECT]
+
+
+def test_a_policy_that_changes_verdicts_is_counted():
+    rows = [("5", r"\boxed{4} \boxed{5}", None), ("5", "The answer is 5", None), ("5", r"\boxed{5}", None)]
+    with Grader(workers=1) as grader:
+        grades = grader.grade_responses(rows)
+        # boxed_last: "4, 5" is wrong, no box, 5. qwen: 5, 5, 5. Both gained.
+        [qwen] = policy_effects(rows, grades, grader, "boxed_last", ["boxed_last", "qwen"])
+    assert (qwen.rows, qwen.correct, qwen.gained, qwen.lost) == (3, 3, 2, 0)

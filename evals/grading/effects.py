@@ -1,0 +1,70 @@
+"""How many verdicts another extraction policy would change: that alone can explain a published gap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from evals.grading.grader import Grade, Grader
+from evals.grading.verdicts import Verdict
+
+SHOWN = ("boxed_last", "boxed_strict", "answer_line", "qwen")  # what papers' evaluators do; boxed_last is ours
+
+
+@dataclass(frozen=True)
+class PolicyEffect:
+    """The same responses under another extraction policy.
+
+    `correct` of `rows` are correct under it; `gained` of them are not under the policy in use, and `lost` are correct
+    under the policy in use alone. Unscored verdicts count as not correct in all of these; `unscored` says how many.
+    """
+
+    policy: str
+    rows: int
+    correct: int
+    gained: int
+    lost: int
+    unscored: int
+
+    @property
+    def changed(self) -> int:
+        return self.gained + self.lost
+
+    def __str__(self) -> str:
+        share = f"{100 * self.correct / self.rows:.1f} %" if self.rows else "no rows"
+        return (
+            f"policy {self.policy:<13} {share} correct, {self.changed} verdicts change (+{self.gained}, -{self.lost})"
+        )
+
+
+def policy_effects(
+    rows: Sequence[tuple[str, str, str | None]],
+    grades: Sequence[Grade],
+    grader: Grader,
+    used: str,
+    policies: Sequence[str] = SHOWN,
+) -> list[PolicyEffect]:
+    """What each other policy would change.
+
+    Args:
+        rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.
+        grades: of `rows`, under the policy `used`.
+    """
+    correct = [grade.verdict is Verdict.CORRECT for grade in grades]
+    effects = []
+    for policy in policies:
+        if policy == used:
+            continue
+        others = grader.grade_responses(rows, policy)
+        then = [grade.verdict is Verdict.CORRECT for grade in others]
+        effects.append(
+            PolicyEffect(
+                policy,
+                rows=len(rows),
+                correct=sum(then),
+                gained=sum(b and not a for a, b in zip(correct, then, strict=True)),
+                lost=sum(a and not b for a, b in zip(correct, then, strict=True)),
+                unscored=sum(grade.verdict is Verdict.UNSCORED for grade in others),
+            )
+        )
+    return effects
