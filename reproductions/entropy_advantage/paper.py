@@ -7,7 +7,8 @@ from typing import Any
 
 from baselines.grpo import grpo
 from baselines.ppo import gae
-from harness.spec import PPO, Arm, Claim, Experiment, Method, Reproduction, assumed, paper, use
+from harness.spec import PPO, Arm, Experiment, Method, Reproduction, assumed, paper, use
+from reproductions.entropy_advantage.claims import CLAIMS
 from reproductions.entropy_advantage.method import entropy_advantage
 
 TABLE_4 = "appendix B, table 4"
@@ -166,55 +167,7 @@ REPRODUCTION = Reproduction(
         "grpo_symmetric_clip is grpo, and is not trained.",
         "The four comparison models are measured as released; table 2 quotes those with a dagger from their papers.",
     ),
-    claims=(
-        Claim(
-            "The entropy advantage on GRPO scores higher than GRPO.",
-            "section 5, table 2",
-            arm="grpo_entropy_advantage",
-            than="grpo",
-        ),
-        Claim(
-            "It has a higher pass@k at large k than GRPO.",
-            "section 5, table 2 and figure 5",
-            arm="grpo_entropy_advantage",
-            than="grpo",
-            metric="pass",
-        ),
-        Claim(
-            "On AIME25, where the base model's pass@k at large k is hard to reach, it is above the base model.",
-            "section 5, table 2",
-            arm="grpo_entropy_advantage",
-            than="base",
-            metric="pass",
-            benchmarks=("aime25",),
-        ),
-        Claim(
-            "The entropy advantage on PPO scores higher than PPO.",
-            "section 5, table 2",
-            arm="ppo_entropy_advantage",
-            than="ppo",
-        ),
-        Claim(
-            "It makes responses longer than GRPO does.",
-            "section 6.1, figure 8",
-            arm="grpo_entropy_advantage",
-            than="grpo",
-            metric="mean_tokens",
-        ),
-        Claim(
-            "An entropy term in the loss does not do the same: it scores lower than the entropy advantage.",
-            "section 6.1, table 3",
-            arm="grpo_entropy_regularisation",
-            than="grpo_entropy_advantage",
-            direction="lower",
-            models=("7b",),
-        ),
-        Claim(
-            "Pivotal tokens, reflective sentences and rare behaviour have higher entropy than the rest.",
-            "section 2, figures 2 and 3",
-            undecided="a claim on tokens: the figures of words and entropy show them",
-        ),
-    ),
+    claims=CLAIMS,
     doubts=(
         "Table 2, Qwen2.5-Math on AIME25: a pass@256 of 50.7, 57.4 and 63.6 on 30 problems is no multiple of 1/30, so "
         "that these are estimates from more than 256 samples; 90 on AMC23's 83 problems lacks its decimal (74.7/83).",

@@ -7,7 +7,8 @@ from typing import Literal
 
 from baselines import dapo
 from baselines.overlong import overlong
-from harness.spec import Arm, Claim, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec import Arm, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
+from reproductions.forking_tokens.claims import CLAIMS
 from reproductions.forking_tokens.method import forking_tokens
 
 V2 = "arXiv 2506.01939 v2, "  # the settings are not in our text, which is a page about the paper
@@ -195,44 +196,7 @@ REPRODUCTION = Reproduction(
         "68.12) "
         "goes on from its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),
-    claims=(
-        Claim(
-            "At 8B, training on the 20 % of tokens with the highest entropy is no worse than training on all.",
-            "abstract; section 5, table 2",
-            arm="top20",
-            than="dapo",
-            direction="not lower",
-            margin=0.01,  # ours: the claim is "comparable"; the paper gives no number
-            models=("8b",),
-        ),
-        Claim(
-            "At 14B and 32B it is better on AIME24 and AIME25.",
-            "abstract; section 5, table 2",
-            arm="top20",
-            than="dapo",
-            models=("14b", "32b"),
-            benchmarks=("aime24", "aime25"),
-        ),
-        Claim(
-            "It makes responses longer.",
-            "section 5, table 2",
-            arm="top20",
-            than="dapo",
-            metric="mean_tokens",
-        ),
-        Claim(
-            "Training on the 80 % of tokens with the lowest entropy is worse.",
-            "abstract; section 5",
-            arm="bottom80",
-            than="dapo",
-            direction="lower",
-        ),
-        Claim(
-            "Reinforcement learning mainly changes the entropy of the tokens that had a high one to begin with.",
-            "abstract; section 4",
-            undecided="a claim on tokens: the figures of entropy before and after training show it",
-        ),
-    ),
+    claims=CLAIMS,
     doubts=(
         "Table 2's accuracies of AIME24, AIME25 and AMC23 are multiples of 1/480 and 1/640, as 16 samples of 30 and 40 "
         "problems must be. It has no spread; the gains on 8B (1.25 and 0.83 points) are 6 and 4 of 480 answers.",

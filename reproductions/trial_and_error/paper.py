@@ -10,9 +10,10 @@ from typing import Any, Literal
 
 from baselines.grpo import grpo
 from baselines.overlong import overlong
-from harness.spec import Arm, Claim, Experiment, Finetune, Method, Reproduction, Sourced, assumed, code, paper, use
+from harness.spec import Arm, Experiment, Finetune, Method, Reproduction, Sourced, assumed, code, paper, use
 from harness.spec.rejection import Rejection
 from reproductions.trial_and_error import rft
+from reproductions.trial_and_error.claims import CLAIMS
 from reproductions.trial_and_error.doubts import doubts
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 
@@ -303,6 +304,7 @@ ARMS = (
     Arm("base", "32b", "Qwen2.5-32B (Base)", None, TABLE_3),
     Arm("base", "32b-simplerl-zoo", "Qwen-2.5-32B-SimpleRL-Zoo", None, TABLE_3),
     *(Arm(key, "32b", title, declared, TABLE_3) for key, (title, declared) in SELECTIONS.items()),
+    Arm("base_boundary", "math-7b", "Qwen2.5-Math-7B, 640 samples", None, BOUNDARY, sweep=True),
     Arm("base", "r1-distill-7b", "DeepSeek-R1-Distill-Qwen-7B", None, BOUNDARY, sweep=True),
     Arm("base", "skywork-or1-math-7b", "Skywork-OR1-Math-7B", None, BOUNDARY, sweep=True),
 )
@@ -333,84 +335,10 @@ REPRODUCTION = Reproduction(
         "of the selected samples.",
         "Responses are graded by their first box, because what follows it is cut off before fine-tuning.",
     ),
-    claims=(
-        Claim(
-            "Weighing up responses of low perplexity (GRPO+PPL) scores higher than GRPO.",
-            "section 4.4.2, table 4",
-            arm="grpo_ppl",
-            than="grpo",
-        ),
-        Claim(
-            "A bonus for late tokens in the plateau stage (GRPO+POSITION) scores higher than GRPO.",
-            "section 4.4.2, table 4",
-            arm="grpo_position",
-            than="grpo",
-        ),
-        Claim(
-            "Weighing up responses of low perplexity does better than weighing up those of high perplexity.",
-            "section 3.2.3, figure 5(c)",
-            arm="grpo_ppl",
-            than="grpo_ppl_high",
-        ),
-        Claim(
-            "A bonus for late tokens does better than one for early tokens.",
-            "section 3.2.4, figure 6(c)",
-            arm="grpo_position_late",
-            than="grpo_position_early",
-        ),
-        Claim(
-            "GRPO+PPL has a higher pass@k than GRPO.",
-            "appendix, table 6",
-            arm="grpo_ppl",
-            than="grpo",
-            metric="pass",
-        ),
-        Claim(
-            "GRPO+POSITION has a higher pass@k than GRPO.",
-            "appendix, table 6",
-            arm="grpo_position",
-            than="grpo",
-            metric="pass",
-        ),
-        Claim(
-            "GRPO+PPL makes responses longer.",
-            "section 4.4.2, table 5",
-            arm="grpo_ppl",
-            than="grpo",
-            metric="mean_tokens",
-            models=("7b",),
-        ),
-        Claim(
-            "GRPO+POSITION makes responses longer.",
-            "section 4.4.2, table 5",
-            arm="grpo_position",
-            than="grpo",
-            metric="mean_tokens",
-            models=("7b",),
-        ),
-        Claim(
-            "In rejection-sampling fine-tuning, 5 % of wrong samples raise pass@k.",
-            "section 4.4.1, table 3",
-            arm="rft_noise",
-            than="rft",
-            metric="pass",
-        ),
-        Claim(
-            "Selecting samples of a high rollout branching factor raises pass@k.",
-            "section 4.4.1, table 3",
-            arm="rft_rbf",
-            than="rft",
-            metric="pass",
-        ),
-        Claim(
-            "Training shifts what can be solved both ways: no model's unsolvable problems hold another's.",
-            "section 2, figure 1(c)",
-            undecided="a claim on sets of problems: the figures of unsolvable problems show them",
-        ),
-    ),
+    claims=CLAIMS,
     doubts=doubts(),
     sets={
-        "figure1": ("math-7b/base", "r1-distill-7b/base", "skywork-or1-math-7b/base", "sft_math", "sft_all"),
+        "figure1": ("base_boundary", "r1-distill-7b/base", "skywork-or1-math-7b/base", "sft_math", "sft_all"),
         "figure5": ("grpo", "grpo_ppl", "grpo_ppl_high"),
         "figure6": ("grpo", "grpo_position_late", "grpo_position_early"),
     },

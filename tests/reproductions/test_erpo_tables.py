@@ -76,6 +76,25 @@ def test_doubt_deepseek_lacks_boxes() -> None:
     assert "is its accuracy on AMC 23, AIME 24 and AIME 25" in doubts()
 
 
+def test_doubt_the_boxes_do_not_grow_on_all_benchmarks() -> None:
+    equal, below = [], []
+    for size in ("1.5B", "3B", "7B"):
+        for benchmark in PROBLEMS:
+            ours, theirs = (cells()[f"Qwen2.5-{size} {arm}"][benchmark, "fmt"] for arm in ("ERPO", "GRPO"))
+            if ours == theirs:
+                equal.append((size, benchmark))
+            elif ours < theirs:
+                below.append((size, benchmark))
+    assert (equal, below) == ([("1.5B", "amc23"), ("1.5B", "aime25")], [("3B", "amc23"), ("7B", "minerva")])
+    assert "(1.5B AMC 23, AIME 25) and below it in two (3B AMC 23, 7B Minerva)" in doubts()
+    accuracy = {
+        size: [cells()[f"Qwen2.5-{size} {arm}"]["aime25", "avg@16"] for arm in ("ERPO", "GRPO")]
+        for size in ("1.5B", "3B")
+    }
+    assert accuracy["1.5B"][0] == accuracy["1.5B"][1] and accuracy["3B"][0] < accuracy["3B"][1]
+    assert PROBLEMS["amc23"] == 40 and "of AMC23, which has 40" in doubts()
+
+
 def test_doubt_two_rows_hold_the_same_five_values() -> None:
     metrics = ("avg@16", "pass@2", "pass@4", "pass@8", "pass@16")
     holders = defaultdict(list)

@@ -38,7 +38,7 @@ def test_every_arm_of_the_paper_is_there() -> None:
     assert arms == {
         *((model, key) for model in ("7b", "math-7b") for key in shaped),
         *(("32b", key) for key in tuned),
-        *(("math-7b", key) for key in ("sft_math", "sft_all")),
+        *(("math-7b", key) for key in ("base_boundary", "sft_math", "sft_all")),
         *((model, "base") for model in measured),
     }
     published = {(cell.model, cell.arm) for cell in catalogue.published(KEY)}

@@ -1,0 +1,255 @@
+"""What From Trial-and-Error to Improvement (arXiv 2508.07534) says, in our words, most important first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from harness.spec import Claim, Curve
+
+ON_7B: dict[str, Any] = {"models": ("7b",)}
+DISTILL, SKYWORK, ZOO = ("r1-distill-7b",), ("skywork-or1-math-7b",), "32b-simplerl-zoo"
+PLATEAU = (0.6, 1.0)
+ENTROPY = "train/entropy"
+
+SHAPING = (
+    Claim(
+        "GRPO+PPL (responses of low perplexity weigh more) scores higher than GRPO on average.",
+        "section 4.4.2, table 4: 1.51 and 2.31 points, over both methods",
+        arm="grpo_ppl",
+        than="grpo",
+        metrics=("avg", "maj"),
+        over="average",
+    ),
+    Claim(
+        "GRPO+POSITION (a bonus for late tokens in the plateau stage) scores higher than GRPO on average.",
+        "section 4.4.2, table 4",
+        arm="grpo_position",
+        than="grpo",
+        metrics=("avg", "maj"),
+        over="average",
+    ),
+    Claim(
+        "GRPO+PPL has a higher average pass@k than GRPO.",
+        "appendix A.2, table 6",
+        arm="grpo_ppl",
+        than="grpo",
+        metric="pass",
+        over="average",
+    ),
+    Claim(
+        "GRPO+POSITION has a higher average pass@k than GRPO.",
+        "appendix A.2, table 6",
+        arm="grpo_position",
+        than="grpo",
+        metric="pass",
+        over="average",
+    ),
+    Claim(
+        "More weight on responses of low perplexity does better than more weight on those of high perplexity.",
+        "section 3.2.3, figure 5(c)",
+        arm="grpo_ppl",
+        than="grpo_ppl_high",
+        over="average",
+    ),
+    Claim(
+        "More weight on responses of high perplexity raises the entropy.",
+        "section 3.2.3, figure 5(d)",
+        arm="grpo_ppl_high",
+        than="grpo_ppl",
+        curve=Curve(ENTROPY, window=PLATEAU),
+    ),
+    Claim(
+        "A bonus for late tokens does better than one for early tokens.",
+        "section 3.2.4, figure 6(c)",
+        arm="grpo_position_late",
+        than="grpo_position_early",
+        over="average",
+    ),
+    Claim(
+        "A bonus for late tokens does better than none.",
+        "section 3.2.4, figure 6(c)",
+        arm="grpo_position_late",
+        than="grpo",
+        over="average",
+    ),
+    Claim(
+        "A bonus for late tokens gives longer responses than one for early tokens.",
+        "section 3.2.4: 1,146 against 904 tokens",
+        arm="grpo_position_late",
+        than="grpo_position_early",
+        metric="mean_tokens",
+    ),
+    *(
+        Claim(
+            f"A bonus for {where} tokens raises the entropy.",
+            "section 3.2.4, figure 6(d): in either direction",
+            arm=f"grpo_position_{where}",
+            than="grpo",
+            curve=Curve(ENTROPY, window=PLATEAU),
+        )
+        for where in ("late", "early")
+    ),
+    *(
+        Claim(
+            f"{title} makes responses longer.",
+            "section 4.4.2, table 5",
+            arm=arm,
+            than="grpo",
+            metric="mean_tokens",
+            **ON_7B,
+        )
+        for arm, title in (("grpo_ppl", "GRPO+PPL"), ("grpo_position", "GRPO+POSITION"))
+    ),
+    *(
+        Claim(
+            f"{title} keeps a higher entropy than GRPO late in the plateau stage.",
+            "section 4.4.2, entropy dynamics; figure 8",
+            arm=arm,
+            than="grpo",
+            curve=Curve(ENTROPY, window=(0.8, 1.0)),
+            **ON_7B,
+        )
+        for arm, title in (("grpo_ppl", "GRPO+PPL"), ("grpo_position", "GRPO+POSITION"))
+    ),
+)
+REJECTION = (
+    Claim(
+        "In rejection-sampling fine-tuning, 5 % of incorrect samples raise pass@k.",
+        "section 4.4.1, table 3",
+        arm="rft_noise",
+        than="rft",
+        metric="pass",
+        over="average",
+    ),
+    Claim(
+        "They change the average accuracy little.",
+        "section 4.4.1: minimal impact on Pass@1; table 3",
+        arm="rft_noise",
+        than="rft",
+        direction="equal",
+        margin=0.02,  # ours: table 3 has -1.67 and +1.07 points
+        over="average",
+    ),
+    Claim(
+        "Selecting samples of high entropy raises pass@k.",
+        "section 4.4.1, table 3",
+        arm="rft_entropy",
+        than="rft",
+        metric="pass",
+    ),
+    Claim(
+        "Selecting samples of a high rollout branching factor raises pass@k.",
+        "section 4.4.1, table 3",
+        arm="rft_rbf",
+        than="rft",
+        metric="pass",
+    ),
+    Claim(
+        "The final arm's pass@k is above Qwen-2.5-32B-SimpleRL-Zoo's on all benchmarks.",
+        "section 4.4.1, table 3",
+        arm="rft_noise_rbf",
+        than="base",
+        than_model=ZOO,
+        models=("32b",),
+        metric="pass",
+    ),
+    Claim(
+        "Its accuracy stays near that of SimpleRL-Zoo.",
+        "section 4.4.1: competitive; table 3",
+        arm="rft_noise_rbf",
+        than="base",
+        than_model=ZOO,
+        models=("32b",),
+        direction="not lower",
+        margin=0.05,  # ours: table 3 has up to 4.2 points less
+        over="average",
+    ),
+)
+BOUNDARY = (
+    Claim(
+        "Supervised fine-tuning (DeepSeek-R1-Distill) expands pass@k over the base model.",
+        "section 2.4, figure 1(a)",
+        arm="base",
+        than="base_boundary",
+        than_model="math-7b",
+        models=DISTILL,
+        metric="pass",
+    ),
+    Claim(
+        "Reinforcement learning (Skywork-OR1) does not improve pass@k over it.",
+        "section 2.4, figure 1(a)",
+        arm="base",
+        than="base",
+        than_model=DISTILL[0],
+        models=SKYWORK,
+        direction="not higher",
+        margin=0.01,  # ours
+        metric="pass",
+    ),
+    Claim(
+        "But it raises the accuracy of single responses.",
+        "section 2.4: sharpens Pass@1",
+        arm="base",
+        than="base",
+        than_model=DISTILL[0],
+        models=SKYWORK,
+    ),
+    Claim(
+        "And it leaves more problems unsolved than the model it started from.",
+        "section 2.4, figure 1(c)",
+        arm="base",
+        than="base",
+        than_model=DISTILL[0],
+        models=SKYWORK,
+        metric="unsolvable",
+    ),
+    Claim(
+        "Training shifts what can be solved both ways: no model's unsolvable problems hold another's.",
+        "section 2.4, figure 1(c)",
+        undecided="a claim on sets of problems: rlvr analyze's figure of unsolvable problems (arms=figure1)",
+    ),
+    Claim(
+        "Supervised fine-tuning raises the rollout branching factor, reinforcement learning does not.",
+        "section 2.4, figure 1(d)",
+        undecided="a claim on tokens: rlvr analyze's figure of branching factors (arms=figure1)",
+    ),
+    Claim(
+        "Code that is run raises pass@k; at large k reinforcement learning loses its lead.",
+        "section 2.5, figure 2",
+        undecided=(
+            "a claim on sampling: rlvr analyze ... only=tools measures both; RL_code is no arm (see the departures)"
+        ),
+    ),
+)
+TOKENS = (
+    Claim(
+        "In the rising stage incorrect responses have the higher entropy, and it falls faster.",
+        "section 3.2.2, figure 3(c)",
+        undecided=(
+            "two curves of one run (train/entropy_negative, _positive): rlvr analyze's figure of stages plots both"
+        ),
+    ),
+    Claim(
+        "Defects of responses (format, garbling, mixed languages) get fewer in the rising stage.",
+        "section 3.2.2, figure 3(d)",
+        undecided="a claim on checkpoints: run with eval.every=..., then rlvr analyze's figure of response quality",
+    ),
+    Claim(
+        "In the plateau stage few tokens change, those of high entropy and of formal reasoning most.",
+        "section 3.2.2, figure 4",
+        undecided="a claim on tokens: rlvr analyze of two checkpoints, figures of probability change and update size",
+    ),
+    Claim(
+        "Tokens of low-perplexity responses change most, and replacing them matters least.",
+        "section 3.2.3, figure 5(a) and (b)",
+        undecided=(
+            "a claim on tokens: the figures of probability change and of impact (only=interventions), with intervals"
+        ),
+    ),
+    Claim(
+        "Entropy over a response is U-shaped; early tokens of high entropy matter more than late ones.",
+        "section 3.2.4, figure 6(a) and (b)",
+        undecided="a claim on tokens: the figures of entropy and of impact by position (only=interventions)",
+    ),
+)
+CLAIMS = (*SHAPING, *REJECTION, *BOUNDARY, *TOKENS)
