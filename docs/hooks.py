@@ -61,7 +61,8 @@ def _equations(text: str) -> str:
     from latex2mathml.converter import convert
 
     text = re.sub(r"\$\$(.+?)\$\$", lambda m: convert(" ".join(m[1].split()), display="block"), text, flags=re.S)
-    return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: convert(m[1]), text)
+    # the span keeps an equation at the start of a line inside its paragraph
+    return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: f"<span>{convert(m[1])}</span>", text)
 
 
 def _links(path: Path) -> str:

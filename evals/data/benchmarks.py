@@ -14,6 +14,8 @@ Keys under `metadata` that this module reads:
     columns      the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
+    published    the month when the last problem became public ("2025-02"), or never (see `evals.data.dates`)
+    generated_seed  the rows are made here by `evals.data.generated` with this seed
 """
 
 from __future__ import annotations
@@ -117,7 +119,7 @@ def load(
     config = task(name)
     metadata = config["metadata"]
     file = None if data_dir is None else _find(name, metadata, Path(data_dir))
-    rows, source = _read_hub(config) if file is None else (_read_file(file), str(file))
+    rows, source = _read_source(config) if file is None else (_read_file(file), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source)
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -238,13 +240,15 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
     return text
 
 
-def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path:
-    """The first file of the benchmark that is there."""
+def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path | None:
+    """The first file of the benchmark that is there; None for a generated one without a file."""
     stems = (name, *metadata.get("files", ()))
     candidates = [data_dir / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
     for path in candidates:
         if path.is_file():
             return path
+    if "generated_seed" in metadata:
+        return None
     looked = ", ".join(path.name for path in candidates)
     raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
 
@@ -270,6 +274,16 @@ def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
     if not isinstance(row, dict):
         raise ValueError(f"{path}, line {number}: expected a JSON object, got {type(row).__name__}")
     return row
+
+
+def _read_source(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
+    """The rows of a benchmark without a file: generated here, or from the hub."""
+    seed = config["metadata"].get("generated_seed")
+    if seed is None:
+        return _read_hub(config)
+    from evals.data import generated
+
+    return [dict(row) for row in generated.rows(config["metadata"]["rows"], seed)], f"generated with seed {seed}"
 
 
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:

@@ -224,11 +224,11 @@ def do_report(arguments: Any) -> int:
         print(json.dumps(summary, indent=2))
         return 0
     for claim in content.claims:
-        print(f"{claim.outcome}: {claim.text} ({claim.where})")
+        print(f"[{chosen.scale} scale] {claim.outcome}: {claim.text} ({claim.where})")
     for note in content.notes:
-        print(f"note: {note}")
+        print(f"[{chosen.scale} scale] note: {note}")
     kept = f"{summary['responses_kept']} of {summary['responses']} responses"
-    print(f"{path}: {path.stat().st_size / 1e6:.1f} MB, {summary['figures']} figures, {kept}")
+    print(f"[{chosen.scale} scale] {path}: {path.stat().st_size / 1e6:.1f} MB, {summary['figures']} figures, {kept}")
     return 0
 
 
