@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from baselines import dapo, dr_grpo
+from baselines.challengers import challengers
 from baselines.clip_cov import clip_cov
 from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
@@ -143,6 +144,7 @@ ARMS = {
     "kl_reset": ("KL with reference reset", KL_RESET),
     "entropy_bonus": ("Entropy regularisation", ENTROPY_BONUS),
     "entropy_target": ("Entropy regularisation to a target", ENTROPY_TARGET),
+    **challengers(RECIPE),
 }
 SCALES = {"kl_reset": {"tiny": {"reference_reset_every": 20}}}
 

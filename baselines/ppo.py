@@ -55,10 +55,11 @@ def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> T
         ahead = advantage.where(counts, ahead)
         following = values[:, t].where(counts, following)
         incoming = incoming.masked_fill(counts, 0.0)
-    return _whitened(advantages, valid) if whiten else advantages
+    return whitened(advantages, valid) if whiten else advantages
 
 
-def _whitened(advantages: Tensor, valid: Tensor) -> Tensor:
+def whitened(advantages: Tensor, valid: Tensor) -> Tensor:
+    """(A - mean) / sqrt(sample variance + 1e-8) over the valid entries; 0 on the others."""
     held = advantages[valid]
     if held.numel() == 0:
         return advantages

@@ -146,6 +146,14 @@ class Experiment(Declared):
                 f"entropy_target: expected a number where the arm declares an entropy_search, else null, got "
                 f"{self.entropy_target.value!r}"
             )
+        bounds = ("clip_low", "clip_high", "dual_clip") if self.method.objective is not None else ()
+        for key in bounds:
+            if getattr(self, key).value is not None:
+                assert self.method.objective is not None
+                raise ValueError(
+                    f"{key}: expected null with the objective {self.method.objective.name}, which takes the place of "
+                    f"the clipped surrogate, got {getattr(self, key).value}"
+                )
         for equation in self.method.uses():
             misfit = equation.misfit(self)
             if misfit:

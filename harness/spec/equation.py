@@ -17,7 +17,7 @@ from harness.spec.ranges import check_value
 if TYPE_CHECKING:
     from harness.spec.declarations import Experiment
 
-Stage = Literal["rewards", "advantage", "shaping", "weights", "gates", "penalties"]
+Stage = Literal["rewards", "advantage", "shaping", "weights", "gates", "penalties", "objective"]
 Equation = TypeVar("Equation", bound=Callable[..., Any])
 
 

@@ -51,8 +51,9 @@ class Use:
         check = getattr(self.function, "check", None)
         return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
 
-    def __call__(self, batch: Any) -> Any:
-        return self.function(batch, **{key: sourced.value for key, sourced in self.values.items()})
+    def __call__(self, *arguments: Any) -> Any:
+        """The equation on a batch; an objective on log-probabilities, old ones, advantages and mask."""
+        return self.function(*arguments, **{key: sourced.value for key, sourced in self.values.items()})
 
 
 def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
@@ -82,6 +83,9 @@ class Method:
         weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.
         gates: -> 0 or 1, [B, T]; tokens at 0 lose their policy gradient and keep the KL term; they multiply.
         penalties: -> coefficients [B, T] of |log ratio| to the sampling policy; they add.
+        objective: what is maximised on each token, from its log-probabilities and the advantages of the above (see
+            `harness.step.loss.policy_loss`). None: the clipped surrogate with the experiment's clip_low, clip_high and
+            dual_clip, which are null with any other.
         aggregation: see `harness.step.loss.aggregation_coefficients`.
         denominator: the tokens that the aggregation counts when gates drop some: "all", or those "kept".
     """
@@ -93,6 +97,7 @@ class Method:
     weights: tuple[Use, ...] = ()
     gates: tuple[Use, ...] = ()
     penalties: tuple[Use, ...] = ()
+    objective: Use | None = None
     denominator: Sourced[Literal["all", "kept"]] = field(default=assumed("all", "no effect without gates"))
 
     def __post_init__(self) -> None:
@@ -118,6 +123,7 @@ class Method:
             ("weights", self.weights),
             ("gates", self.gates),
             ("penalties", self.penalties),
+            ("objective", () if self.objective is None else (self.objective,)),
         )
 
     def uses(self) -> tuple[Use, ...]:
@@ -163,6 +169,7 @@ class Method:
             weights=tuple(map(change, self.weights)),
             gates=tuple(map(change, self.gates)),
             penalties=tuple(map(change, self.penalties)),
+            objective=None if self.objective is None else change(self.objective),
         )
 
     def apply(self, batch: Any) -> MethodOutput:

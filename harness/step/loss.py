@@ -2,18 +2,20 @@
 
 loss = - sum over tokens of  w * (g * objective - beta * KL(policy || reference) - p * |log ratio|  + b * entropy)
 
-where the objective is the clipped surrogate, w holds the aggregation coefficients times a method's weights, g a
-method's gates, p its penalties, and b is the coefficient of entropy regularisation.
+where the objective is the clipped surrogate or another function of the same tensors, w holds the aggregation
+coefficients times a method's weights, g a method's gates, p its penalties, and b is the coefficient of entropy
+regularisation.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-Aggregation = Literal["sequence_mean", "token_mean", "fixed_length"]
+Aggregation = Literal["sequence_mean", "token_mean", "fixed_length", "sequence_sum"]
 
 
 def clipped_objective(
@@ -84,6 +86,7 @@ def aggregation_coefficients(
     sequence_mean: 1 / (B |o_i|), the mean over tokens, then over sequences (GRPO, arXiv 2402.03300, Eq. 3).
     token_mean: 1 / sum_i |o_i|, the mean over all tokens (DAPO, arXiv 2503.14476, Eq. 8).
     fixed_length: 1 / (B max_tokens), a constant for every token (Dr. GRPO, arXiv 2503.20783).
+    sequence_sum: 1 / B, the sum over tokens, then the mean over sequences (LUSPO, arXiv 2602.05261).
     """
     if aggregation not in get_args(Aggregation):
         raise ValueError(f"aggregation: expected one of {get_args(Aggregation)}, got {aggregation!r}")
@@ -92,6 +95,8 @@ def aggregation_coefficients(
         return mask / (mask.shape[0] * lengths.clamp(min=1))
     if aggregation == "token_mean":
         return mask / lengths.sum().clamp(min=1)
+    if aggregation == "sequence_sum":
+        return mask / float(mask.shape[0])
     return mask / float(mask.shape[0] * max_tokens)
 
 
@@ -101,9 +106,11 @@ def policy_loss(
     advantages: Tensor,
     token_weights: Tensor,
     *,
-    clip_low: float | None,
-    clip_high: float | None,
+    clip_low: float | None = None,
+    clip_high: float | None = None,
     dual_clip: float | None = None,
+    objective: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor] | None = None,
+    mask: Tensor | None = None,
     ref_logp: Tensor | None = None,
     kl_beta: float = 0.0,
     gates: Tensor | None = None,
@@ -117,12 +124,20 @@ def policy_loss(
         logp, old_logp, advantages: [B, T].
         token_weights: [B, T], aggregation coefficients times the method's weights; they multiply the KL term too, as
             EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter, whatever they hold.
+        objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, in the place of the clipped surrogate.
+            `mask` [B, T] are the tokens of the responses; needed with it.
         ref_logp: [B, T]; needed when kl_beta > 0.
         gates: [B, T], 0 or 1; tokens at 0 lose their policy gradient and keep the KL term.
         penalties: [B, T], >= 0; coefficients of |logp - old_logp| (KL-Cov, arXiv 2505.22617).
         entropies: [B, T], with gradient; needed when entropy_coefficient is not 0.
     """
-    term = clipped_objective(logp, old_logp, advantages, clip_low=clip_low, clip_high=clip_high, dual_clip=dual_clip)
+    if objective is None:
+        bounds = {"clip_low": clip_low, "clip_high": clip_high, "dual_clip": dual_clip}
+        term = clipped_objective(logp, old_logp, advantages, **bounds)
+    elif mask is None:
+        raise ValueError("an objective needs the mask, which is missing")
+    else:
+        term = objective(logp, old_logp.detach(), advantages.detach(), mask)
     if gates is not None:
         term = gates * term
     if kl_beta:

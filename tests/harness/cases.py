@@ -9,10 +9,19 @@ from typing import Any
 import torch
 
 from baselines import dapo, dr_grpo
+from baselines.cispo import cispo
 from baselines.clip_cov import clip_cov
+from baselines.dppo import dppo
+from baselines.gmpo import gmpo
+from baselines.gpg import gpg, policy_gradient
+from baselines.gspo import gspo
 from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
+from baselines.off_policy_mask import off_policy_mask
 from baselines.passk import passk
+from baselines.reinforce_pp import reinforce_pp
+from baselines.rloo import rloo
+from baselines.sapo import sapo
 from evals.provenance import assumed
 from harness.spec import Method, use
 from harness.step.batch import TokenBatch
@@ -21,6 +30,8 @@ from reproductions.entropy_advantage.method import entropy_advantage
 from reproductions.erpo.method import erpo
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
+from tests.baselines.slow_objectives import slow_objective
+from tests.baselines.test_advantages import slow_gpg, slow_reinforce_pp, slow_rloo
 from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
 from tests.baselines.test_nsr import slow_weighted_reinforce
@@ -51,11 +62,13 @@ class Slow:
 
 @dataclass(frozen=True)
 class Case:
-    """A method, its slow version, and what the experiment needs besides (clip_high, say)."""
+    """A method, its slow version, what the experiment needs besides (clip_high, say), and the slow version of another
+    objective: (batch with advantages, logp with gradient, old_logp) -> [B, T]."""
 
     method: Method
     slow: Callable[[TokenBatch], Slow]
     values: tuple[tuple[str, Any], ...] = ()
+    objective: Callable[[TokenBatch, torch.Tensor, torch.Tensor], torch.Tensor] | None = None
 
 
 def with_grpo(batch: TokenBatch) -> TokenBatch:
@@ -125,7 +138,41 @@ STACK = replace(
     denominator=assumed("kept", WHY),
 )
 
+FREE = (("clip_low", None), ("clip_high", None), ("dual_clip", None))
+
+
+def objective(name: str, function: Any, aggregation: Any, base: Method = GRPO, **values: Any) -> Case:
+    """A case whose objective is not the clipped surrogate (see `tests.baselines.slow_objectives`)."""
+
+    def slow(batch: TokenBatch, logp: torch.Tensor, old_logp: torch.Tensor) -> torch.Tensor:
+        rows = {"logp": logp, "old_logp": old_logp, "advantages": batch.need("advantages"), "mask": batch.mask}
+        return slow_objective(name, rows, values)
+
+    method = replace(base, objective=use(function, **sourced(**values)), aggregation=assumed(aggregation, WHY))
+    return Case(method, lambda _: Slow(), FREE, slow)
+
+
 CASES = {
+    "gspo": objective("gspo", gspo, "sequence_mean", low=0.3, high=0.4),
+    "luspo": objective("gspo", gspo, "sequence_sum", low=0.3, high=0.4),
+    "cispo": objective("cispo", cispo, "token_mean", low=None, high=4.0),
+    "gmpo": objective("gmpo", gmpo, "sequence_mean", low=0.4, high=0.4),
+    "sapo": objective("sapo", sapo, "sequence_mean", tau_pos=1.0, tau_neg=1.05),
+    "dppo": objective("dppo", dppo, "token_mean", divergence="binary_tv", low=0.01, high=0.01, truncate=20.0),
+    "policy_gradient": objective("policy_gradient", policy_gradient, "token_mean"),
+    "rloo": Case(replace(GRPO, advantage=use(rloo)), lambda b: Slow(advantages=per_response(slow_rloo(b), b))),
+    "reinforce_pp": Case(
+        replace(GRPO, advantage=use(reinforce_pp, **sourced(baseline="group"))),
+        lambda b: Slow(advantages=per_response([(row or [0.0])[0] for row in slow_reinforce_pp(b, "group")], b)),
+    ),
+    "gpg": Case(
+        replace(GRPO, advantage=use(gpg, **sourced(scale=1.0))),
+        lambda b: Slow(advantages=per_response(slow_gpg(b, 1.0), b)),
+    ),
+    "off_policy_mask": Case(
+        replace(GRPO, gates=(use(off_policy_mask, **sourced(threshold=-0.0)),)),
+        lambda b: Slow(gates=off_policy_mask(b, threshold=0.0)),
+    ),
     "grpo": Case(GRPO, lambda _: Slow()),
     "egsw-step": Case(
         replace(GRPO, weights=(use(egsw, **sourced(**EGSW)),)), lambda b: Slow(weights=slow_egsw(b, **EGSW))

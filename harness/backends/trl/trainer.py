@@ -194,6 +194,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             clip_low=e.clip_low.value,
             clip_high=e.clip_high.value,
             dual_clip=e.dual_clip.value,
+            objective=e.method.objective,
+            mask=mask,
         )
         self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
         self._log_step(entropies.detach())
@@ -213,8 +215,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """Token means over all processes: clip fraction, KL to the reference (k3, nats)."""
         e = self.experiment
         bounds = {"clip_low": e.clip_low.value, "clip_high": e.clip_high.value}
-        clipped = clipped_tokens(logp, old_logp, advantages, **bounds)
-        signals = {"clip_fraction": clipped.float()}
+        signals = {}
+        if e.method.objective is None:
+            signals["clip_fraction"] = clipped_tokens(logp, old_logp, advantages, **bounds).float()
         if ref_logp is not None:
             signals["kl"] = k3(logp, ref_logp)
         for name, values in signals.items():

@@ -14,7 +14,7 @@ from harness.step.loss import clipped_tokens, k3, policy_loss
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from harness.spec import Experiment
+    from harness.spec import Experiment, Use
 
 SHAPED = (
     "advantages",
@@ -34,12 +34,13 @@ class LossSettings:
     dual_clip: float | None
     kl_beta: float
     needs_entropies: bool  # with their gradient
+    objective: Use | None
 
     @classmethod
     def of(cls, experiment: Experiment) -> LossSettings:
         e = experiment
         bonus = bool(e.entropy_coefficient.value) or e.entropy_search is not None
-        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus)
+        return cls(e.clip_low.value, e.clip_high.value, e.dual_clip.value, e.kl_beta.value, bonus, e.method.objective)
 
 
 def method_loss(
@@ -72,15 +73,16 @@ def method_loss(
         clip_low=settings.clip_low,
         clip_high=settings.clip_high,
         dual_clip=settings.dual_clip,
-    )
-    clipped = clipped_tokens(
-        logp.detach(), old_logp, padded["advantages"], clip_low=settings.clip_low, clip_high=settings.clip_high
+        objective=settings.objective,
+        mask=mask,
     )
     sums = {
         "tokens": mask.sum(),
         "entropy": entropies.detach().masked_fill(~mask, 0.0).sum(),
-        "clipped": (clipped & mask).sum(),
     }
+    if settings.objective is None:
+        bounds = {"clip_low": settings.clip_low, "clip_high": settings.clip_high}
+        sums["clipped"] = (clipped_tokens(logp.detach(), old_logp, padded["advantages"], **bounds) & mask).sum()
     if ref_logp is not None:
         sums["kl"] = k3(logp.detach(), ref_logp).masked_fill(~mask, 0.0).sum()
     metrics = {f"sum_{name}": Metric(AggregationType.SUM, value.double()) for name, value in sums.items()}

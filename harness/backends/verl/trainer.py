@@ -377,10 +377,11 @@ def _update_metrics(report: dict[str, Any]) -> dict[str, float]:
     found = {
         "train/loss": report["actor/loss"],
         "train/entropy": report["actor/sum_entropy"] / tokens,
-        "train/clip_fraction": report["actor/sum_clipped"] / tokens,
         "train/grad_norm": report["actor/grad_norm"],
         "train/learning_rate": report["actor/lr"],
     }
+    if "actor/sum_clipped" in report:
+        found["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
     if "actor/sum_kl" in report:
         found["train/kl"] = report["actor/sum_kl"] / tokens
     return {name: float(np.mean(value)) for name, value in found.items()}

@@ -24,6 +24,7 @@ _AGGREGATIONS = {
     "sequence_mean": "seq-mean-token-mean",
     "token_mean": "token-mean",
     "fixed_length": "seq-mean-token-sum-norm",
+    "sequence_sum": "seq-mean-token-sum",
 }
 
 

@@ -125,6 +125,9 @@ def slow(
     coefficients = slow_coefficients(counted, e["aggregation"])
     assert advantages is not None
     loss = torch.zeros((), dtype=torch.float64)
+    terms = None
+    if case.objective is not None:
+        terms = case.objective(batch.with_advantages(advantages), logp, fixed["old_per_token_logps"])
     for i, length in enumerate(LENGTHS):
         for t in range(length):
             a = float(advantages[i, t])
@@ -135,6 +138,8 @@ def slow(
             objective = torch.minimum(ratio * a, ratio.clamp(low, high) * a)
             if e["dual_clip"] is not None and a < 0:
                 objective = objective.clamp(min=e["dual_clip"] * a)
+            if terms is not None:
+                objective = terms[i, t]
             d = fixed["ref_per_token_logps"][i, t] - logp[i, t]
             term = float(gates[i, t]) * objective - e["kl_beta"] * (d.exp() - d - 1)
             term = term - float(penalties[i, t]) * log_ratio.abs() + e["entropy_coefficient"] * entropies[i, t]
@@ -164,6 +169,7 @@ def slow_coefficients(counted: torch.Tensor, aggregation: str) -> list[float]:
         "sequence_mean": [1 / (len(lengths) * length) for length in lengths],
         "token_mean": [1 / total for _ in lengths],
         "fixed_length": [1 / (len(lengths) * TOKENS) for _ in lengths],
+        "sequence_sum": [1 / len(lengths) for _ in lengths],
     }
     return each[aggregation]
 

@@ -1,0 +1,132 @@
+"""Newer objectives and advantages as arms on the baselines' common recipe (see `baselines/paper.py`)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from baselines.cispo import cispo
+from baselines.dppo import dppo
+from baselines.gmpo import gmpo
+from baselines.gpg import gpg, policy_gradient
+from baselines.gspo import gspo
+from baselines.off_policy_mask import off_policy_mask
+from baselines.reinforce_pp import reinforce_pp
+from baselines.rloo import rloo
+from baselines.sapo import sapo
+from harness.spec import Experiment, Sourced, Use, assumed, code, paper, use
+from harness.step.loss import Aggregation
+
+GSPO = "GSPO (arXiv 2507.18071), "
+CISPO = "CISPO (MiniMax-M1, arXiv 2506.13585), "
+GMPO = "GMPO (arXiv 2507.20673), "
+SAPO = "SAPO (arXiv 2511.20347), "
+LUSPO = "LUSPO (arXiv 2602.05261), "
+DPPO = "DPPO (arXiv 2602.04879), "
+VERL = "veRL 0.9.1, core_algos: "
+TRL = "TRL 1.16, GRPOConfig: "
+MASK = "off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556), "
+GPG = "GPG (arXiv 2504.02546), "
+
+
+def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
+    """Key -> (title, the recipe with another objective or advantage)."""
+
+    def objective(equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
+        method = replace(recipe.method, objective=equation, aggregation=aggregation)
+        none: Sourced[float | None] = assumed(None, why + "its objective takes the place of the clipped surrogate")
+        return replace(recipe, method=method, clip_low=none, clip_high=none, dual_clip=none)
+
+    def advantage(equation: Use) -> Experiment:
+        return replace(recipe, method=replace(recipe.method, advantage=equation))
+
+    clip = {
+        "low": paper(3e-4, GSPO + "experiments: the left clipping range in Eq. 5"),
+        "high": paper(4e-4, GSPO + "experiments: the right clipping range in Eq. 5"),
+    }
+    borrowed = {
+        key: assumed(sourced.value, LUSPO + f"which builds on GSPO; GSPO's {key}") for key, sourced in clip.items()
+    }
+    plain = objective(use(policy_gradient), GPG, code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode"))
+    scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
+    gate = use(
+        off_policy_mask,
+        threshold=assumed(0.5, MASK + "Eq. 9, whose delta is not stated; the value that TRL's documentation gives"),
+    )
+    return {
+        "gspo": ("GSPO", objective(use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
+        "luspo": (
+            "LUSPO",
+            objective(
+                use(gspo, **borrowed),
+                LUSPO,
+                code("sequence_sum", TRL + "loss_type='luspo': a sequence's loss times its length"),
+            ),
+        ),
+        "cispo": (
+            "CISPO",
+            objective(
+                use(
+                    cispo,
+                    low=code(None, TRL + "loss_type='cispo': no lower bound"),
+                    high=assumed(
+                        4.0,
+                        CISPO + "which does not state it; a weight of at most 5 is what TRL's documentation recommends",
+                    ),
+                ),
+                CISPO,
+                code("token_mean", TRL + "loss_type='cispo'"),
+            ),
+        ),
+        "gmpo": (
+            "GMPO",
+            objective(
+                use(
+                    gmpo,
+                    low=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
+                    high=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
+                ),
+                GMPO,
+                code("sequence_mean", "TRL 1.16, experimental.gmpo"),
+            ),
+        ),
+        "sapo": (
+            "SAPO",
+            objective(
+                use(
+                    sapo,
+                    tau_pos=code(1.0, TRL + "sapo_temperature_pos, which cites the paper"),
+                    tau_neg=code(1.05, TRL + "sapo_temperature_neg, which cites the paper"),
+                ),
+                SAPO,
+                code("sequence_mean", TRL + "loss_type='sapo'"),
+            ),
+        ),
+        "dppo": (
+            "DPPO (binary TV)",
+            objective(
+                use(
+                    dppo,
+                    divergence=code("binary_tv", VERL + "loss_mode=dppo_tv"),
+                    low=assumed(0.15, DPPO + "a threshold whose place in the paper we have not checked"),
+                    high=assumed(0.15, DPPO + "a threshold whose place in the paper we have not checked"),
+                    truncate=code(20.0, VERL + "compute_policy_loss_dppo_tv: clip_ratio_c, 20 unless configured"),
+                ),
+                DPPO,
+                code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode"),
+            ),
+        ),
+        "gpg": ("GPG", replace(plain, method=replace(plain.method, advantage=scaled))),
+        "rloo": ("RLOO", advantage(use(rloo))),
+        "reinforce_pp": (
+            "REINFORCE++",
+            advantage(use(reinforce_pp, baseline=assumed("none", "REINFORCE++ (arXiv 2501.03262) as named"))),
+        ),
+        "reinforce_pp_baseline": (
+            "REINFORCE++-baseline",
+            advantage(use(reinforce_pp, baseline=assumed("group", "the variant for several responses a prompt"))),
+        ),
+        "off_policy_mask": (
+            "GRPO, off-policy masked",
+            replace(recipe, method=replace(recipe.method, gates=(gate,))),
+        ),
+    }

@@ -1,0 +1,45 @@
+"""GPG: the plain policy gradient, corrected for groups without a gradient (Group Policy Gradient, arXiv 2504.02546)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from baselines.rloo import scored_groups
+from harness.spec.equation import stage
+from harness.spec.ranges import Positive
+from harness.step.segments import segment_max
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from harness.step.batch import TokenBatch
+
+
+@stage("objective")
+def policy_gradient(logp: Tensor, old_logp: Tensor, advantages: Tensor, mask: Tensor) -> Tensor:
+    """A log pi: REINFORCE. No ratio to the sampling policy, so updates after a rollout's first are off-policy.
+
+    Returns:
+        [B, T], to be maximised.
+    """
+    return advantages * logp
+
+
+@stage("advantage")
+def gpg(batch: TokenBatch, *, scale: Positive) -> Tensor:
+    """A_i = alpha (r_i - mean_G r) / scale, alpha = B / (B - M)  (arXiv 2504.02546, the corrected gradient estimate),
+
+    with M responses in groups whose rewards are all equal, which have no gradient: the mean over the others is kept.
+
+    veRL 0.9.1 takes the number of rewards that are not 0 for B - M, which is another estimate (see the page of
+    objectives). Responses that could not be scored (NaN) get 0 and are in neither B nor M.
+
+    Returns:
+        [B, T], 0 on masked positions.
+    """
+    rewards, scored, _, mean = scored_groups(batch)
+    top = segment_max(rewards.masked_fill(~scored, float("-inf")), batch.groups)
+    bottom = -segment_max((-rewards).masked_fill(~scored, float("-inf")), batch.groups)
+    learns = scored & (top > bottom)
+    alpha = scored.sum() / learns.sum().clamp(min=1)
+    return (alpha * (rewards - mean) * learns / scale).unsqueeze(1) * batch.mask

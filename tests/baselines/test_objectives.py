@@ -1,0 +1,300 @@
+"""Objectives against slow versions in Python floats, their special cases, and TRL's own losses to 1e-5."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from baselines import dapo
+from baselines.challengers import challengers
+from baselines.cispo import cispo
+from baselines.dppo import dppo
+from baselines.gmpo import gmpo
+from baselines.gpg import policy_gradient
+from baselines.gspo import gspo
+from baselines.sapo import sapo
+from evals.provenance import assumed
+from harness.spec import use
+from harness.step.loss import aggregation_coefficients, clipped_objective, policy_loss
+from tests import experiments
+
+WHY = "a test"
+Rows = list[list[float]]
+
+
+def tensors(seed: int, rows: int = 4, tokens: int = 5, spread: float = 0.4) -> dict[str, torch.Tensor]:
+    """Log-probabilities, old ones near them, an advantage a response (both signs, one 0), a ragged mask; float64."""
+    generator = torch.Generator().manual_seed(seed)
+    mask = torch.arange(tokens) < torch.tensor([5, 1, 3, 4])[:rows].unsqueeze(1)
+    old = -torch.rand(rows, tokens, generator=generator, dtype=torch.float64) * 3 - 0.1
+    logp = (old + spread * torch.randn(rows, tokens, generator=generator, dtype=torch.float64)).clamp(max=-1e-3)
+    advantages = torch.tensor([1.3, -0.7, 0.0, -1.1], dtype=torch.float64)[:rows].unsqueeze(1) * mask
+    return {"logp": logp * mask, "old_logp": old * mask, "advantages": advantages, "mask": mask}
+
+
+# -- slow versions ---------------------------------------------------------------------------------------------------
+
+
+def slow_terms(name: str, t: dict[str, torch.Tensor], v: dict[str, Any]) -> Rows:
+    """The objective of each token (of each response for GMPO), in floats."""
+    logp, old, adv = (t[k].tolist() for k in ("logp", "old_logp", "advantages"))
+    lengths = t["mask"].sum(1).tolist()
+    out: Rows = []
+    for i, length in enumerate(lengths):
+        d = [logp[i][k] - old[i][k] for k in range(length)]
+        row = []
+        for k in range(length):
+            a, r = adv[i][k], math.exp(d[k])
+            if name == "gspo":
+                s = math.exp(sum(d) / length)
+                row.append(min(s * a, min(max(s, 1 - v["low"]), 1 + v["high"]) * a))
+            elif name == "cispo":
+                low = -math.inf if v["low"] is None else 1 - v["low"]
+                row.append(min(max(r, low), 1 + v["high"]) * a * logp[i][k])
+            elif name == "gmpo":
+                cut = [min(x, v["high"]) if a > 0 else max(x, -v["low"]) for x in d] if a else [0.0] * length
+                row.append(a * math.exp(sum(cut) / length))
+            elif name == "sapo":
+                tau = v["tau_pos"] if a > 0 else v["tau_neg"]
+                row.append(4 / tau / (1 + math.exp(-tau * (r - 1))) * a)
+            elif name == "dppo":
+                p, q = math.exp(logp[i][k]), math.exp(old[i][k])
+                moved = abs(p - q)
+                if v["divergence"] == "binary_kl":
+                    moved = q * math.log(q / p) + (1 - q) * math.log((1 - q + 1e-8) / (1 - p + 1e-8))
+                leaves = (p > q and moved > v["high"]) if a > 0 else (p < q and moved > v["low"])
+                row.append(0.0 if leaves else min(r, v["truncate"]) * a * logp[i][k])
+            else:
+                row.append(a * logp[i][k])
+        out.append(row)
+    return out
+
+
+CASES: dict[str, tuple[Callable[..., torch.Tensor], dict[str, Any]]] = {
+    "gspo": (gspo, {"low": 0.05, "high": 0.08}),
+    "cispo": (cispo, {"low": None, "high": 0.3}),
+    "cispo-low": (cispo, {"low": 0.2, "high": 0.3}),
+    "gmpo": (gmpo, {"low": 0.2, "high": 0.3}),
+    "sapo": (sapo, {"tau_pos": 1.0, "tau_neg": 1.05}),
+    "dppo-tv": (dppo, {"divergence": "binary_tv", "low": 0.03, "high": 0.05, "truncate": 1.2}),
+    "dppo-kl": (dppo, {"divergence": "binary_kl", "low": 0.01, "high": 0.02, "truncate": 20.0}),
+    "gpg": (policy_gradient, {}),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(deadline=None, max_examples=20)
+@given(seed=st.integers(0, 10_000))
+def test_values_equal_the_slow_version(name: str, seed: int) -> None:
+    function, values = CASES[name]
+    t = tensors(seed)
+    got = function(**t, **values)
+    want = slow_terms(name.partition("-")[0], t, values)
+    for i, row in enumerate(want):
+        assert got[i, : len(row)].tolist() == pytest.approx(row, rel=1e-9, abs=1e-12)
+
+
+def weighted(
+    function: Callable[..., torch.Tensor], t: dict[str, torch.Tensor], values: dict[str, Any], how: Any
+) -> Any:
+    """(loss, gradient with respect to logp) under an aggregation."""
+    logp = t["logp"].clone().requires_grad_()
+    weights = aggregation_coefficients(t["mask"], how, max_tokens=9).to(logp.dtype)
+    loss = policy_loss(
+        logp,
+        t["old_logp"],
+        t["advantages"],
+        weights,
+        objective=lambda *tensors: function(*tensors, **values),
+        mask=t["mask"],
+    )
+    (gradient,) = torch.autograd.grad(loss, logp)
+    return loss.item(), gradient
+
+
+# what the gradient of a token is, from the papers: coefficient x advantage x d log pi, per token of a response
+@pytest.mark.parametrize("name", ["gspo", "gmpo", "sapo", "cispo"])
+def test_the_gradient_is_the_papers_coefficient(name: str) -> None:
+    function, values = CASES[name]
+    for seed in range(20):
+        t = tensors(seed)
+        _, gradient = weighted(function, t, values, "sequence_mean")
+        for i, length in enumerate(t["mask"].sum(1).tolist()):
+            d = [(t["logp"][i, k] - t["old_logp"][i, k]).item() for k in range(length)]
+            for k in range(length):
+                a = t["advantages"][i, k].item()
+                if name == "gspo":  # s_i where s_i is not clipped, else nothing
+                    s = math.exp(sum(d) / length)
+                    c = 0.0 if (a > 0 and s > 1 + values["high"]) or (a < 0 and s < 1 - values["low"]) else s
+                elif name == "gmpo":  # the geometric mean of the clipped ratios, where the token's own is not clipped
+                    cut = [min(x, values["high"]) if a > 0 else max(x, -values["low"]) for x in d]
+                    own = d[k] <= values["high"] if a > 0 else d[k] >= -values["low"]
+                    c = math.exp(sum(cut) / length) * own
+                elif name == "sapo":  # 4 p (1 - p) r, p = sigmoid(tau (r - 1))
+                    tau = values["tau_pos"] if a > 0 else values["tau_neg"]
+                    p = 1 / (1 + math.exp(-tau * (math.exp(d[k]) - 1)))
+                    c = 4 * p * (1 - p) * math.exp(d[k])
+                else:
+                    c = min(math.exp(d[k]), 1 + values["high"])
+                assert gradient[i, k].item() == pytest.approx(-c * a / (4 * length), rel=1e-6, abs=1e-9), (seed, i, k)
+
+
+def test_special_cases_equal_simpler_objectives() -> None:
+    t = tensors(0)
+    on_policy = {**t, "old_logp": t["logp"].clone()}
+    plain: dict[str, Any] = {}
+    want = weighted(policy_gradient, on_policy, plain, "token_mean")[1]
+    for name, (function, values) in CASES.items():  # at ratio 1 every objective has the plain policy gradient
+        got = weighted(function, on_policy, values, "sequence_mean" if name == "gmpo" else "token_mean")[1]
+        ours = weighted(policy_gradient, on_policy, plain, "sequence_mean")[1] if name == "gmpo" else want
+        torch.testing.assert_close(got, ours, rtol=1e-9, atol=1e-12)
+    # responses of one token: the sequence's ratio is the token's, so GSPO is PPO's clipping
+    one = {key: value[:, :1] for key, value in tensors(1).items()}
+    got = gspo(**one, low=0.2, high=0.28)
+    ppo = clipped_objective(one["logp"], one["old_logp"], one["advantages"], clip_low=0.2, clip_high=0.28)
+    torch.testing.assert_close(got, ppo)
+    # without bounds CISPO has the gradient of the unclipped surrogate
+    _, free = weighted(cispo, t, {"low": None, "high": 1e9}, "token_mean")
+    _, unclipped = weighted(
+        lambda logp, old, a, mask: clipped_objective(logp, old, a, clip_low=None, clip_high=None), t, {}, "token_mean"
+    )
+    torch.testing.assert_close(free, unclipped)
+    # DPPO with a trust region that nothing leaves and no truncation is CISPO without bounds
+    wide = {"divergence": "binary_tv", "low": 1.0, "high": 1.0, "truncate": 1e9}
+    torch.testing.assert_close(dppo(**t, **wide), cispo(**t, low=None, high=1e9))  # type: ignore[arg-type]
+    # LUSPO weighs a response of GSPO by its length
+    lengths = t["mask"].sum(1, keepdim=True)
+    luspo, of_gspo = (weighted(gspo, t, CASES["gspo"][1], how)[1] for how in ("sequence_sum", "sequence_mean"))
+    torch.testing.assert_close(luspo, of_gspo * lengths)
+
+
+def test_impossible_stacks_are_refused_with_the_reason() -> None:
+    own = experiments.experiment()
+    objective = use(gmpo, low=assumed(0.4, WHY), high=assumed(0.4, WHY))
+    with pytest.raises(ValueError, match=r"clip_low: expected null with the objective gmpo.*got 0\.2"):
+        replace(own, method=replace(own.method, objective=objective))
+    none: Any = assumed(None, WHY)
+    free = replace(own, clip_low=none, clip_high=none)
+    token_mean: Any = assumed("token_mean", WHY)
+    with pytest.raises(ValueError, match="gmpo cannot be used here: aggregation: expected sequence_mean"):
+        replace(free, method=replace(own.method, objective=objective, aggregation=token_mean))
+    from tests.harness.cases import CASES as METHODS
+
+    shaped = METHODS["entropy_advantage"].method
+    with pytest.raises(ValueError, match="gmpo cannot be used here: method: expected one advantage a response"):
+        replace(free, method=replace(shaped, objective=objective))
+    with pytest.raises(ValueError, match="gmpo belongs to objective, got it among weights"):
+        replace(own, method=replace(own.method, weights=(objective,)))
+    # GSPO's token form takes shaped advantages, weights and gates
+    tokens = use(gspo, low=assumed(0.1, WHY), high=assumed(0.1, WHY))
+    replace(free, method=replace(METHODS["entropy_advantage on dapo with clip_cov"].method, objective=tokens))
+
+
+def test_every_challenger_is_declared_with_its_values() -> None:
+    arms = challengers(dapo.EXPERIMENT)
+    assert set(arms) >= {"gspo", "luspo", "cispo", "gmpo", "sapo", "dppo", "gpg", "rloo", "reinforce_pp"}
+    for key, (_, experiment) in arms.items():
+        assert (experiment.method.objective is None) == (experiment.clip_low.value is not None), key
+
+
+# -- TRL's own losses --------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return experiments.save_random_model(tmp_path_factory.mktemp("model"))
+
+
+TRL: dict[str, tuple[dict[str, Any], Callable[..., torch.Tensor], dict[str, Any], str]] = {
+    # name -> TRL's settings, our objective, its values, our aggregation
+    "gspo": (
+        {"loss_type": "grpo", "importance_sampling_level": "sequence", "epsilon_low": 0.05, "epsilon_high": 0.08},
+        gspo,
+        {"low": 0.05, "high": 0.08},
+        "sequence_mean",
+    ),
+    "luspo": (
+        {"loss_type": "luspo", "importance_sampling_level": "sequence", "epsilon_low": 0.05, "epsilon_high": 0.08},
+        gspo,
+        {"low": 0.05, "high": 0.08},
+        "sequence_sum",
+    ),
+    "cispo": ({"loss_type": "cispo", "epsilon_high": 5.0}, cispo, {"low": None, "high": 4.0}, "token_mean"),
+    "sapo": ({"loss_type": "sapo"}, sapo, {"tau_pos": 1.0, "tau_neg": 1.05}, "sequence_mean"),
+    "gmpo": ({"epsilon_low": 0.4, "epsilon_high": 0.4}, gmpo, {"low": 0.4, "high": 0.4}, "sequence_mean"),
+    "off_policy_mask": (
+        {"loss_type": "dapo", "epsilon_low": 0.2, "epsilon_high": 0.28, "off_policy_mask_threshold": 0.3},
+        lambda logp, old, a, mask: _masked_surrogate(logp, old, a, mask),
+        {},
+        "token_mean",
+    ),
+}
+
+
+def _masked_surrogate(logp: Any, old: Any, a: Any, mask: Any) -> torch.Tensor:
+    from baselines.off_policy_mask import off_policy_mask
+    from harness.step.batch import TokenBatch
+
+    batch = TokenBatch(
+        rewards=torch.zeros(len(mask)),
+        groups=torch.zeros(len(mask), dtype=torch.int64),
+        mask=mask,
+        vocab_size=9,
+        max_tokens=9,
+        advantages=a,
+        logp=logp.detach(),
+        old_logp=old,
+    )
+    return off_policy_mask(batch, threshold=0.3) * clipped_objective(logp, old, a, clip_low=0.2, clip_high=0.28)
+
+
+@pytest.mark.parametrize("name", TRL)
+def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path) -> None:
+    from trl import GRPOTrainer
+    from trl.experimental.gmpo import GMPOTrainer
+
+    from tests.harness.backends.test_trl_trainer import declared_with, make_trainer, rollout
+    from tests.harness.cases import CASES as METHODS
+
+    theirs, function, values, aggregation = TRL[name]
+    trainer = make_trainer(declared_with(METHODS["grpo"]), model_dir, tmp_path, None)
+    trainer.model.train()
+    fixed = rollout(trainer.model.config.vocab_size)
+    logp, _ = trainer._signals(trainer.model, fixed)
+    noise = torch.randn(logp.shape, generator=torch.Generator().manual_seed(0))
+    fixed["old_per_token_logps"] = logp.detach() + 0.3 * noise
+    advantages = torch.linspace(-1, 1, len(logp))
+    mask = fixed["completion_mask"].bool()
+    # ours
+    weights = aggregation_coefficients(mask, aggregation, max_tokens=6)  # type: ignore[arg-type]
+    filled = logp.masked_fill(~mask, 0.0), fixed["old_per_token_logps"].masked_fill(~mask, 0.0)
+    loss = policy_loss(
+        *filled,
+        advantages.unsqueeze(1) * mask,
+        weights,
+        objective=lambda *tensors: function(*tensors, **values),
+        mask=mask,
+    )
+    loss.backward()
+    ours = [p.grad.clone() for p in trainer.model.parameters()]
+    trainer.model.zero_grad()
+    # TRL's, in the same trainer
+    for key, value in {"beta": 0.0, "current_gradient_accumulation_steps": 1, **theirs}.items():
+        setattr(trainer, key, value)
+    inputs = {**fixed, "advantages": advantages, "num_items_in_batch": mask.sum()}
+    own = GMPOTrainer if name == "gmpo" else GRPOTrainer
+    expected = own._compute_loss(trainer, trainer.model, inputs)
+    expected.backward()
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-7)
+    scale = max(float(p.grad.abs().max()) for p in trainer.model.parameters())
+    assert scale > 0
+    for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
+        torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)

@@ -1,0 +1,131 @@
+"""Objectives and advantages against veRL 0.9.1's own functions: loss and gradient to 1e-5, or the difference stated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+from verl.trainer.ppo import core_algos  # noqa: E402
+from verl.workers.config import ActorConfig  # noqa: E402
+
+from baselines.cispo import cispo  # noqa: E402
+from baselines.dppo import dppo  # noqa: E402
+from baselines.gmpo import gmpo  # noqa: E402
+from baselines.gpg import gpg, policy_gradient  # noqa: E402
+from baselines.gspo import gspo  # noqa: E402
+from baselines.reinforce_pp import reinforce_pp  # noqa: E402
+from baselines.rloo import rloo  # noqa: E402
+from baselines.sapo import sapo  # noqa: E402
+from harness.step.batch import TokenBatch  # noqa: E402
+from harness.step.loss import aggregation_coefficients, policy_loss  # noqa: E402
+from tests.baselines.test_objectives import tensors  # noqa: E402
+
+MEAN, TOKENS = ("sequence_mean", "seq-mean-token-mean"), ("token_mean", "token-mean")
+# veRL's name -> our objective, our values, veRL's bounds (low, high, c), the aggregation in both
+OBJECTIVES: dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[float, float, float], tuple[str, str]]] = {
+    "gspo": (gspo, {"low": 0.05, "high": 0.08}, (0.05, 0.08, 3.0), MEAN),
+    "cispo": (cispo, {"low": 0.2, "high": 0.3}, (0.2, 0.3, 3.0), TOKENS),
+    "geo_mean": (gmpo, {"low": 0.2, "high": 0.3}, (0.2, 0.3, 3.0), MEAN),
+    "sapo": (sapo, {"tau_pos": 1.0, "tau_neg": 1.05}, (0.2, 0.2, 3.0), MEAN),
+    "dppo_tv": (
+        dppo,
+        {"divergence": "binary_tv", "low": 0.03, "high": 0.05, "truncate": 1.2},
+        (0.03, 0.05, 1.2),
+        TOKENS,
+    ),
+    "dppo_kl": (
+        dppo,
+        {"divergence": "binary_kl", "low": 0.01, "high": 0.02, "truncate": 20.0},
+        (0.01, 0.02, 20.0),
+        TOKENS,
+    ),
+    "gpg": (policy_gradient, {}, (0.2, 0.2, 3.0), TOKENS),
+}
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_loss_and_gradient_equal_verls(name: str) -> None:
+    function, values, (low, high, c), (ours, theirs) = OBJECTIVES[name]
+    config = ActorConfig(
+        strategy="fsdp2",
+        rollout_n=1,
+        ppo_micro_batch_size_per_gpu=1,
+        clip_ratio_low=low,
+        clip_ratio_high=high,
+        clip_ratio_c=c,
+        tau_pos=1.0,
+        tau_neg=1.05,
+    )
+    for seed in range(5):
+        t = tensors(seed)
+        found = []
+        for of_verl in (False, True):
+            logp = t["logp"].clone().requires_grad_()
+            if of_verl:
+                arguments = (t["old_logp"], logp, t["advantages"], t["mask"].to(logp.dtype))
+                loss, _ = core_algos.get_policy_loss_fn(name)(*arguments, loss_agg_mode=theirs, config=config)
+            else:
+                weights = aggregation_coefficients(t["mask"], ours, max_tokens=9)  # type: ignore[arg-type]
+                loss = policy_loss(
+                    logp,
+                    t["old_logp"],
+                    t["advantages"],
+                    weights.to(logp.dtype),
+                    objective=lambda *tensors: function(*tensors, **values),
+                    mask=t["mask"],
+                )
+            found.append((loss.item(), torch.autograd.grad(loss, logp)[0]))
+        (mine, gradient), (expected, their_gradient) = found
+        assert mine == pytest.approx(expected, rel=1e-5, abs=1e-8)
+        assert float(their_gradient.abs().max()) > 0
+        torch.testing.assert_close(gradient, their_gradient, rtol=1e-5, atol=1e-8)
+
+
+def scored(rewards: list[float]) -> tuple[TokenBatch, torch.Tensor, torch.Tensor, Any]:
+    """A batch of groups of four, and veRL's arguments: token-level rewards, mask, index."""
+    import numpy as np
+
+    rows = len(rewards)
+    mask = torch.arange(5) < torch.tensor([5, 2, 3, 4] * (rows // 4)).unsqueeze(1)
+    token_level = torch.zeros(rows, 5)
+    token_level[:, 0] = torch.tensor(rewards)
+    batch = TokenBatch(
+        rewards=torch.tensor(rewards), groups=torch.arange(rows) // 4, mask=mask, vocab_size=9, max_tokens=5
+    )
+    return batch, token_level, mask.float(), np.array([str(i // 4) for i in range(rows)], dtype=object)
+
+
+REWARDS = [1.0, 0.0, 0.0, 1.0, 0.3, 1.0, -1.0, 0.0]
+
+
+def test_advantages_equal_verls() -> None:
+    batch, rewards, mask, index = scored(REWARDS)
+    theirs, _ = core_algos.compute_rloo_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(rloo(batch), theirs, rtol=1e-5, atol=1e-6)
+    theirs, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(reinforce_pp(batch, baseline="group"), theirs, rtol=1e-5, atol=1e-6)
+    # REINFORCE++ with the reward on the last token and gamma 1: the return is the reward on every token
+    last = torch.zeros_like(rewards)
+    for i, n in enumerate(mask.sum(1).long().tolist()):
+        last[i, n - 1] = REWARDS[i]
+
+    class Undiscounted:
+        gamma = 1.0
+
+    theirs, _ = core_algos.compute_reinforce_plus_plus_outcome_advantage(last, mask, config=Undiscounted())
+    torch.testing.assert_close(reinforce_pp(batch, baseline="none"), theirs, rtol=1e-5, atol=1e-6)
+
+
+def test_gpg_differs_from_verls_by_the_estimate_of_the_groups_that_learn() -> None:
+    # veRL: alpha = B / (rewards that are not 0); ours, as the paper: B / (responses of groups that learn)
+    rewards = [1.0, 0.0, 0.0, 0.0, 1.0, 1.0, 1.0, 1.0]  # one group learns: ours 8 / 4; veRL's 8 / 5
+    batch, token_level, mask, index = scored(rewards)
+    theirs, _ = core_algos.compute_gpg_outcome_advantage(token_level, mask, index)
+    torch.testing.assert_close(gpg(batch, scale=1.0) / 2, theirs / 1.6, rtol=1e-5, atol=1e-6)
