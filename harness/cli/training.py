@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evals.redaction import redact
 from harness.command.config import UsageError, choose, parse_overrides, read_seeds, take, take_list
 from harness.command.machine import check_machine, check_memory, device_memory, hardware_help, take_machine
+from harness.command.watch import Watch, check_watch, take_watch
 
 RUN = """options:
   paper=KEY              required; see `rlvr list`
@@ -22,6 +23,9 @@ RUN = """options:
   scale=tiny|tiny_search|paper   default tiny
   backend=trl|verl       which trainer; verl has PPO and dynamic sampling, and needs an environment of its own
   seeds=3 | seeds=[0,1]  how many training seeds, or which (default: the paper's number)
+  eval.every=K           evaluate the model every K optimiser steps while it trains, with a protocol of its own:
+                         eval.n, eval.rows, eval.benchmarks, ... replace values of the paper's (run only)
+  keep=POLICY,...        of the models so saved: last:2, every:25, best:BENCHMARK/METRIC (default: none)
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
   hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)
   hardware.KEY=VALUE     the machine: see below; changes no result by design
@@ -80,6 +84,7 @@ class Prepared:
     hardware: Any
     data_dir: str | None
     command: str
+    watch: Watch
 
     def run(self, *, keep_going: bool = False) -> list[Outcome]:
         """Run it in this process. A first signal ends the step, saves and raises `Interrupted`."""
@@ -95,6 +100,7 @@ class Prepared:
                 data_dir=self.data_dir,
                 command=self.command,
                 keep_going=keep_going,
+                watch=self.watch,
             )
 
 
@@ -106,7 +112,7 @@ def prepare(options: list[str]) -> Prepared:
     """
     values = parse_overrides(options)
     data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
-    machine = take_machine(values)
+    machine, watch = take_machine(values), take_watch(values)
     named = "arm" in values
     jobs = _jobs(values)
     machines = machine.by_arm(jobs)
@@ -114,6 +120,7 @@ def prepare(options: list[str]) -> Prepared:
     if data_dir is not None and not Path(data_dir).is_dir():
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     try:
+        check_watch(watch, jobs)
         check_machine(jobs, machines, data_dir=data_dir)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
@@ -131,7 +138,7 @@ def prepare(options: list[str]) -> Prepared:
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
-    return Prepared(jobs, machines, data_dir, redact("rlvr run " + shlex.join(options)))
+    return Prepared(jobs, machines, data_dir, redact("rlvr run " + shlex.join(options)), watch)
 
 
 def do_run(arguments: Any) -> int:

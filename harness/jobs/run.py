@@ -17,16 +17,19 @@ import hashlib
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
 from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
+from harness.backends.snapshots import observed
 from harness.command.resolve import Job
+from harness.command.watch import Watch
 from harness.data.base_models import locate
 from harness.jobs.records import read_record, write_record
+from harness.jobs.watching import Watcher
 from harness.runs.delivery import Courier
 from harness.runs.interrupt import check, finishing
 from harness.runs.outbox import Outbox, outboxes
@@ -65,12 +68,19 @@ def run(jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, comman
 
 
 def run_jobs(
-    jobs: Sequence[Job], *, hardware: Machines, data_dir: str | None, command: str, keep_going: bool = False
+    jobs: Sequence[Job],
+    *,
+    hardware: Machines,
+    data_dir: str | None,
+    command: str,
+    keep_going: bool = False,
+    watch: Watch | None = None,
 ) -> list[Outcome]:
     """Run jobs of any papers, arms and seeds in this process, which pays for imports and the store once.
 
     Args:
         hardware, data_dir: as `run`.
+        watch: evaluations while a model trains, and the snapshots that stay.
         keep_going: after a job that fails, go on with the next one; its error is in its outcome, and printed.
     Returns:
         one outcome for each job, in order.
@@ -80,6 +90,7 @@ def run_jobs(
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
     tracker = Tracker.open()
     bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
+    watch = watch or Watch()
     courier = Courier(tracker)
     courier.watch(*(outbox for outbox in outboxes(home()) if outbox.pending()))  # of earlier commands
     parents = {key: _parent(list(of), command) for key, of in _by_paper(jobs).items()}
@@ -94,7 +105,9 @@ def run_jobs(
             parent = parents[job.paper, job.scale]
             try:
                 machine = machines[job.model, job.arm]
-                folder = run_job(job, bases[job.base_model.value], courier, parent, machine, data_dir, command)
+                machine = replace(machine, snapshot_every=machine.snapshot_every or watch.snapshot_every)
+                base = bases[job.base_model.value]
+                folder = run_job(job, base, courier, parent, machine, data_dir, command, watch)
                 diverged = bool((read_record(folder / "record.json") or {}).get("diverged"))
                 outcomes.append(Outcome(job, folder, diverged=diverged))
             except Exception as error:
@@ -116,7 +129,14 @@ def run_jobs(
 
 
 def run_job(
-    job: Job, base: str, courier: Courier, parent: Outbox, hardware: Hardware, data_dir: str | None, command: str
+    job: Job,
+    base: str,
+    courier: Courier,
+    parent: Outbox,
+    hardware: Hardware,
+    data_dir: str | None,
+    command: str,
+    watch: Watch | None = None,
 ) -> Path:
     """One arm and seed, from wherever it was left. Returns its folder."""
     fingerprint = model_fingerprint(base)
@@ -143,7 +163,15 @@ def run_job(
             diverged: Diverged | None = None
             training: dict[str, Any] | None = None
             try:
-                model, training = _train(job, base, folder, outbox, hardware)
+                watcher = None
+                if watch is not None and watch.snapshot_every and job.experiment is not None:
+                    watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
+                with observed(watcher):
+                    model, training = _train(job, base, folder, outbox, hardware)
+                if watcher is not None:
+                    watcher()  # what was saved while the last one was evaluated
+                    if watch is not None and watch.every and training is not None:
+                        watcher.measure(training["steps"], Path(model))
                 check(f"after training {job.name}")
                 verdicts = _evaluate(job, model, folder, hardware, data_dir)
             except Diverged as error:  # a result, not a failure: nothing of it is evaluated, and its table cell says so

@@ -95,7 +95,7 @@ class Deliverer:
         run_id = progress.run_id
         if run_id is None:
             raise ValueError(f"{outbox.file}: its first message is {op!r}, expected 'run'; delete the file")
-        if op in ("metrics", "scores"):
+        if op in ("metrics", "scores", "curve"):
             self._send_metrics(run_id, progress, messages)
         elif op == "params":
             self.tracker.params(run_id, message["params"])
@@ -137,7 +137,7 @@ def _batch(messages: Sequence[Message]) -> int:
     """How many messages go into the next call: metrics of several steps together."""
     count = size = 0
     for message in messages:
-        if message["op"] not in ("metrics", "scores"):
+        if message["op"] not in ("metrics", "scores", "curve"):
             break
         size += len(message["values"])
         if size > METRICS_AT_ONCE:

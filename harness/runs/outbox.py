@@ -76,6 +76,11 @@ class Outbox:
         if not any(m["op"] == "scores" for m in self.messages()):
             self._add(op="scores", step=step, values=dict(values))
 
+    def curve(self, step: int, values: Mapping[str, float]) -> None:
+        """The scores of an evaluation while training; once a step."""
+        if not any(m["op"] == "curve" and m["step"] == step for m in self.messages()):
+            self._add(op="curve", step=step, values=dict(values))
+
     def tags(self, tags: Mapping[str, str]) -> None:
         self._add(op="tags", tags=redact_all(dict(tags)))
 

@@ -39,6 +39,7 @@ class Hardware:
     stall_minutes: Positive = 60.0
     save_every: Count = 50
     save_minutes: Positive = 10.0
+    snapshot_every: Count | None = None
     grader_workers: Count = 2
     grader_limit_s: Positive = 10.0
 
@@ -125,6 +126,7 @@ HELP: Mapping[str, str] = {
     "stall_minutes": "minutes without a step before the run is killed as hung (veRL)",
     "save_every": "rollouts between two checkpoints",
     "save_minutes": "minutes between two, if that is sooner: the most that a kill may lose",
+    "snapshot_every": "optimiser steps between two saved models (eval.every and keep=every:N set it)",
     "grader_workers": "processes that check answers",
     "grader_limit_s": "seconds that one answer may take",
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import shutil
 import time
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
+from harness.backends.snapshots import snapshotter
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
 from harness.spec.declarations import Precision
@@ -169,6 +171,7 @@ def run_to_end(
     precision: Precision = "float32",
     save_minutes: float = 10.0,
     rollout_steps: int = 1,
+    snapshot_every: int | None = None,
 ) -> str | None:
     """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
 
@@ -183,6 +186,14 @@ def run_to_end(
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
     saving = saver(out_dir, save_minutes=save_minutes, rollout_steps=rollout_steps)
     trainer.add_callback(saving)
+    trainer.add_callback(
+        snapshotter(
+            out_dir,
+            snapshot_every,
+            lambda folder: save_snapshot(trainer, folder, precision),
+            main=trainer.is_world_process_zero(),
+        )
+    )
     found = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if trainer.is_world_process_zero() else None
     last: str | None = _from_main_process(None if found is None else str(found))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
@@ -209,6 +220,30 @@ def run_to_end(
         rename_folder(part, out_dir / "final")
     _wait_for_all()
     return last
+
+
+def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
+    """Save the policy as it stands, as `run_to_end` saves the final one: LoRA merged, in the type of the passes. The
+    trained weights stay as they are. Called on every process; the main one writes."""
+    import torch
+
+    dtype = torch.float32 if precision == "float32" else torch.bfloat16
+    model = trainer.accelerator.unwrap_model(trainer.model)
+    if hasattr(model, "merge_and_unload"):
+        plain = copy.deepcopy(model).float().merge_and_unload().to(dtype)
+        weights = plain.state_dict()
+    else:
+        plain, weights = model, trainer.accelerator.get_state_dict(trainer.model_wrapped)
+    if not trainer.is_world_process_zero():
+        return
+    weights = {name: value.to(dtype) for name, value in weights.items()}
+    if getattr(plain.config, "tie_word_embeddings", False):
+        weights.pop("lm_head.weight", None)
+    plain.save_pretrained(folder, state_dict=weights)
+    config = json.loads((folder / "config.json").read_text())
+    key = "dtype" if "dtype" in config else "torch_dtype"
+    (folder / "config.json").write_text(json.dumps({**config, key: str(dtype).removeprefix("torch.")}, indent=2) + "\n")
+    trainer.processing_class.save_pretrained(folder)
 
 
 def _from_main_process(value: Any) -> Any:

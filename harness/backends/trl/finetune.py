@@ -116,7 +116,13 @@ def finetune(
         peft_config=None if lora is None else peft.LoraConfig(**lora),
         callbacks=[reporter(METRICS, out_dir, on_metrics)],
     )
-    last = run_to_end(trainer, out_dir, precision=declared.precision.value, save_minutes=hardware.save_minutes)
+    last = run_to_end(
+        trainer,
+        out_dir,
+        precision=declared.precision.value,
+        save_minutes=hardware.save_minutes,
+        snapshot_every=hardware.snapshot_every,
+    )
     return {
         "steps": trainer.state.global_step,
         "resumed_from": last,

@@ -14,6 +14,7 @@ from typing import Any
 from evals.files import read_json, write_json
 from harness.backends.common import metrics_reporter
 from harness.backends.rejection.rounds import read_pairs, run_rounds
+from harness.backends.snapshots import notify
 from harness.backends.trl.common import STOP
 from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
@@ -108,6 +109,7 @@ def _run_processes(command: list[str], stop: Path) -> int:
             while (code := started.poll()) is None:
                 if requested() and not stop.exists():
                     stop.touch()
+                notify()
                 time.sleep(0.1)
     except BaseException:
         os.killpg(started.pid, signal.SIGKILL)

@@ -107,6 +107,7 @@ def train(
             precision=experiment.precision.value,
             save_minutes=hardware.save_minutes,
             rollout_steps=experiment.updates_per_rollout.value,
+            snapshot_every=hardware.snapshot_every,
         )
     return {
         "steps": trainer.state.global_step,

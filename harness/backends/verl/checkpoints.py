@@ -12,6 +12,8 @@ from typing import Any
 
 from evals.files import write_json
 from harness.backends.checkpoints import WHOLE, last_verified, seal
+from harness.backends.snapshots import snapshot_folder
+from harness.backends.verl.export import export
 from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
@@ -30,6 +32,11 @@ class MarkWhole:
         if trainer.reference_was_reset:
             trainer.actor_rollout_wg.save_reference(str(folder / REFERENCE))
         seal(folder)
+        step = trainer.job.snapshot_step(step_of(folder))
+        if step is not None:
+            target = snapshot_folder(trainer.job.out_dir, step)
+            target.parent.mkdir(exist_ok=True)
+            export(folder, target)
         for old in whole_checkpoints(folder.parent)[:-KEPT]:
             shutil.rmtree(old)
 

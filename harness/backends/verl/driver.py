@@ -47,7 +47,16 @@ def main(order_file: str) -> None:
         ends = tuple(order["end_tokens"])
         steps = optimiser_steps(experiment, order["rows"])
         ray.get(
-            runner.train.remote(config, experiment, steps, out_dir, order["vocab_size"], ends, hardware.save_minutes)
+            runner.train.remote(
+                config,
+                experiment,
+                steps,
+                out_dir,
+                order["vocab_size"],
+                ends,
+                hardware.save_minutes,
+                hardware.snapshot_every,
+            )
         )
     finally:
         ray.shutdown()
@@ -98,10 +107,11 @@ def _runner() -> Any:
             vocab_size: int,
             ends: tuple[int, ...],
             save_minutes: float,
+            snapshot_every: int | None,
         ) -> None:
             from harness.backends.verl.trainer import Job, register
 
-            register(Job(experiment, steps, out_dir, vocab_size, ends, save_minutes))
+            register(Job(experiment, steps, out_dir, vocab_size, ends, save_minutes, snapshot_every))
             self.run(config)
 
     return ray.remote(Runner)

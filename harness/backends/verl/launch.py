@@ -18,6 +18,7 @@ from uuid import uuid4
 
 from evals.files import write_json
 from harness.backends.common import metrics_reporter, prompt_rows
+from harness.backends.snapshots import notify
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS, STOP
 from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
@@ -163,6 +164,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
             for line in lines():
                 moved = time.monotonic()
                 on_step(line["step"], line["total"], line["metrics"])
+            notify()
             if time.monotonic() - moved > 60 * hardware.stall_minutes:
                 raise RuntimeError(
                     f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "

@@ -67,6 +67,12 @@ class Job:
     vocab_size: int
     end_tokens: tuple[int, ...]
     save_minutes: float = 10.0
+    snapshot_every: int | None = None
+
+    def snapshot_step(self, rollouts: int) -> int | None:
+        """The optimiser step after so many rollouts, if its model is to be kept for an evaluation."""
+        step = rollouts * self.experiment.updates_per_rollout.value
+        return step if self.snapshot_every and step % self.snapshot_every == 0 else None
 
 
 def register(job: Job) -> None:
@@ -186,6 +192,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """Save by time, and save and stop when the launcher asks for it (`launch.run_driver`)."""
         stop = (self.job.out_dir / STOP).exists()
         due = time.monotonic() - self._saved_at > 60 * self.job.save_minutes
+        due = due or self.job.snapshot_step(self.global_steps) is not None
         if (stop or due) and self._saved_step != self.global_steps:
             self._save_checkpoint()
         super().on_step_end()

@@ -1,0 +1,105 @@
+"""Evaluate a model while it trains: `eval.every=K` with a protocol of its own, and which snapshots are kept.
+
+    <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps
+    <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
+
+The evaluations change nothing of the training and are not part of a job's digest. MLflow gets each score as
+`curve/<benchmark>/<metric>` at its step, whatever the backend: their protocol is not that of `eval/...`.
+"""
+
+from __future__ import annotations
+
+import math
+import shutil
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from evals.data.protocols import Protocol
+from evals.files import append_jsonl, mend_jsonl, read_jsonl
+from harness.backends.snapshots import snapshots
+from harness.command.resolve import Job
+from harness.command.watch import METRICS, Watch
+from harness.runs.outbox import Outbox
+from harness.spec.hardware import Hardware
+
+CURVE = "curve.jsonl"
+
+
+class Watcher:
+    """Evaluates each snapshot once, logs it, and deletes the snapshots that the policy does not keep."""
+
+    def __init__(
+        self, job: Job, watch: Watch, folder: Path, outbox: Outbox, hardware: Hardware, data_dir: str | None
+    ) -> None:
+        self.job, self.watch, self.folder, self.outbox = job, watch, folder, outbox
+        self.hardware, self.data_dir = hardware, data_dir
+        self.protocol: Protocol = watch.protocol(job.protocol)
+        mend_jsonl(folder / CURVE)
+
+    def __call__(self) -> None:
+        """Evaluate the new snapshots, in order of their steps."""
+        found = snapshots(self.folder / "train")
+        for step, model in found:
+            if self.watch.every and step % self.watch.every == 0:
+                self.measure(step, model)
+        kept = self.watch.kept([step for step, _ in found], self.scores())
+        for step, model in found:
+            if step not in kept:
+                shutil.rmtree(model)
+
+    def measure(self, step: int, model: Path, *, log: bool = True) -> None:
+        """Evaluate the model of one step, unless that was done; a rerun completes what a kill left."""
+        from evals.files import read_parquet
+        from evals.sampling.evaluate import evaluate
+        from evals.stats.score import score
+
+        rows = {row["step"]: row for row in read_jsonl(self.folder / CURVE)}
+        if step not in rows:
+            out_dir = self.folder / "curve" / f"step-{step:06d}"
+            arguments: dict[str, Any] = {
+                "out_dir": out_dir,
+                "data_dir": self.data_dir,
+                "seed": self.job.seed,
+                "workers": self.hardware.grader_workers,
+                "limit_s": self.hardware.grader_limit_s,
+                "progress": False,
+            }
+            verdicts = evaluate(model, self.protocol, **arguments)
+            scores: dict[str, dict[str, Any]] = {}
+            for benchmark, path in verdicts.items():
+                ks = self.protocol.value("ks", benchmark)
+                made = score(read_parquet(path), ks=ks, metrics=METRICS)
+                scores[benchmark] = {s.key: asdict(s) for s in made}
+            rows[step] = {"step": step, "scores": scores}
+            append_jsonl(self.folder / CURVE, rows[step])
+        if log:
+            self.outbox.curve(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
+
+    def scores(self) -> dict[int, dict[str, float]]:
+        """step -> {benchmark/metric: value} of all evaluations so far."""
+        return {row["step"]: flat(row["scores"]) for row in read_jsonl(self.folder / CURVE)}
+
+
+def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
+    """{benchmark/metric: value} of the scores that have a value."""
+    return {
+        f"{benchmark}/{key}": score["value"]
+        for benchmark, of in scores.items()
+        for key, score in of.items()
+        if score["value"] is not None and math.isfinite(score["value"])
+    }
+
+
+def curves(folders: Iterable[tuple[str, int, Path]]) -> Any:
+    """(arm, seed, folder of a job) -> a frame for `evals.plots.study.learning_curves`: a row an evaluation, columns
+    `arm`, `seed`, `step`, and `<benchmark>/<metric>`."""
+    import pandas as pd
+
+    rows = [
+        {"arm": arm, "seed": seed, "step": row["step"], **flat(row["scores"])}
+        for arm, seed, folder in folders
+        for row in sorted(read_jsonl(folder / CURVE), key=lambda row: row["step"])
+    ]
+    return pd.DataFrame(rows, columns=None if rows else ["arm", "seed", "step"])

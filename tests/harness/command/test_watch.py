@@ -1,0 +1,81 @@
+"""Evaluation while training: what a command line may ask for, and which snapshots a policy keeps."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.command.config import UsageError
+from harness.command.resolve import resolve
+from harness.command.watch import Watch, check_watch, take_watch
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"eval.every": 0}, "eval.every: expected a whole number of optimiser steps >= 1, got 0"),
+        ({"eval.every": True}, "eval.every: expected a whole number"),
+        ({"eval.evry": 5}, "did you mean 'every'"),
+        ({"eval.n": 5}, "eval.n: expected eval.every=K with it"),
+        ({"eval.every": 5, "eval.rowz": 5}, "did you mean 'rows'"),
+        ({"keep": "last:2"}, "keep=last:2: expected eval.every=K with it"),
+        ({"eval.every": 5, "keep": "last:0"}, "keep: expected one or more of last:N, every:N"),
+        ({"eval.every": 5, "keep": "first:2"}, "keep: expected one or more of"),
+        ({"eval.every": 5, "keep": "best:avg"}, "keep: expected one or more of"),
+        ({"eval.every": 5, "keep": ["last:1", "every:x"]}, "got 'every:x'"),
+    ],
+)
+def test_take_watch_names_the_wrong_key_or_value(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as error:
+        take_watch(values)
+    assert message in str(error.value)
+
+
+def test_snapshots_are_saved_for_evaluations_and_for_keeping() -> None:
+    assert take_watch({}).snapshot_every is None
+    assert take_watch({"eval.every": 10}).snapshot_every == 10
+    assert take_watch({"keep": "every:25"}).snapshot_every == 25
+    assert take_watch({"eval.every": 10, "keep": ["every:25", "last:2"]}).snapshot_every == 5  # gcd(10, 25)
+
+
+def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
+    (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
+    watch = take_watch({"eval.every": 2, "eval.n": 4, "eval.ks": [1, 4], "eval.benchmarks": ["tiny_short"]})
+    protocol = watch.protocol(job.protocol)
+    assert (protocol.n.value, protocol.benchmarks.value) == (4, ("tiny_short",))
+    assert protocol.temperature == job.protocol.temperature
+    with pytest.raises(ValueError, match="n=0"):
+        check_watch(Watch(2, {"n": 0}), [job])
+    with pytest.raises(ValueError, match="did you mean 'tiny_short'"):
+        check_watch(Watch(2, {"benchmarks": ["tiny_short"]}, ("best:tiny_shor/avg@4",)), [job])
+
+
+def test_verl_saves_after_whole_rollouts() -> None:
+    (job,) = resolve("entropy_advantage", scale="paper", backend="verl", models=["7b"], arms=["grpo"], seeds=[0])
+    check_watch(Watch(32), [job])  # 16 updates a rollout
+    with pytest.raises(ValueError, match="expected a multiple of updates_per_rollout=16"):
+        check_watch(Watch(24), [job])
+
+
+def test_policies_by_hand() -> None:
+    steps, scores = [5, 10, 15, 20], {5: {"b/avg": 0.1}, 10: {"b/avg": 0.4}, 15: {"b/avg": 0.4}, 20: {"b/avg": 0.3}}
+    assert Watch(5, {}, ("last:2",)).kept(steps, scores) == {15, 20}
+    assert Watch(5, {}, ("every:10",)).kept(steps, scores) == {10, 20}
+    assert Watch(5, {}, ("best:b/avg",)).kept(steps, scores) == {10}  # of equal ones the earlier
+    assert Watch(5, {}, ("best:b/avg", "last:1")).kept(steps, scores) == {10, 20}
+    assert Watch(5, {}, ()).kept(steps, scores) == set()
+    assert Watch(5, {}, ("best:b/other",)).kept(steps, scores) == set()
+
+
+@given(st.lists(st.integers(1, 50), unique=True, min_size=1), st.data())
+def test_the_best_survives_whatever_comes_later(steps: list[int], data: Any) -> None:
+    """Pruned after each evaluation, the snapshots that are left hold the best of all steps."""
+    watch, scores, left = Watch(1, {}, ("best:b/avg",)), {}, []
+    for step in sorted(steps):
+        scores[step] = {"b/avg": data.draw(st.integers(0, 3)) / 3}
+        left = [s for s in [*left, step] if s in watch.kept([*left, step], scores)]
+    top = max(value["b/avg"] for value in scores.values())
+    assert left == [min(step for step, value in scores.items() if value["b/avg"] == top)]

@@ -1,0 +1,106 @@
+"""A model evaluated while it trains: the same training, a curve, and the snapshots that the policy keeps."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.command.resolve import resolve
+from harness.command.watch import take_watch
+from harness.jobs.run import check_data, run_jobs
+from harness.jobs.watching import CURVE, curves
+from harness.spec.hardware import Hardware
+from tests.experiments import save_random_model
+
+SMALL = {
+    "max_steps": 5,
+    "prompts_per_rollout": 2,
+    "group_size": 4,
+    "max_completion_tokens": 8,
+    "protocol.benchmarks": ["tiny_short"],
+    "protocol.rows": 4,
+    "protocol.n": 2,
+    "protocol.ks": [1, 2],
+    "protocol.max_tokens": 8,
+}
+WATCH = {"eval.every": 2, "eval.rows": 3, "eval.n": 4, "eval.ks": [1], "keep": ["last:1"]}
+
+
+def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[str, Any], **more: Any) -> Path:
+    monkeypatch.setenv("RLVR_HOME", str(home))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={**SMALL, "base_model": str(model), **more})
+    (outcome,) = run_jobs(
+        jobs,
+        hardware=Hardware(device="cpu"),
+        data_dir=check_data(jobs, None),
+        command="test",
+        watch=take_watch(dict(watch)),
+    )
+    assert outcome.folder is not None
+    return outcome.folder
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from safetensors.torch import load_file
+
+    from harness.runs.outbox import Outbox
+
+    watched = train(tmp_path / "a", model, monkeypatch, WATCH)
+    plain = train(tmp_path / "b", model, monkeypatch, {})
+    final = "train/final/model.safetensors"
+    assert (watched / final).read_bytes() == (plain / final).read_bytes()
+    assert watched.name == plain.name  # the evaluations are no part of a job's identity
+    rows = [json.loads(line) for line in (watched / CURVE).read_text().splitlines()]
+    assert [row["step"] for row in rows] == [2, 4, 5]  # every second step, and the last
+    for row in rows:
+        score = row["scores"]["tiny_short"]
+        assert score["avg_at_4"]["value"] is not None
+    logged = [m for m in Outbox(watched).messages() if m["op"] == "curve"]
+    assert [m["step"] for m in logged] == [2, 4, 5] and "curve/tiny_short/avg_at_4" in logged[0]["values"]
+    (kept,) = (watched / "train" / "snapshots").iterdir()
+    assert kept.name == "step-000004"
+    assert not (plain / "train" / "snapshots").exists() and not (plain / CURVE).exists()
+
+    # a snapshot is the model after that step: a training of four steps ends with it
+    four = train(tmp_path / "c", model, monkeypatch, {}, max_steps=4)
+    ours, theirs = load_file(kept / "model.safetensors"), load_file(four / final)
+    assert all(ours[name].equal(theirs[name]) for name in ours) and ours.keys() == theirs.keys()
+
+    frame = curves([("grpo", 0, watched)])
+    assert list(frame["step"]) == [2, 4, 5] and {"arm", "seed", "tiny_short/avg_at_4"} <= set(frame)
+    again = train(tmp_path / "a", model, monkeypatch, WATCH)  # finished: nothing is done twice
+    assert len((again / CURVE).read_text().splitlines()) == 3
+
+
+def test_a_training_that_was_killed_completes_its_curve(
+    model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from harness.jobs import watching
+
+    evaluated: list[int] = []
+    real = watching.Watcher.measure
+
+    def measure(self: Any, step: int, folder: Path, **options: Any) -> None:
+        if step == 4 and not evaluated.count(4):
+            evaluated.append(step)
+            raise RuntimeError("killed here")
+        evaluated.append(step)
+        real(self, step, folder, **options)
+
+    monkeypatch.setattr(watching.Watcher, "measure", measure)
+    with pytest.raises(RuntimeError, match="killed here"):
+        train(tmp_path, model, monkeypatch, WATCH)
+    folder = train(tmp_path, model, monkeypatch, WATCH)
+    rows = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
+    assert [row["step"] for row in rows] == [2, 4, 5]
