@@ -9,7 +9,6 @@ from baselines.dppo import dppo
 from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
-from baselines.off_policy_mask import off_policy_mask
 from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
 from baselines.sapo import sapo
@@ -24,7 +23,6 @@ LUSPO = "LUSPO (arXiv 2602.05261), "
 DPPO = "DPPO (arXiv 2602.04879), "
 VERL = "veRL 0.9.1, core_algos: "
 TRL = "TRL 1.16, GRPOConfig: "
-MASK = "off-policy sequence masking (DeepSeek-V3.2, arXiv 2512.02556), "
 GPG = "GPG (arXiv 2504.02546), "
 
 
@@ -48,10 +46,6 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
     }
     plain = objective(use(policy_gradient), GPG, code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode"))
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
-    gate = use(
-        off_policy_mask,
-        threshold=assumed(0.5, MASK + "Eq. 9, whose delta is not stated; the value that TRL's documentation gives"),
-    )
     return {
         "gspo": ("GSPO", objective(use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
         "luspo": (
@@ -124,9 +118,5 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
         "reinforce_pp_baseline": (
             "REINFORCE++-baseline",
             advantage(use(reinforce_pp, baseline=assumed("group", "the variant for several responses a prompt"))),
-        ),
-        "off_policy_mask": (
-            "GRPO, off-policy masked",
-            replace(recipe, method=replace(recipe.method, gates=(gate,))),
         ),
     }

@@ -89,6 +89,8 @@ def gradient(experiment: Experiment, step: int) -> torch.Tensor:
         kl_beta=experiment.kl_beta.value,
         gates=made.gates,
         penalties=made.penalties,
+        objective=experiment.method.objective,
+        mask=batch.mask,
     )
     (found,) = torch.autograd.grad(loss, logp)
     return found * batch.mask
