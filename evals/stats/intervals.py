@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -81,11 +81,10 @@ class Estimate:
 
     def interval(self, level: float = 0.95) -> Interval | None:
         """None where a benchmark has one problem, or where unbounded values are all alike: nothing shows a spread."""
-        if any(len(values) < 2 for values, _ in self.blocks):
+        if self._count < 2:
             return None
-        rough = self.df == 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
-        count = min(len(values) for values, _ in self.blocks)
-        return bent(self.mean, self._half((1 + level) / 2), count, level, self.bounds, self.covers, rough)
+        half = self._half((1 + level) / 2)
+        return bent(self.mean, half, self._count, level, self.bounds, self.covers, self._rough)
 
     def p_value(self, null: float = 0.0) -> float | None:
         """Two-sided p-value of "the mean is `null`": 1 - the largest confidence level whose interval excludes it.
@@ -111,10 +110,22 @@ class Estimate:
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean < null else 1 - p / 2
 
+    @cached_property
+    def _count(self) -> int:
+        return min(len(values) for values, _ in self.blocks)
+
+    @cached_property
+    def _rough(self) -> bool:
+        return self.df == 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
+
+    @cached_property
+    def _parts(self) -> list[tuple[float, float, float]]:
+        return [_problems_part(values, noise, self.bounds) for values, noise in self.blocks]
+
     def _half(self, quantile: float) -> float:
+        normal = t_quantile(quantile, math.inf)
         halves = [
-            _problems_half(values, max(0.0, _variance_of_mean(values) - noise), quantile, self.bounds)
-            for values, noise in self.blocks
+            min(t_quantile(quantile, df) * error if df else 0.0, normal * most) for error, df, most in self._parts
         ]
         alone = math.hypot(*halves) / len(halves)
         return alone if not self.df else float(joined_half(alone, self.seeds, self.df, quantile))
@@ -258,24 +269,23 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float)
     return np.asarray((howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2)
 
 
-def _problems_half(by_problem: Vector, variance: float, quantile: float, bounds: Bounds) -> float:
-    """The half-width that the problems have alone; `variance` is theirs in the mean of [P]."""
+def _problems_part(by_problem: Vector, noise: float, bounds: Bounds) -> tuple[float, float, float]:
+    """(standard error, degrees of freedom, the largest standard error possible) of the mean of [P] values.
+
+    `noise` is the variance in it that belongs to the seeds' part. No degrees of freedom: all values are at one bound.
+    """
     count = len(by_problem)
+    error = math.sqrt(max(0.0, _variance_of_mean(by_problem) - noise))
     if bounds is None:
-        return t_quantile(quantile, count - 1) * math.sqrt(variance)
+        return error, count - 1.0, math.inf
     effective = min(count - 1.0, round(effective_number(by_problem, bounds), 6))
-    if effective == 0:  # all at one bound: no spread
-        return 0.0
     nothing, everything = (0.0, bounds[1]) if _of_differences(bounds) else bounds
     share = (by_problem - nothing) / (everything - nothing)
     # values of 0 or 1 with this mean have the variance m - m^2; values of -1, 0 or 1 with this mean size and, as where
     # nothing differs, mean zero have E|x|
-    centre = 0.0 if _of_differences(bounds) else share.mean()
-    most = (everything - nothing) ** 2 * float(np.abs(share).mean() - centre**2) / count
-    return min(
-        t_quantile(quantile, effective) * math.sqrt(variance),
-        t_quantile(quantile, math.inf) * math.sqrt(max(0.0, most)),
-    )
+    centre = 0.0 if _of_differences(bounds) else float(share.mean())
+    most = float(np.abs(share).mean()) - centre**2
+    return error, effective, (everything - nothing) * math.sqrt(max(0.0, most) / count)
 
 
 def _of_differences(bounds: tuple[float, float]) -> bool:

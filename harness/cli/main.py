@@ -17,6 +17,7 @@ from typing import Any
 from evals.files import RefusedError
 from evals.redaction import redact
 from harness import __version__
+from harness.cli.aa import AA, do_aa
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
 from harness.cli.completion import COMPLETION, do_completion
@@ -116,6 +117,7 @@ def build_parser() -> argparse.ArgumentParser:
     comparing.add_argument("b", metavar="RUN_B")
     options(comparing)
     options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
+    options(command("aa", do_aa, "A/A test: does a method differ from itself, by number of seeds?", AA, as_json=True))
     options(command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, as_json=True))
     options(
         command(

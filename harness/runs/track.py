@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlparse
 
 from evals.files import DamagedFileError, RefusedError, locked
 from evals.redaction import redact
@@ -203,6 +204,23 @@ class Tracker:
         """(step, value) of one metric, by step; the newest value of a step that was logged twice."""
         points = self.client.get_metric_history(run_id, metric)
         return sorted({p.step: float(p.value) for p in sorted(points, key=lambda p: p.timestamp)}.items())
+
+    def fetch(self, run: Run, path: str, folder: Path) -> Path:
+        """One artifact of a run: where it lies, if the store keeps artifacts in local files; else downloaded.
+
+        Args:
+            folder: for downloads, a folder of this run alone.
+        Raises:
+            MlflowException, OSError: the run has no such artifact.
+        """
+        place = urlparse(run.info.artifact_uri)
+        if place.scheme not in ("file", "") or place.netloc not in ("", "localhost"):
+            folder.mkdir(parents=True, exist_ok=True)
+            return self.download(run.info.run_id, path, folder)
+        local = Path(unquote(place.path)) / path
+        if not local.exists():
+            raise FileNotFoundError(f"run {run.info.run_id}: no artifact {path} at {local}")
+        return local
 
     def download(self, run_id: str, path: str, folder: Path) -> Path:
         """Fetch one artifact into a folder."""

@@ -15,6 +15,9 @@ from harness.runs.track import Tracker
 from harness.spec import catalogue
 
 Points = Sequence[tuple[int, float]]  # (optimiser step, value)
+COLUMNS = (  # of the verdicts; the responses' text is not read
+    "benchmark", "problem_id", "sample", "gold", "verdict", "answer_class", "boxed", "tokens", "finish_reason",
+)  # fmt: skip
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
@@ -84,11 +87,17 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
     return tuple(sorted(shared - lacking))
 
 
-def gather(paper: str, tracker: Tracker) -> list[Measured]:
-    """All finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer."""
+def gather(paper: str, tracker: Tracker, *, arms: Collection[str] | None = None) -> list[Measured]:
+    """The finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer.
+
+    Args:
+        arms: only those; None: all.
+    """
     groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
     for run in tracker.arms(paper):  # newest first
         tag = run.data.tags
+        if arms is not None and tag["rlvr.arm"] not in arms:
+            continue
         key = tuple(tag[f"rlvr.{name}"] for name in ("scale", "backend", "model", "arm", "overrides"))
         versions = groups.setdefault(key, {})
         versions.setdefault(tag["rlvr.digest"], {}).setdefault(int(tag["rlvr.seed"]), run)
@@ -112,10 +121,10 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path,
     records: dict[int, Any] = {}
     tables: dict[str, list[Any]] = {}
     for seed, run in runs.items():
-        records[seed] = read_json(tracker.download(run.info.run_id, "record.json", _sub(folder, run.info.run_id)))
+        records[seed] = read_json(tracker.fetch(run, "record.json", folder / run.info.run_id))
         for benchmark in records[seed]["scores"]:
-            path = tracker.download(run.info.run_id, f"verdicts/{benchmark}", _sub(folder, run.info.run_id))
-            frame = pd.read_parquet(path / "verdicts.parquet").assign(train_seed=seed)
+            path = tracker.fetch(run, f"verdicts/{benchmark}", folder / run.info.run_id)
+            frame = _read_verdicts(path / "verdicts.parquet").assign(train_seed=seed)
             tables.setdefault(benchmark, []).append(frame)
     record = next(iter(records.values()))
     verdicts = {benchmark: pd.concat(frames, ignore_index=True) for benchmark, frames in tables.items()}
@@ -150,16 +159,19 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path,
     )
 
 
+def _read_verdicts(path: Path) -> Any:
+    """The columns that scores and comparisons need; the responses' text is not read."""
+    import pyarrow.parquet as pq
+
+    there = pq.read_schema(path).names
+    return pq.read_table(path, columns=[name for name in COLUMNS if name in there]).to_pandas()
+
+
 def as_typed(command: str) -> str:
     """The command without the folder that its program was in."""
     program, _, rest = command.partition(" ")
     name = Path(program).name
     return f"{'rlvr' if name in ('cli.py', '__main__.py') else name} {rest}".strip()  # nox starts the module
-
-
-def _sub(folder: Path, name: str) -> Path:
-    (folder / name).mkdir(exist_ok=True)
-    return folder / name
 
 
 def _by_benchmark(value: Any, benchmark: str) -> Any:

@@ -508,6 +508,13 @@ def test_holm_by_hand() -> None:
         holm([0.1, 0.2], family=1)
 
 
+def test_holm_is_that_of_statsmodels() -> None:
+    from statsmodels.stats.multitest import multipletests
+
+    p_values = [0.04, 0.001, 0.03, 0.03, 0.2, 1.0, 0.0]
+    assert holm(p_values) == pytest.approx(multipletests(p_values, method="holm")[1].tolist())
+
+
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8), st.sampled_from([0.01, 0.05, 0.3]))
 def test_holm_rejects_what_the_step_down_rejects(p_values: list[float], alpha: float) -> None:
     rejected: set[int] = set()

@@ -1,0 +1,118 @@
+"""A/A test: a method against itself, in disjoint sets of training seeds. Every verdict on it is false.
+
+The verdict is that of a table of differences: avg on every benchmark, paired by problem, Holm over the benchmarks.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evals.stats.differences import holm, paired, word
+from evals.stats.intervals import Vector
+
+SIZES = (1, 2, 3, 5, 10)
+
+
+@dataclass(frozen=True)
+class SplitRate:
+    """Splits of the runs into two disjoint sides of `seeds` each.
+
+    Attributes:
+        splits: how many were tried. disjoint: how many of them can share no run at all.
+        false: those with a verdict about the method (higher, lower) on some benchmark.
+        checkpoints: those with a word about two checkpoints, which is all that one seed a side can give.
+        by_benchmark: verdicts and words on each benchmark, corrected as above.
+        low, high: 95 % interval of the share of false verdicts (of words, for one seed), by the jackknife over runs;
+            where none or all are false, Clopper and Pearson's for `disjoint` splits.
+    """
+
+    seeds: int
+    splits: int
+    disjoint: int
+    false: int
+    checkpoints: int
+    by_benchmark: Mapping[str, int]
+    low: float
+    high: float
+
+
+def aa_test(
+    tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
+) -> list[SplitRate]:
+    """How often equal methods are told apart, by the number of seeds on each side.
+
+    Args:
+        tables: benchmark -> [R, P], a value for each run and problem; the same runs in all.
+        sizes: seeds a side; those with 2 s > R are skipped.
+        splits: about how many for each size (all of them where there are fewer), made of random orders of the runs,
+            each cut into as many disjoint pairs of sides as it holds.
+    Raises:
+        ValueError: fewer than two runs, or the tables have different numbers of runs.
+    """
+    matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
+    counts = {len(matrix) for matrix in matrices.values()}
+    if len(counts) != 1 or min(counts) < 2:
+        raise ValueError(f"A/A test: expected the same runs on all benchmarks, two at least, got {sorted(counts)}")
+    (runs,) = counts
+    return [_rate(matrices, runs, size, splits, seed) for size in sizes if 2 * size <= runs]
+
+
+def _rate(matrices: Mapping[str, Vector], runs: int, size: int, splits: int, seed: int) -> SplitRate:
+    pairs = _pairs(runs, size, splits, np.random.default_rng([seed, size]))
+    words = [_words(matrices, a, b) for a, b in pairs]
+    wrong = [any(w in ("higher", "lower") for w in found.values()) for found in words]
+    checkpoints = [any(w.startswith("checkpoint ") for w in found.values()) for found in words]
+    by_benchmark = {name: sum(found[name] != "not resolved" for found in words) for name in matrices}
+    counted = checkpoints if size == 1 else wrong
+    low, high = _interval(counted, pairs, runs, runs // (2 * size))
+    return SplitRate(size, len(pairs), runs // (2 * size), sum(wrong), sum(checkpoints), by_benchmark, low, high)
+
+
+Pair = tuple[tuple[int, ...], tuple[int, ...]]
+
+
+def _pairs(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Pair]:
+    if size == 1 and runs * (runs - 1) // 2 <= splits:
+        return [((a,), (b,)) for a, b in combinations(range(runs), 2)]
+    pairs: dict[Pair, None] = {}
+    each = runs // (2 * size)
+    for _ in range(math.ceil(splits / each)):
+        order = rng.permutation(runs).tolist()
+        for start in range(0, 2 * size * each, 2 * size):
+            a, b = sorted(order[start : start + size]), sorted(order[start + size : start + 2 * size])
+            pairs[min((tuple(a), tuple(b)), (tuple(b), tuple(a)))] = None
+    return list(pairs)
+
+
+def _words(matrices: Mapping[str, Vector], a: Sequence[int], b: Sequence[int]) -> dict[str, str]:
+    results = [paired(matrix[list(a)], matrix[list(b)]) for matrix in matrices.values()]
+    p_values = holm([result.p_value for result in results])
+    return {
+        name: word(result.difference, p, None, result.seeds_covered)
+        for name, result, p in zip(matrices, results, p_values, strict=True)
+    }
+
+
+def _interval(counted: Sequence[bool], pairs: Sequence[Pair], runs: int, disjoint: int) -> tuple[float, float]:
+    from scipy.stats import beta, norm
+
+    share = float(np.mean(counted))
+    without = [
+        float(np.mean(kept))
+        for run in range(runs)
+        if (kept := [c for c, (a, b) in zip(counted, pairs, strict=True) if run not in a and run not in b])
+    ]
+    if len(without) == runs and 0 < share < 1:
+        error = math.sqrt((runs - 1) / runs * float(np.square(np.array(without) - np.mean(without)).sum()))
+        reach = float(norm.ppf(0.975)) * error
+        return max(0.0, share - reach), min(1.0, share + reach)
+    seen = round(share * disjoint)
+    low = 0.0 if seen == 0 else float(beta.ppf(0.025, seen, disjoint - seen + 1))
+    high = 1.0 if seen == disjoint else float(beta.ppf(0.975, seen + 1, disjoint - seen))
+    return low, high

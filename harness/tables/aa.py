@@ -1,0 +1,131 @@
+"""The page of an A/A test: an arm's training seeds against others of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from evals.stats.aa import SplitRate, aa_test
+from evals.stats.verdict_table import VerdictTable, complete
+from harness.command.config import UsageError, nearest
+from harness.spec.scales import SCALES
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured
+
+WANTED = 20  # runs
+
+
+def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: Sequence[str]) -> list[Measured]:
+    """The arms to test: trained ones of one scale and base model, each with the fewest overrides.
+
+    Raises:
+        UsageError: an arm that was not measured, was not trained, or has fewer than two seeds.
+    """
+    here = [m for m in measured if m.scale == scale and m.trained and model in (None, m.model)]
+    chosen = []
+    for arm in arms:
+        found = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
+        if not found:
+            known = list(dict.fromkeys(m.arm for m in here))
+            raise UsageError(
+                f"arm={arm}: no trained arm at {scale} scale; {nearest(arm, known) if known else 'none is'}"
+            )
+        if len(found[0].seeds) < 2:
+            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(found[0].seeds)}")
+        chosen.append(found[0])
+    return chosen
+
+
+def rates(m: Measured, *, sizes: Sequence[int], splits: int, seed: int) -> list[SplitRate]:
+    """The A/A test of one arm, in mean accuracy on its benchmarks."""
+    tables = {}
+    for benchmark, rows in m.verdicts.items():
+        values = VerdictTable(rows).values("avg")
+        tables[benchmark] = values[:, complete(values)]
+    return aa_test(tables, sizes=sizes, splits=splits, seed=seed)
+
+
+def document(paper: str, found: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> dict[str, Any]:
+    """One JSON document."""
+    return {
+        "paper": paper,
+        "arms": [
+            {
+                "arm": m.arm,
+                "model": m.model,
+                "scale": m.scale,
+                "runs": len(m.seeds),
+                "seed_sd": _spread(m),
+                "rates": [asdict(rate) for rate in rows],
+            }
+            for m, rows in found
+        ],
+    }
+
+
+def page(paper: str, command: str, found: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:
+    """The Markdown page."""
+    lines = [
+        f"# A/A test: {paper}",
+        "",
+        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[found[0][0].scale].label}.",
+        "",
+        "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
+        "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "
+        "benchmarks. Both sides are the same method, so every verdict is false; 5 % may be. With one seed a side no "
+        "verdict about a method is possible: the words then are about two checkpoints, and the first row counts how "
+        "often these differ.",
+        "",
+    ]
+    for m, rows in found:
+        benchmarks = list(m.verdicts)
+        spread = ", ".join(f"{name} {100 * sd:.1f}" for name, sd in _spread(m).items())
+        grid = Grid(
+            f"{m.label(m.arm)}: {len(m.seeds)} runs",
+            (
+                "seeds a side",
+                "splits (at once disjoint)",
+                "false verdicts",
+                "share [95 %]",
+                "two checkpoints differ",
+                *benchmarks,
+            ),
+            tuple(_row(rate, benchmarks) for rate in rows),
+            (
+                f"Standard deviation over seeds, points: {spread}. A benchmark's column counts the verdicts (with one "
+                "seed: the words about checkpoints) on it. Splits overlap where there are more than can be disjoint at "
+                "once. Interval: the jackknife over runs; where no split has a verdict, Clopper and Pearson's for the "
+                "disjoint ones.",
+                *((f"{m.divergence()}; left out.",) if m.diverged else ()),
+                *(
+                    (f"Fewer than {WANTED} runs: the shares of many seeds a side rest on few different splits.",)
+                    if len(m.seeds) < WANTED
+                    else ()
+                ),
+            ),
+        )
+        lines.append(grid.markdown())
+    return "\n".join(lines)
+
+
+def _row(rate: SplitRate, benchmarks: Sequence[str]) -> tuple[str, ...]:
+    counted = rate.checkpoints if rate.seeds == 1 else rate.false
+    share = f"{100 * counted / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+    return (
+        str(rate.seeds),
+        f"{rate.splits} ({rate.disjoint})",
+        str(rate.false),
+        "none possible" if rate.seeds == 1 else share,
+        share if rate.seeds == 1 else "–",
+        *(str(rate.by_benchmark[name]) for name in benchmarks),
+    )
+
+
+def _spread(m: Measured) -> dict[str, float]:
+    """Benchmark -> the standard deviation of the seeds' means."""
+    spread = {}
+    for benchmark, rows in m.verdicts.items():
+        values = VerdictTable(rows).values("avg")
+        spread[benchmark] = float(values[:, complete(values)].mean(axis=1).std(ddof=1))
+    return spread
