@@ -24,6 +24,8 @@ class Scores(Rows[tuple[str, Score]]):
         if own.interval is not None:
             low, high = own.factor * own.interval.low, own.factor * own.interval.high
             interval, covers = f"{own.interval.mark}[{low:.1f}, {high:.1f}]", own.interval.covers
+        if own.as_wrong not in (None, own.value):
+            value += f" ({own.factor * own.as_wrong:.1f} with unscored as wrong)"
         return (benchmark, own.name, value, interval, covers, str(own.problems), str(own.unscored))
 
 

@@ -109,8 +109,10 @@ def _score_line(score: Score) -> str:
     if score.value is None:
         return f"  {score.name:<10} -  ({score.why})"
     interval = f"  {score.interval.mark}[{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
-    return f"  {score.name:<10} {score.value:.4f}{interval}" + (
-        f"  {score.excluded} problems excluded" if score.excluded else ""
+    return (
+        f"  {score.name:<10} {score.value:.4f}{interval}"
+        + (f"  {score.excluded} problems excluded" if score.excluded else "")
+        + (f"  ({score.as_wrong:.4f} with unscored as wrong)" if score.as_wrong not in (None, score.value) else "")
     )
 
 

@@ -26,7 +26,7 @@ def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f
 
 
 def score_text(score: Score | None) -> str:
-    """ "47.3 [44.0, 50.6] (2 unscored)", in percent or the metric's own unit; why there is no value."""
+    """ "47.3 [44.0, 50.6] (2 unscored; as wrong 46.9)", in percent or the metric's own unit; why there is no value."""
     if score is None:
         return NONE
     if score.value is None:
@@ -34,7 +34,11 @@ def score_text(score: Score | None) -> str:
     text = number_text(score.value, score.factor)
     if score.interval is not None:
         text += f" {bounds_text(score.interval, score.factor)}"
-    return text + (f" ({score.unscored} unscored)" if score.unscored else "")
+    if not score.unscored:
+        return text
+    if score.as_wrong is None or score.as_wrong == score.value:
+        return f"{text} ({score.unscored} unscored)"
+    return f"{text} ({score.unscored} unscored; as wrong {number_text(score.as_wrong, score.factor)})"
 
 
 def line_interval(line: Line) -> Interval | None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Interval, over_problems_and_seeds
-from evals.stats.verdict_table import METRICS, OF_K, Matrix, VerdictTable, check_request, complete
+from evals.stats.verdict_table import METRICS, OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
 
 __all__ = ["METRICS", "TAUS", "Comparison", "Score", "compare", "factor", "metric_name", "score", "unit"]
 
@@ -30,7 +30,9 @@ class Score:
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples; `tau` is
     None for all but G-Pass@k. `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
-    verdict. `why` says why the value is None.
+    verdict. `why` says why the value is None. `as_wrong` is the value when unscored samples count as incorrect instead
+    of being excluded, so that answers which cannot be graded cannot raise a score unseen; None where no verdict is
+    missing or the metric needs none.
     """
 
     metric: str
@@ -43,6 +45,7 @@ class Score:
     unscored: int
     why: str | None = None
     tau: float | None = None
+    as_wrong: float | None = None
 
     @property
     def name(self) -> str:
@@ -198,10 +201,14 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
     matrix = values[:, complete(values)]
     problems = matrix.shape[1]
     counts = (problems, len(table.problems) - problems, table.samples, table.unscored)
+    as_wrong = None
+    if table.unscored and metric in OF_VERDICTS:
+        strict = table.unscored_as_wrong.values(metric, k, tau)
+        as_wrong = _mean(strict[:, complete(strict)]) if complete(strict).any() else None
     if not problems:
-        return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau)
+        return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau, as_wrong)
     interval = over_problems_and_seeds(matrix, bounds=bounds_of(metric))
-    return Score(metric, k, _mean(matrix), interval, *counts, None, tau)
+    return Score(metric, k, _mean(matrix), interval, *counts, None, tau, as_wrong)
 
 
 def _mean(matrix: NDArray[np.float64]) -> float:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
 OF_K = ("pass", "maj", "g_pass", "unsolvable")  # one score per k (and tau); the others are one score in all
 
+OF_VERDICTS = ("avg", "pass", "maj", "g_pass", "unsolvable")  # unscored samples change these
+
 Matrix = NDArray[np.float64]
 Counts = NDArray[np.int64]
 
@@ -62,6 +64,13 @@ class VerdictTable:
         self.unscored = self.samples - int(self._is_scored.sum())
         sizes = np.unique(self.generated)
         self.n = int(sizes[0]) if len(sizes) == 1 else None  # a problem that a seed lacks has size 0
+
+    @cached_property
+    def unscored_as_wrong(self) -> VerdictTable:
+        """The same table with every unscored sample counted as incorrect."""
+        frame = self._frame.copy()
+        frame["verdict"] = np.where(self._is_scored, frame["verdict"], str(Verdict.WRONG))
+        return VerdictTable(frame)
 
     def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
         """One metric of every problem under every seed, [S, P]; NaN where it has none (too few scored samples).

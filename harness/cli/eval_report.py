@@ -78,6 +78,8 @@ def as_text(document: dict[str, Any]) -> str:
                 text += f"  {mark}{ends} over {covers}"
             if s["unit"] == "problems":
                 text += f"  of {s['problems']} problems"
+            if s["as_wrong"] not in (None, s["value"]):
+                text += f"  ({factor * s['as_wrong']:.2f} with unscored as wrong)"
             lines.append(f"  {s['name']:<16} {text}")
         if any(s["interval"] and s["interval"]["rough"] for s in scores):
             lines.append(f"  {ROUGH}")

@@ -62,6 +62,7 @@ def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score
         "seeds": len(m.seeds) if m else None,
         "problems": score.problems if score is not None else None,
         "unscored": score.unscored if score is not None else None,
+        "unscored_as_wrong": score.as_wrong if score is not None else None,
         "assumed_values": m.origins.get("assumed", 0) if m else None,
         "replaced_values": m.origins.get("scale", 0) + m.origins.get("user", 0) if m else None,
         "digest": m.digest if m else None,

@@ -269,3 +269,29 @@ def test_lengths_compare_without_bounds() -> None:
     a, b = frame.assign(tokens=[900, 900]), frame.assign(tokens=[700, 800])
     got = compare(a, b, "mean_tokens")
     assert got.result == paired([900, 900], [700, 800], bounds=None)
+
+
+def test_unscored_samples_count_as_wrong_at_the_other_end() -> None:
+    import pandas as pd
+
+    # Each problem: one correct sample and three that cannot be graded. Excluded: 1 of 1. As wrong: 1 of 4; pass@2 has
+    # too few scored samples, and as wrong is 1 - C(3,2)/C(4,2) = 1/2.
+    verdicts = [Verdict.CORRECT, *[Verdict.UNSCORED] * 3]
+    rows = [
+        {
+            "problem_id": p,
+            "sample": i,
+            "verdict": str(v),
+            "answer_class": 0 if v is Verdict.CORRECT else None,
+            "boxed": True,
+        }
+        for p in ("a", "b")
+        for i, v in enumerate(verdicts)
+    ]
+    frame = pd.DataFrame(rows).astype({"answer_class": "Int64"})
+    avg, at_2, fmt = score(frame, ks=[2], metrics=("avg", "pass", "fmt"))
+    assert (avg.value, avg.as_wrong, avg.unscored) == (1.0, 0.25, 6)
+    assert (at_2.value, at_2.as_wrong) == (None, 0.5)
+    assert fmt.as_wrong is None
+    [all_scored] = score(frame[frame["verdict"] != "unscored"], ks=[1], metrics=("avg",))
+    assert all_scored.as_wrong is None
