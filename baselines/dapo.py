@@ -10,7 +10,7 @@ from baselines.overlong import overlong
 from harness.spec import Experiment, Method, assumed, code, paper, use
 
 DAPO_PAPER = "DAPO (arXiv 2503.14476), "
-DAPO_CODE = "DAPO's released script (verl, recipe/dapo, Qwen2.5-32B)"
+DAPO_CODE = "DAPO's released script (verl, recipe/dapo/run_dapo_qwen2.5_32b.sh)"
 NOT_STATED = "not stated; "
 
 METHOD = Method(

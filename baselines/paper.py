@@ -17,7 +17,7 @@ from baselines.passk import passk
 from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 
 COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
-COV_CODE = "its authors' code (PRIME-RL/Entropy-Mechanism-of-RL), "
+COV_CODE = "its authors' recipe (verl, recipe/entropy/7b_clip_cov.sh), "
 NSR = "PSR and NSR (arXiv 2506.01347), "
 PASSK = "pass@k training (arXiv 2508.10751), "
 PRORL = "ProRL (arXiv 2505.24864), "
@@ -64,8 +64,8 @@ def reinforced(positive: float, negative: float) -> Experiment:
     """Correct and incorrect responses with a weight each (arXiv 2506.01347)."""
     advantage = use(
         weighted_reinforce,
-        positive=paper(positive, NSR + "PSR (1, 0), NSR (0, 1), W-REINFORCE (0.1, 1)"),
-        negative=paper(negative, NSR + "PSR (1, 0), NSR (0, 1), W-REINFORCE (0.1, 1)"),
+        positive=paper(positive, NSR + "its named settings: PSR (1, 0), NSR (0, 1), Weighted-REINFORCE (0.1, 1)"),
+        negative=paper(negative, NSR + "its named settings: PSR (1, 0), NSR (0, 1), Weighted-REINFORCE (0.1, 1)"),
     )
     return replace(RECIPE, method=replace(GRPO, advantage=advantage))
 
@@ -77,14 +77,14 @@ CLIP_COV = replace(
         gates=(
             use(
                 clip_cov,
-                share=paper(2e-4, COV + "section 4.3; the default of the code"),
+                share=paper(2e-4, COV + "section 4.3; recipe/entropy/7b_clip_cov.sh: clip_cov_ratio"),
                 low=code(1.0, COV_CODE + "clip_cov_lb"),
                 high=code(5.0, COV_CODE + "clip_cov_ub"),
             ),
         ),
     ),
-    clip_low=code(None, COV_CODE + "its script sets the ratio clipping to 1, which never binds below"),
-    clip_high=code(1.0, COV_CODE + "its script"),
+    clip_low=code(None, COV_CODE + "clip_ratio_low=1, which never binds"),
+    clip_high=code(1.0, COV_CODE + "clip_ratio_high=1"),
 )
 KL_COV = replace(
     RECIPE,
@@ -93,8 +93,8 @@ KL_COV = replace(
         penalties=(
             use(
                 kl_cov,
-                share=paper(2e-3, COV + "section 4.3, for 7B (2e-4 for 32B)"),
-                coefficient=paper(1.0, COV + "section 4.3"),
+                share=paper(2e-3, COV + "section 4.3, for 7B; recipe/entropy/7b_kl_cov.sh: kl_cov_ratio=0.002"),
+                coefficient=paper(1.0, COV + "section 4.3; recipe/entropy/7b_kl_cov.sh: ppo_kl_coef=1"),
             ),
         ),
     ),
@@ -108,7 +108,7 @@ PASS_AT_K = replace(
         advantage=use(
             passk,
             k=assumed(4, PASSK + "which has several k; this one leaves a signal in groups of 8"),
-            epsilon=code(1e-6, PASSK + "its authors' code"),
+            epsilon=code(1e-6, PASSK + "github.com/RUCAIBox/Passk_Training, the advantage function of its README"),
         ),
     ),
 )
@@ -125,8 +125,10 @@ ENTROPY_TARGET = replace(
     entropy_coefficient=paper(0.0, SKYWORK + "the search starts at 0"),
     entropy_target=paper(0.2, SKYWORK + "adaptive entropy control"),
     entropy_search=EntropySearch(
-        step=code(1e-4, SKYWORK + "released scripts; the text has an example with 0.005"),
-        maximum=code(0.005, SKYWORK + "released scripts"),
+        step=code(
+            1e-4, SKYWORK + "github.com/SkyworkAI/Skywork-OR1, its released scripts; the text has an example with 0.005"
+        ),
+        maximum=code(0.005, SKYWORK + "github.com/SkyworkAI/Skywork-OR1, its released scripts"),
     ),
 )
 

@@ -159,6 +159,7 @@ REPRODUCTION = Reproduction(
         *sweep(INSTRUCT, "math-7b-instruct"),
         per_micro_batch(INSTRUCT, "math-7b-instruct", 0.8, 1.8),
     ),
+    sets={"search": tuple(dict.fromkeys(arm.key for arm in sweep(EXPERIMENT, "math-7b")))},
     protocol="egsw",
     seeds=paper(3, "section 5: three different seeds, scores averaged"),
     departures=(

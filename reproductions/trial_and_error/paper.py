@@ -17,9 +17,11 @@ from reproductions.trial_and_error.claims import CLAIMS
 from reproductions.trial_and_error.doubts import doubts
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 
-SCRIPTS = "released scripts low_ppl.sh and location.sh (RUCAIBox/Slow_Thinking_with_LLMs, entropy2performance)"
-RELEASED = "released code (RUCAIBox/Slow_Thinking_with_LLMs, entropy2performance)"
-LOG = RELEASED + ", the configuration of a logged run"
+REPOSITORY = "github.com/RUCAIBox/Slow_Thinking_with_LLMs at 834e1b7, entropy2performance/"
+SCRIPTS = REPOSITORY + "scripts/low_ppl.sh and location.sh"
+RELEASED = REPOSITORY + "verl/verl/trainer/ppo/core_algos.py"
+LOG = REPOSITORY + "verl/outputs/2025-07-25/21-52-19/.hydra/config.yaml, a logged run"
+TRAINER = REPOSITORY + "verl/verl/trainer/ppo/ray_trainer.py"
 NOT_STATED = "not stated; "
 RFT = "section 4.4.1"
 UPDATES = 16  # optimiser steps of a rollout: 512 prompts in mini-batches of 32
@@ -61,8 +63,8 @@ WINDOW = {
     "steps": paper(100 * UPDATES, "section 4.4.2: for 100 steps" + STEP),
 }
 RELEASED_WINDOW = {
-    "first_step": code(200 * UPDATES, RELEASED + ": 200 < step, counted from 1" + STEP),
-    "steps": code(99 * UPDATES, RELEASED + ": step < 300" + STEP),
+    "first_step": code(200 * UPDATES, TRAINER + ": 200 < global_steps, counted from 1" + STEP),
+    "steps": code(99 * UPDATES, TRAINER + ": global_steps < 300" + STEP),
 }
 THROUGHOUT: dict[str, Sourced[Any]] = {
     "first_step": assumed(0, "section 4.4.2 restricts the bonus because of what figure 6(d) shows without it"),
@@ -134,11 +136,11 @@ def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
         ),
         rewards=code(
             ("signed_accuracy",),
-            RELEASED
-            + ": 1 and -1. Section 4.1 says 1 and 0, which after Eq. 10 differs only where the overlong penalty "
-            "is added",
+            REPOSITORY
+            + "verl/verl/utils/reward_score/math_verify.py: 1 and -1. Section 4.1 says 1 and 0, which after Eq. 10 "
+            "differs only where the overlong penalty is added",
         ),
-        reward_weights=code((1.0,), RELEASED + ": the only reward"),
+        reward_weights=code((1.0,), REPOSITORY + "verl/verl/utils/reward_score/math_verify.py: the only reward"),
         method=method,
         dynamic_sampling=code(True, SCRIPTS + ": filter_groups by accuracy"),
         prompts_per_rollout=code(512, SCRIPTS),
@@ -163,7 +165,7 @@ def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
         entropy_target=assumed(None, "no effect: no entropy loss"),
         epochs=code(30.0, SCRIPTS + "; max_steps ends the training before"),
         max_steps=assumed(1000 * UPDATES, NOT_STATED + "figure 6(a) covers 1k steps of training" + STEP),
-        precision=code("bfloat16", RELEASED + ": forward and backward passes"),
+        precision=code("bfloat16", LOG + ", dtype; forward and backward passes"),
         lora_rank=code(None, SCRIPTS + ": all weights are trained"),
         lora_alpha=assumed(64.0, "no effect: no LoRA"),
         lora_dropout=assumed(0.0, "no effect: no LoRA"),
@@ -330,7 +332,21 @@ REPRODUCTION = Reproduction(
         "whole response.",
         "Responses of 8,192 tokens do not fit the 4,096 positions of Qwen2.5-Math-7B; the paper does not say how its "
         "context was extended. Give base_model=FOLDER with a configuration that allows it.",
-        "HumanEval (table 6) and the counts of token categories (table 5) are not measured.",
+        "The counts of token categories (table 5) come from our word lists for the examples of table 1; the paper's "
+        "lists "
+        "are not public.",
+        "The released repository's logged run (.hydra/overrides.yaml beside the configuration that is cited) is none "
+        "of the "
+        "scripts: gamma 0.05, no overlong buffer, from a model called base_baseline_420_40. The arms follow the "
+        "scripts.",
+        "RL_code of section 2.5 is no arm: its rollouts run code (arXiv 2505.24480), which neither trainer does "
+        "here. RL_text is "
+        "grpo on math-7b, measured with protocol.max_tokens=16384.",
+        "SFT-Math and SFT-All take OpenThoughts-114k, its reasoning between think tags; the paper names no version "
+        "and no "
+        "format. At tiny scale, where there is one kind of problem, sft_all is sft_math.",
+        "Language mixing (figure 3(d)) and irrelevant content are told by rules (characters, repetition); the paper "
+        "asks a 32B model about the latter.",
         "Noisy samples are chosen by the arm's own ranking; the paper does not say how. Its 5 % are read as the share "
         "of the selected samples.",
         "Responses are graded by their first box, because what follows it is cut off before fine-tuning.",

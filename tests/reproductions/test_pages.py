@@ -11,11 +11,23 @@ from typing import get_args
 import pytest
 
 import reproductions
+from harness.analysis.families import FAMILIES
 from harness.cli.main import main
+from harness.command.config import parse_overrides
+from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.step.loss import Aggregation
+from tests.shared import paper_text
 
 FOLDER = Path(reproductions.__path__[0])
+NUMBER = {  # of the paper's text; None: our text is a page about the paper
+    "egsw": 0,
+    "erpo": 1,
+    "trial_and_error": 2,
+    "entropy_advantage": 3,
+    "forking_tokens": None,
+}
+DECLARED = list(NUMBER)
 PAGES = [key for key in catalogue.papers() if (FOLDER / key / "README.md").is_file()]
 
 
@@ -59,3 +71,62 @@ def importable(module: str) -> bool:
         return importlib.util.find_spec(module) is not None
     except ModuleNotFoundError:  # a parent of it is none
         return False
+
+
+def coverage(key: str) -> list[list[str]]:
+    """The rows of a page's table of coverage, three cells each."""
+    page = (FOLDER / key / "README.md").read_text()
+    section = page.partition("## Coverage: every table, figure, ablation and analysis\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]] for line in lines[2:]]
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_no_row_of_the_coverage_is_blank_and_its_commands_are_accepted(key: str) -> None:
+    rows = coverage(key)
+    assert len(rows) >= 8
+    for row in rows:
+        assert len(row) == 3 and all(row), row
+        for name in re.findall(r"`only=([\w,]+)`", row[2]):
+            assert set(name.split(",")) <= set(FAMILIES), row
+        for command in re.findall(r"`rlvr run ([^`]+)`", row[2]):
+            options = dict(option.split("=", 1) for option in command.split())
+            assert options.pop("paper") == key
+            lists = {name: value.split(",") for name in ("model", "arm", "arms") if (value := options.pop(name, None))}
+            names = {"model": "models", "arm": "arms", "arms": "sets"}
+            jobs = resolve(
+                key,
+                **{names[name]: value for name, value in lists.items()},  # type: ignore[arg-type]
+                scale=options.pop("scale", "tiny"),
+                backend=options.pop("backend", "trl"),
+                seeds=[0],
+                overrides=parse_overrides([f"{name}={value}" for name, value in options.items()]),
+            )
+            assert jobs, command
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_the_coverage_names_every_arm_table_and_figure(key: str) -> None:
+    rows = coverage(key)
+    text = " ".join(cell for row in rows for cell in row)
+    sets = catalogue.arm_sets(catalogue.load(key))
+    named = {arm for name in re.findall(r"`?arms=(\w+)", text) for _, arm in sets[name] if name != "all"}
+    for arm in catalogue.load(key).arms:
+        assert arm.key in named or f"`{arm.key}`" in text or f"arm={arm.key}" in text or arm.key in text, arm.key
+    assert {cell.table for cell in catalogue.published(key)} <= {row[0] for row in rows}
+    number = NUMBER[key]
+    if number is not None:  # every table and figure that the paper's text speaks of
+        body = paper_text(number)
+        start, end = body.rfind("\nReferences"), body.rfind("Appendix A")
+        body = body[:start] + body[end:] if 0 < start < end else body
+        for kind, pattern in (("Table", r"\bTable\s+(\d+)"), ("Figure", r"\bFig(?:ure|\.)\s+(\d+)")):
+            for found in {int(n) for n in re.findall(pattern, body)}:
+                assert f"{kind} {found}" in {row[0] for row in rows}, (key, kind, found)
+
+
+@pytest.mark.parametrize("key", DECLARED)
+def test_the_page_tells_what_is_known_of_leaks(key: str) -> None:
+    page = (FOLDER / key / "README.md").read_text()
+    section = page.partition("## What is known of leaks\n")[2].partition("\n## ")[0]
+    assert "arXiv 2507.10532" in section  # the completion test of the series
+    assert "AIME25" in section or "AIME 25" in section
