@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
+from harness.command import estimate
 from harness.command.profiles import changes, gpu_memory, judge
 from harness.command.resolve import Job
 from harness.spec import Finetune, catalogue
+from harness.spec.architecture import architecture
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
-
-# For the estimate of GPU-hours only. A dense transformer of N parameters costs about 2 N floating-point operations a
-# token forward and 4 N backward (Kaplan et al., arXiv 2001.08361, section 2.1).
-GPU_FLOPS = 989e12  # one H100 or H200, dense bf16, data sheet
-TRAIN_UTILISATION = 0.35
-SAMPLE_UTILISATION = 0.10
-ASSUMPTIONS = (
-    "an upper bound: every response, and every row of supervised fine-tuning, runs to its length limit; "
-    f"{GPU_FLOPS / 1e12:.0f} TFLOP/s a GPU, of which training reaches {TRAIN_UTILISATION:.0%} and sampling "
-    f"{SAMPLE_UTILISATION:.0%} (rules of thumb, not measurements)"
-)
 
 
 def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
@@ -61,40 +51,64 @@ def method(job: Job) -> list[str]:
     return [u.name for u in job.experiment.method.uses()]
 
 
-def cost(job: Job) -> dict[str, Any]:
-    """Tokens (upper bounds) and GPU-hours of one run; GPU-hours are null when the size of the model is unknown."""
+def mean_length(job: Job) -> float | None:
+    """Mean length of a response that the paper publishes for this arm, over its benchmarks; None where it does not."""
+    if job.scale != "paper":
+        return None
+    rows = [
+        cell
+        for cell in catalogue.published(job.paper)
+        if (cell.model, cell.arm, cell.metric) == (job.model, job.arm, "mean_tokens")
+    ]
+    means = [cell.value for cell in rows if cell.benchmark == catalogue.AVERAGE] or [cell.value for cell in rows]
+    return sum(means) / len(means) if means else None
+
+
+def cost(job: Job, hardware: Hardware) -> dict[str, Any]:
+    """Tokens of one run (at most), and its GPU-hours (an estimate with a range, None for a model of unknown shape)."""
     e = job.experiment
     sampled = trained = 0
-    passes = 6
+    steps = training_steps(job)
     if isinstance(e, Finetune):
-        trained = training_steps(job) * e.batch_size.value * e.max_tokens.value
+        trained = steps * e.batch_size.value * e.max_tokens.value
         if isinstance(e, Rejection):
             sampled = e.rounds.value * e.problems_per_round.value * e.samples_per_problem.value
             sampled *= e.max_completion_tokens.value
     elif e is not None:
-        rollouts = training_steps(job) // e.updates_per_rollout.value
+        rollouts = steps // e.updates_per_rollout.value
         sequences = rollouts * e.prompts_per_rollout.value * e.group_size.value
         sampled = sequences * e.max_completion_tokens.value
         trained = sequences * (e.max_completion_tokens.value + e.max_prompt_tokens.value)
-        # forward and backward are 6 N; reference model, whole-step signals, old policy are 2 N each
-        extra = bool(e.kl_beta.value) + bool(e.method.shaping or e.method.weights) + (e.updates_per_rollout.value > 1)
-        passes += 2 * extra
     evaluated = 0
     for name in job.protocol.benchmarks.value:
         rows = job.protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
         evaluated += rows * job.protocol.value("n", name) * job.protocol.value("max_tokens", name)
-    size = parameters(job.base_model.value)
-    hours = None
-    if size is not None:
-        work = passes * trained / TRAIN_UTILISATION + 2 * (sampled + evaluated) / SAMPLE_UTILISATION
-        hours = round(size * work / GPU_FLOPS / 3600, 2)
-    return {"rollout_tokens": sampled, "trained_tokens": trained, "evaluation_tokens": evaluated, "gpu_hours": hours}
+    low, middle, high = gpu_hours(job, hardware) or (None, None, None)
+    return {
+        "rollout_tokens": sampled,
+        "trained_tokens": trained,
+        "evaluation_tokens": evaluated,
+        "gpu_hours": middle,
+        "gpu_hours_low": low,
+        "gpu_hours_high": high,
+    }
 
 
-def parameters(base_model: str) -> float | None:
-    """Parameters as the model's name says ("Qwen2.5-Math-7B" -> 7e9); None when it does not."""
-    found = re.search(r"(\d+(?:\.\d+)?)B(?![a-zA-Z0-9])", base_model)
-    return float(found.group(1)) * 1e9 if found else None
+def gpu_hours(job: Job, hardware: Hardware) -> tuple[float, float, float] | None:
+    """(low, middle, high) of training and evaluation; None where the shape of the base model is not known."""
+    a = architecture(job.base_model.value)
+    if a is None or a.parameters < 1e8:  # a tiny model runs on a CPU
+        return None
+    gpu, devices = estimate.gpu_of(hardware), hardware.processes * hardware.nodes
+    hours = []
+    for rules in (estimate.FAST, estimate.MIDDLE, estimate.SLOW):
+        seconds = estimate.evaluation_seconds(a, gpu, job.protocol, rules)  # on one GPU
+        if job.experiment is not None:
+            seconds += devices * estimate.training_seconds(
+                a, gpu, job.experiment, training_steps(job), job.backend, hardware, rules, mean_length(job)
+            )
+        hours.append(round(seconds / 3600, 2))
+    return hours[0], hours[1], hours[2]
 
 
 def plan(
@@ -127,7 +141,7 @@ def plan(
                 "method": method(job),
                 "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
                 "origins": origins(job.settings()),
-                "cost_per_run": cost(job),
+                "cost_per_run": cost(job, machines[job.model, job.arm]),
                 "memory": None
                 if (job.model, job.arm) in refused
                 else memory(job, machines[job.model, job.arm], explicit),
@@ -135,9 +149,9 @@ def plan(
             },
         )
         arm["seeds"].append(job.seed)
-    costs = [cost(job) for job in jobs]
-    hours = [c["gpu_hours"] for c in costs]
-    known = [h for h in hours if h is not None]
+    by_arm = {key: arm["cost_per_run"] for key, arm in arms.items()}
+    costs = [by_arm[job.model, job.arm] for job in jobs]
+    known = [c for c in costs if c["gpu_hours"] is not None]
     return {
         "paper": first.paper,
         "title": reproduction.title,
@@ -149,10 +163,13 @@ def plan(
         "arms": list(arms.values()),
         "total": {
             **{key: sum(c[key] for c in costs) for key in ("rollout_tokens", "trained_tokens", "evaluation_tokens")},
-            "gpu_hours": round(sum(known), 2) if known else None,
-            "runs_without_gpu_hours": len(hours) - len(known),
+            **{
+                key: round(sum(c[key] for c in known), 2) if known else None
+                for key in ("gpu_hours", "gpu_hours_low", "gpu_hours_high")
+            },
+            "runs_without_gpu_hours": len(costs) - len(known),
         },
-        "cost_assumptions": ASSUMPTIONS,
+        "cost_assumptions": estimate.ASSUMPTIONS,
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
     }
@@ -204,7 +221,7 @@ def as_text(document: dict[str, Any]) -> str:
         "",
         f"{len(document['runs'])} runs: " + ", ".join(document["runs"]),
         "",
-        "tokens: "
+        "tokens, at most: "
         + ", ".join(
             f"{document['total'][k]:,} {label}"
             for k, label in (("rollout_tokens", "sampled in training"), ("evaluation_tokens", "sampled in evaluation"))
@@ -248,7 +265,8 @@ def _table(settings: dict[str, Any]) -> list[str]:
 
 def _hours(total: dict[str, Any]) -> str:
     unknown = total["runs_without_gpu_hours"]
-    why = "the name of the base model does not say its size"
+    why = "the shape of the base model is not known, or it is tiny"
     if total["gpu_hours"] is None:
         return f"unknown ({why})"
-    return f"about {total['gpu_hours']:,.1f}" + (f", without {unknown} runs ({why})" if unknown else "")
+    span = f"about {total['gpu_hours']:,.0f} ({total['gpu_hours_low']:,.0f} to {total['gpu_hours_high']:,.0f})"
+    return span + (f", without {unknown} runs ({why})" if unknown else "")

@@ -1,0 +1,151 @@
+"""What `rlvr plan` estimates beside what others measured on GPUs: throughputs, and peaks of memory.
+
+python -m benchmarks.throughput [--write]      the table; --write keeps it in results/plans.md
+"""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.command.estimate import FAST, MIDDLE, SLOW, Rules, pass_flops, reached, step_seconds
+from harness.command.memory import activations, states
+from harness.command.resolve import resolve
+from harness.spec import Experiment
+from harness.spec.architecture import KNOWN, QWEN3_4B, QWEN25_7B
+from harness.spec.hardware import GPUS, Gpu, Hardware
+
+PAGE = Path(__file__).resolve().parents[1] / "results" / "plans.md"
+H20 = Gpu(96e9, 148e12, 4.0e12)  # data sheet
+NEMO_PAGE = (
+    "NeMo-RL, performance summary (github.com/NVIDIA-NeMo/RL, docs/about/performance-summary.md, v0.4; v0.5 has "
+)
+PRIME = "prime-rl (github.com/PrimeIntellect-ai/prime-rl, benchmarks/baselines), "
+VERL = "veRL (github.com/volcengine/verl, docs/advance/fully_async.md), colocate sync, 128 H20, "
+
+
+@dataclass(frozen=True)
+class Row:
+    """One published measurement beside the estimate. `low` to `high` is the estimate's range."""
+
+    what: str
+    unit: str
+    published: float
+    low: float
+    middle: float
+    high: float
+    source: str
+
+    @property
+    def ratio(self) -> float:
+        """Estimate by measurement."""
+        return self.middle / self.published
+
+
+def experiment(paper: str, arm: str, model: str, **values: Any) -> Experiment:
+    """A declared experiment with other values, which stands for the one that was measured."""
+    job = resolve(paper, scale="paper", models=[model], arms=[arm], backend="verl", seeds=[0], overrides=values)[0]
+    assert isinstance(job.experiment, Experiment)
+    return job.experiment
+
+
+def machine(gpus: int, **values: Any) -> Hardware:
+    return Hardware(processes=8, nodes=gpus // 8, gradient_checkpointing=True, rollouts="vllm_colocate", **values)
+
+
+def throughputs() -> list[Row]:
+    """The four published throughputs, and what the estimate gives for them."""
+    rows = []
+    # GRPO on policy on H100s: 64 prompts x 32, four updates, at most 4,096 tokens; mean tokens of a sequence
+    e = experiment(
+        "egsw", "grpo", "math-7b", prompts_per_rollout=64, group_size=32, updates_per_rollout=4,
+        max_completion_tokens=4096, kl_beta=0.01,
+    )  # fmt: skip
+    for name, gpus, parallel, mean, published, later in (
+        ("meta-llama/Llama-3.1-8B", 16, 1, 1060, 1562, "1,581"),
+        ("Qwen/Qwen3-32B", 32, 4, 3206, 540, "571"),
+    ):
+        hardware = machine(gpus, vllm_tensor_parallel=parallel, vllm_gpu_memory=0.6)
+
+        def rate(rules: Rules, name: str = name, mean: int = mean, gpus: int = gpus, on: Hardware = hardware) -> float:
+            step = step_seconds(KNOWN[name], GPUS["h100"], e, "verl", on, rules, mean - 150)  # the prompt: about 150
+            return 2048 * mean / step.total / gpus
+
+        what = f"{name.partition('/')[2]} GRPO, {gpus} H100, {mean:,} tokens on average"
+        rows.append(Row(what, "tokens/s/GPU", published, rate(SLOW), rate(MIDDLE), rate(FAST), f"{NEMO_PAGE}{later})"))
+    flops = pass_flops(QWEN3_4B, 16384, backward=True, recompute=True, frozen=True)
+    low, middle, high = (reached(GPUS["h100"], rules) / flops for rules in (SLOW, MIDDLE, FAST))
+    source = (
+        PRIME
+        + "Qwen3-4B-Instruct-2507-rl-16-1gpu-Recompute-flash_attention_3-16384 (another run is said to have 6,229)"
+    )
+    rows.append(Row("Qwen3-4B LoRA trainer, 16,384 tokens, 1 H100", "tokens/s", 6038, low, middle, high, source))
+    e = experiment(
+        "forking_tokens", "dapo", "8b", max_completion_tokens=28672, dynamic_sampling=False,
+        **{"overlong.max_length": 28672},
+    )  # fmt: skip
+    steps = [
+        step_seconds(QWEN25_7B, H20, e, "verl", machine(128, vllm_gpu_memory=0.7), rules, 2500)
+        for rules in (FAST, MIDDLE, SLOW)
+    ]
+    rest = "512 x 16, 28k tokens; its mean length is not published: 2,500 are assumed"
+    low, middle, high = (step.total for step in steps)
+    rows.append(Row("Qwen2.5-Math-7B DAPO, one step", "s", 356.3, low, middle, high, VERL + rest))
+    low, middle, high = (step.sample for step in steps)
+    rows.append(Row("of it sampling", "s", 177.9, low, middle, high, "the same"))
+    return rows
+
+
+def peaks() -> list[Row]:
+    """Published peaks of memory (FSDP2, recomputation, one sequence of 16,384 tokens) and the memory model's."""
+    rows = []
+    for name, gpus, rank, gib in (
+        ("Qwen/Qwen3-0.6B", 1, None, 12.53),
+        ("Qwen/Qwen3-4B", 8, None, 17.10),
+        ("Qwen/Qwen3-4B", 1, 16, 23.91),
+    ):
+        e = experiment("erpo", "grpo", "qwen2.5-3b", lora_rank=rank)
+        hardware = Hardware(device="gpu", processes=gpus, gradient_checkpointing=True, fused_kernels=True)
+        parts = states(KNOWN[name], e, "verl", hardware, "bfloat16")
+        total = sum(parts.values()) + activations(KNOWN[name], 16384, "bfloat16", checkpointing=True, padded=False)
+        what = f"{name.partition('/')[2]}, {'all weights' if rank is None else f'LoRA {rank}'}, {gpus} H100, peak"
+        rows.append(
+            Row(what, "GiB", gib, total / 2**30, total / 2**30, total / 2**30, PRIME + "...-16384, peak_memory")
+        )
+    return rows
+
+
+def page() -> str:
+    """The table as Markdown."""
+    lines = [
+        "# What the plan estimates, beside what others measured",
+        "",
+        "Written by `python -m benchmarks.throughput --write`. None of this was measured by us: no GPU was at hand.",
+        "The published numbers are their authors'. The rules of thumb of `harness/command/estimate.py` were chosen with",
+        "these five times in view: they are a fit, not a prediction. Tests ask for 30 % (memory: a third).",
+        "",
+        "| what | published | estimate (range) | estimate / published | source |",
+        "| --- | ---: | ---: | ---: | --- |",
+    ]
+    for row in [*throughputs(), *peaks()]:
+        digits = 0 if row.published >= 100 else 1
+        span = f" ({row.low:,.{digits}f} to {row.high:,.{digits}f})" if row.low != row.high else ""
+        estimate = f"{row.middle:,.{digits}f}{span}"
+        published = f"{row.published:,.{digits}f} {row.unit}"
+        lines.append(f"| {row.what} | {published} | {estimate} | {row.ratio:.2f} | {row.source} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
+    text = page()
+    if parser.parse_args().write:
+        PAGE.write_text(text)
+    print(text, end="")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,175 @@
+"""How long a run takes on GPUs: an estimate with a range, from shapes, counts and a few rules of thumb. Pure.
+
+Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1; attention counted apart) at a share
+of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth; a batch
+runs as long as its longest response. results/plans.md compares it with published measurements.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from evals.data import benchmarks
+from evals.data.protocols import Protocol
+from harness.spec import Experiment, Finetune
+from harness.spec.architecture import Architecture
+from harness.spec.hardware import GPUS, Gpu, Hardware
+from harness.spec.rejection import Rejection
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules of thumb, not measurements of ours.
+
+    Args:
+        compute: share of an H100's peak FLOP/s that training reaches, recomputation counted as work (`reached`).
+        bandwidth: share of the bandwidth that decoding reaches. launch_s: of one decoding step beside that (vLLM);
+        eager_s: of one with transformers. mean_share: mean length of a response as a share of its limit, where no mean
+        is published. resampling: rollouts sampled for one that is used, with dynamic sampling.
+    """
+
+    compute: float
+    bandwidth: float
+    launch_s: float
+    eager_s: float
+    mean_share: float
+    resampling: float
+
+
+MIDDLE = Rules(0.30, 0.80, 0.0015, 0.030, 0.30, 1.5)
+FAST = Rules(0.45, 0.90, 0.0010, 0.020, 0.10, 1.0)
+SLOW = Rules(0.18, 0.50, 0.0040, 0.060, 0.90, 3.0)
+ASSUMPTIONS = (
+    f"training at {MIDDLE.compute:.0%} of the peak ({SLOW.compute:.0%} to {FAST.compute:.0%}), decoding at "
+    f"{MIDDLE.bandwidth:.0%} of the bandwidth ({SLOW.bandwidth:.0%} to {FAST.bandwidth:.0%}); mean lengths as "
+    f"published, else {MIDDLE.mean_share:.0%} of the limit ({FAST.mean_share:.0%} to {SLOW.mean_share:.0%}); dynamic "
+    f"sampling samples {MIDDLE.resampling:g} times ({FAST.resampling:g} to {SLOW.resampling:g}) what it uses"
+)
+
+
+def reached(gpu: Gpu, rules: Rules) -> float:
+    """FLOP/s that training reaches. A slower chip is easier to keep busy: its share grows with the fourth root."""
+    return float(gpu.flops * rules.compute * (GPUS["h100"].flops / gpu.flops) ** 0.25)
+
+
+def attention_flops(a: Architecture, length: float) -> float:
+    """Of the attention scores and their use, per token of a causal pass over `length` tokens, forward."""
+    return 2 * a.layers * a.heads * a.head_dim * length
+
+
+def pass_flops(a: Architecture, length: float, *, backward: bool, recompute: bool, frozen: bool = False) -> float:
+    """Per token: 2 for a forward pass over the active parameters, 4 more backward (2 where they are `frozen`, as under
+    LoRA), 2 more where activations are recomputed; attention in the same proportions, 4 backward."""
+    if not backward:
+        return 2 * a.active + attention_flops(a, length)
+    again = 1 if recompute else 0
+    return 2 * a.active * (1 + again + (1 if frozen else 2)) + attention_flops(a, length) * (1 + again + 2)
+
+
+def decode_seconds(
+    a: Architecture, gpu: Gpu, sequences: float, mean: float, longest: float, prompt: float, rules: Rules, *,
+    tensor_parallel: int = 1, eager: bool = False, cache_share: float = 0.6,
+) -> float:  # fmt: skip
+    """Seconds of one engine for `sequences` responses of `mean` tokens, the longest of `longest`.
+
+    As many run at once as the cache holds; those that end make room, so that the mean number of running ones is
+    what counts. `cache_share`: of a GPU's memory, for weights and cache.
+    """
+    weights = 2.0 * a.parameters / tensor_parallel
+    context = prompt + mean / 2
+    each = a.cache() * context / tensor_parallel
+    room = max(1.0, (cache_share * gpu.memory - weights) / max(each, 1.0))
+    waves = max(1.0, sequences / room)
+    together = sequences / waves
+    running = max(1.0, together * min(1.0, mean / longest)) if waves == 1 else together
+    steps = longest if waves == 1 else longest + (waves - 1) * mean
+    read = (weights + running * each) / (gpu.bandwidth * rules.bandwidth)
+    compute = 2 * a.active * running / tensor_parallel / reached(gpu, rules)
+    return steps * (max(read, compute) + (rules.eager_s if eager else rules.launch_s))
+
+
+@dataclass(frozen=True)
+class Step:
+    """Seconds of one rollout with its updates: sampling, passes without gradients, passes with them."""
+
+    sample: float
+    score: float
+    train: float
+
+    @property
+    def total(self) -> float:
+        return self.sample + self.score + self.train
+
+
+def step_seconds(
+    a: Architecture, gpu: Gpu, e: Experiment, backend: str, hardware: Hardware, rules: Rules, mean: float | None
+) -> Step:
+    """One rollout and its updates on all GPUs. `mean`: published mean length of a response, or None."""
+    devices = hardware.processes * hardware.nodes
+    limit, prompt = e.max_completion_tokens.value, 0.3 * e.max_prompt_tokens.value
+    mean = limit * rules.mean_share if mean is None else min(mean, limit)
+    sequences = e.prompts_per_rollout.value * e.group_size.value
+    engines = max(1, devices // hardware.vllm_tensor_parallel)
+    wanted = sequences * (rules.resampling if e.dynamic_sampling.value else 1.0)
+    eager = backend == "trl" and hardware.rollouts == "transformers"
+    share = hardware.vllm_gpu_memory if not eager else 0.5
+    sample = decode_seconds(
+        a, gpu, wanted / engines, mean, limit, prompt, rules,
+        tensor_parallel=hardware.vllm_tensor_parallel, eager=eager, cache_share=share,
+    )  # fmt: skip
+    length = prompt + mean
+    reference = bool(e.kl_beta.value) or "ref_logp" in e.method.reads
+    old = backend == "verl" or e.updates_per_rollout.value > 1
+    signals = bool(e.method.reads) and backend == "trl"
+    recompute = hardware.gradient_checkpointing
+    critic = 1 if e.critic.value else 0
+    forward = pass_flops(a, length, backward=False, recompute=False)
+    backward = pass_flops(a, length, backward=True, recompute=recompute, frozen=e.lora_rank.value is not None)
+    speed = reached(gpu, rules) * devices / (sequences * length)
+    return Step(sample, (reference + old + signals + critic) * forward / speed, (1 + critic) * backward / speed)
+
+
+def training_seconds(
+    a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, backend: str, hardware: Hardware, rules: Rules,
+    mean: float | None,
+) -> float:  # fmt: skip
+    """Seconds of a whole training of so many optimiser steps."""
+    devices = hardware.processes * hardware.nodes
+    if isinstance(e, Experiment):
+        rollouts = math.ceil(steps / e.updates_per_rollout.value)
+        return rollouts * step_seconds(a, gpu, e, backend, hardware, rules, mean).total
+    length = e.max_tokens.value * rules.mean_share
+    flops = pass_flops(
+        a, length, backward=True, recompute=hardware.gradient_checkpointing, frozen=e.lora_rank.value is not None
+    )
+    seconds = steps * e.batch_size.value * length * flops / (reached(gpu, rules) * devices)
+    if isinstance(e, Rejection):
+        sequences = e.problems_per_round.value * e.samples_per_problem.value
+        limit = e.max_completion_tokens.value
+        mean = limit * rules.mean_share if mean is None else min(mean, limit)
+        engines = max(1, devices // hardware.vllm_tensor_parallel) if hardware.rollouts != "transformers" else 1
+        eager = hardware.rollouts == "transformers"
+        sampling = decode_seconds(
+            a, gpu, sequences / engines, mean, limit, 200, rules,
+            tensor_parallel=hardware.vllm_tensor_parallel if not eager else 1, eager=eager, cache_share=0.8,
+        )  # fmt: skip
+        measuring = sequences * mean * pass_flops(a, mean, backward=False, recompute=False)
+        seconds += e.rounds.value * (sampling + measuring / reached(gpu, rules))
+    return seconds
+
+
+def evaluation_seconds(a: Architecture, gpu: Gpu, protocol: Protocol, rules: Rules, *, eager: bool = True) -> float:
+    """Seconds of an evaluation on one GPU; with transformers, in batches."""
+    seconds = 0.0
+    for name in protocol.benchmarks.value:
+        rows = protocol.value("rows", name) or benchmarks.task(name)["metadata"]["rows"]
+        limit = protocol.value("max_tokens", name)
+        sequences = rows * protocol.value("n", name)
+        seconds += decode_seconds(a, gpu, sequences, limit * rules.mean_share, limit, 200, rules, eager=eager)
+    return seconds
+
+
+def gpu_of(hardware: Hardware) -> Gpu:
+    """The GPU that the plan is for."""
+    return GPUS[hardware.gpu or "h100"]
