@@ -49,8 +49,9 @@ def do_plan(arguments: Any) -> int:
     from harness.command.plan import as_text, plan
 
     values = parse_overrides(arguments.options)
-    machine = take_machine(values)
+    machine, watch = take_machine(values), take_watch(values)
     jobs = _jobs(values)
+    _check_watch(watch, jobs)
     machines = machine.by_arm(jobs)
     document = plan(jobs, _refused(jobs, machines), machines=machines, explicit=machine.explicit)
     print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
@@ -227,6 +228,13 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
         if same:
             print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
     return jobs
+
+
+def _check_watch(watch: Watch, jobs: list[Any]) -> None:
+    try:
+        check_watch(watch, jobs)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
 
 
 def _refused(jobs: list[Any], machines: Any) -> dict[tuple[str, str], Any]:
