@@ -151,6 +151,12 @@ def tables(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def comeback(session: nox.Session) -> None:
+    """Train a few committed runs again on this machine: do our own numbers come back? Exit code 1 if one does not."""
+    rlvr(session, "comeback", *session.posargs)
+
+
+@nox.session(venv_backend="none")
 def ui(session: nox.Session) -> None:
     """MLflow's web interface on the runs."""
     rlvr(session, "ui", *session.posargs)

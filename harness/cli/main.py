@@ -20,6 +20,7 @@ from harness import __version__
 from harness.cli.aa import AA, do_aa
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
+from harness.cli.comeback import COMEBACK, do_comeback
 from harness.cli.completion import COMPLETION, do_completion
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
@@ -130,6 +131,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
     options(command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT))
+    options(command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK))
     options(command("import", do_import, "Log exported runs in MLflow again.", IMPORT))
     options(command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC))
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)

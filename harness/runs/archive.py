@@ -160,7 +160,7 @@ def _reduced(path: Path) -> bytes:
     return out.getvalue()
 
 
-def _restored(data: bytes) -> Any:
+def verdict_table(data: bytes) -> Any:
     """A verdict table of the full schema; its responses, which are not kept, are empty."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -184,7 +184,7 @@ def _log(tracker: Tracker, entry: dict[str, Any], files: dict[str, bytes], scrat
         path = scratch / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith("verdicts.parquet"):
-            pq.write_table(_restored(data), path)
+            pq.write_table(verdict_table(data), path)
         elif name != "metrics.jsonl":
             path.write_bytes(data)
         else:

@@ -43,7 +43,22 @@ def environment() -> dict[str, Any]:
         "packages": {name: _version(name) for name in PACKAGES if _version(name)},
         "platform": platform.platform(),
         "cpus": os.cpu_count(),
+        **processor(),
         "command": redact(shlex.join(sys.argv)),
+    }
+
+
+def processor() -> dict[str, Any]:
+    """What decides the last bits of a sum on a CPU: its type, torch's instruction set and threads. Imports torch."""
+    import torch
+
+    info = Path("/proc/cpuinfo")
+    models = [line for line in info.read_text().splitlines() if line.startswith("model name")] if info.is_file() else []
+    return {
+        "cpu": models[0].partition(":")[2].strip() if models else platform.processor(),
+        "instruction_set": torch.backends.cpu.get_cpu_capability(),
+        "torch_threads": torch.get_num_threads(),
+        "numerics": {name: os.environ[name] for name in ("MKL_CBWR", "ATEN_CPU_CAPABILITY") if name in os.environ},
     }
 
 
