@@ -84,8 +84,8 @@ def read_runs(archive: Path) -> list[Run]:
         scores, correct = {}, {}
         for benchmark in record["scores"]:
             table = verdict_table(contents[f"{entry['folder']}/{benchmark}/verdicts.parquet"])
-            ks = record["settings"]["protocol.ks"]["value"]
-            ks = ks.get(benchmark, ks.get("default")) if isinstance(ks, dict) else ks
+            declared = record["settings"]["protocol.ks"]["value"]
+            ks: list[int] = declared.get(benchmark, declared.get("default")) if isinstance(declared, dict) else declared
             scores[benchmark] = {s.key: s.value for s in score(table, ks=ks, metrics=METRICS)}
             frame = table.to_pandas()
             by_problem = (frame["verdict"] == "correct").groupby(frame["problem_id"]).agg(["size", "sum"])
@@ -183,7 +183,7 @@ def page(cells: list[Cell], committed: list[Run], today: list[Run]) -> str:
     lines += ["| --- | --- | --- | --- | --- | --- | --- | --- |"]
     for cell in cells:
         predicted = "-" if cell.low is None or cell.high is None else f"[{cell.low:.4g}, {cell.high:.4g}]"
-        now = "missing" if cell.today is None else f"{cell.today:.6g}"
+        measured = "missing" if cell.today is None else f"{cell.today:.6g}"
         fields = (
             cell.arm,
             cell.seed,
