@@ -184,15 +184,7 @@ def page(cells: list[Cell], committed: list[Run], today: list[Run]) -> str:
     for cell in cells:
         predicted = "-" if cell.low is None or cell.high is None else f"[{cell.low:.4g}, {cell.high:.4g}]"
         measured = "missing" if cell.today is None else f"{cell.today:.6g}"
-        fields = (
-            cell.arm,
-            cell.seed,
-            cell.benchmark,
-            cell.metric,
-            f"{cell.committed:.6g}",
-            now,
-            predicted,
-            cell.answer,
-        )
+        what = (cell.arm, cell.seed, cell.benchmark, cell.metric)
+        fields = (*what, f"{cell.committed:.6g}", measured, predicted, cell.answer)
         lines.append(f"| {' | '.join(map(str, fields))} |")
     return "\n".join([*lines, ""])
