@@ -85,7 +85,7 @@ def read_runs(archive: Path) -> list[Run]:
         for benchmark in record["scores"]:
             table = verdict_table(contents[f"{entry['folder']}/{benchmark}/verdicts.parquet"])
             declared = record["settings"]["protocol.ks"]["value"]
-            ks: list[int] = declared.get(benchmark, declared.get("default")) if isinstance(declared, dict) else declared
+            ks: Any = declared.get(benchmark, declared.get("default")) if isinstance(declared, dict) else declared
             scores[benchmark] = {s.key: s.value for s in score(table, ks=ks, metrics=METRICS)}
             frame = table.to_pandas()
             by_problem = (frame["verdict"] == "correct").groupby(frame["problem_id"]).agg(["size", "sum"])
