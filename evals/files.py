@@ -44,6 +44,21 @@ def write_atomically(path: Path, write: Callable[[Path], None]) -> None:
     _flush_folder(path.parent)
 
 
+def write_hashed(folder: Path, stem: str, suffix: str, write: Callable[[Path], None]) -> Path:
+    """Write a file whose name holds the hash of its content, `<stem>-<16 hex digits><suffix>`, atomically; its path."""
+    part = folder / f".{stem}.{os.getpid()}.part"
+    write_atomically(part, write)
+    path = folder / f"{stem}-{file_sha256(part)[:16]}{suffix}"
+    part.replace(path)
+    return path
+
+
+def check_hashed(path: Path) -> None:
+    """Raise DamagedFileError for a file of `write_hashed` whose content is not what its name says."""
+    if path.stem.rpartition("-")[2] != file_sha256(path)[:16]:
+        raise DamagedFileError(path, "its content does not fit the hash in its name")
+
+
 def rename_folder(part: Path, path: Path) -> None:
     """Make the finished folder `part` appear as `path`, in one step, once its files are on the disk."""
     for file in part.rglob("*"):

@@ -84,8 +84,6 @@ def main() -> int:
         for row in rows(options.cases or CASES, root, options):
             found.append(row)
             print(f"[{time.monotonic() - begin:.0f} s] {row.promise}: {row.result}", flush=True)
-            for text in row.broken:
-                print(f"    not kept: {text}", flush=True)
     if options.write:
         (ROOT / "docs").mkdir(exist_ok=True)
         command = " ".join(["nox -s faults --", *sys.argv[1:]])

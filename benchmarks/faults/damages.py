@@ -44,7 +44,8 @@ def _edit(path: Path) -> None:
 
 HOW: dict[str, Damage] = {"garbage": _garbage, "empty": _empty, "truncated": _truncate, "a bit flipped": _flip}
 JSON_FILES = ("record.json", "trained.json", "mlflow.json", "mlflow.jsonl", "eval/tiny_short/manifest.json")
-FINISHED = ("eval/tiny_short/verdicts.parquet", "eval/tiny_short/shards/000000.parquet", "train/metrics.jsonl")
+FINISHED = ("eval/tiny_short/verdicts.parquet", "eval/tiny_short/shards/000000-*.parquet", "train/metrics.jsonl")
+copies = [0]
 CHECKPOINT = ("model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json", "scheduler.pt", "whole")
 
 
@@ -67,7 +68,7 @@ def _finished(root: Path, expected: dict[str, Any]) -> Row:
     for file in (*JSON_FILES, *FINISHED):
         for how, damage in {**HOW, **({"edited": _edit} if file == "record.json" else {})}.items():
             home = _copy(whole, root / "damaged")
-            target = job_folder(home) / file
+            (target,) = job_folder(home).glob(file)
             damage(target)
             row.check(f"{file} {how}", _outcome(home, target, expected))
     return row
@@ -79,14 +80,15 @@ def _measuring(root: Path, expected: dict[str, Any]) -> Row:
         "A damaged shard, verdict file or trained model is made again",
         f"{', '.join(HOW)}: a run whose record and verdicts are still to be made",
     )
-    for file in ("eval/tiny_short/shards/000000.parquet", "train/final/model.safetensors", "train/final/config.json"):
+    for file in ("eval/tiny_short/shards/000000-*.parquet", "train/final/model.safetensors", "train/final/config.json"):
         for how, damage in HOW.items():
             home = _copy(root / "finished", root / "damaged")
             folder = job_folder(home)
             (folder / "record.json").unlink()
             (folder / "eval" / "tiny_short" / "verdicts.parquet").unlink()
-            damage(folder / file)
-            row.check(f"{file} {how}", _outcome(home, folder / file, expected))
+            (target,) = folder.glob(file)
+            damage(target)
+            row.check(f"{file} {how}", _outcome(home, target, expected))
     return row
 
 
@@ -149,8 +151,10 @@ def _to_delete(life: Life, home: Path) -> Path | None:
 
 
 def _copy(whole: Path, home: Path) -> Path:
-    """A copy of a home folder: MLflow's artifact folders keep their place, so they are read where they were."""
-    shutil.rmtree(home, ignore_errors=True)
+    """A copy of a home folder, each time another: MLflow keeps stores open by their address. Artifact folders keep their
+    place, so they are read where they were."""
+    copies[0] += 1
+    home = home.with_name(f"{home.name}{copies[0]}")
     shutil.copytree(whole, home)
     return home
 

@@ -20,6 +20,7 @@ class Row:
         self.tried += 1
         if wrong is not None:
             self.broken.append(f"{name}: {wrong}")
+            print(f"    not kept: {name}: {wrong}", flush=True)
 
     @property
     def result(self) -> str:

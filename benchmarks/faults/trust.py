@@ -31,12 +31,12 @@ def _credentials(root: Path) -> Row:
     home, out = root / "planted", root / "planted-out"
     url = "https://alice:planted-in-a-url@example.invalid/data.jsonl"
     lives = [
-        live([*RUN, "seeds=[3]"], home, environment=PLANTED),
+        live(RUN, home, environment=PLANTED),
         live([*RUN, f"dataset={url}"], root / "planted-url", environment=PLANTED),
         live(["tables", "paper=egsw", f"out={out}"], home, environment=PLANTED),
         live(["report", "paper=egsw", f"out={out / 'report.html'}"], home, environment=PLANTED),
         live(
-            [*RUN, "seeds=[3]"],
+            [*RUN],
             home,
             environment={**PLANTED, "MLFLOW_TRACKING_URI": "http://bob:planted-pw-1@127.0.0.1:9"},
         ),

@@ -198,5 +198,14 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
             f"prompt {prompt.name!r} is a chat prompt, but the model's tokenizer has no chat template; "
             f"expected one, or a plain prompt ({', '.join(p.name for p in _ALL if not p.chat)})"
         )
-    text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
+    from jinja2 import TemplateError
+
+    try:
+        text: str = tokenizer.apply_chat_template(messages(prompt, problem), tokenize=False, add_generation_prompt=True)
+    except TemplateError as error:
+        roles = ", ".join(message["role"] for message in messages(prompt, problem))
+        raise ValueError(
+            f"prompt {prompt.name!r}: the chat template of {tokenizer.name_or_path!r} fails on a conversation of "
+            f"{roles} ({error}); expected another prompt, or a template that takes these roles"
+        ) from error
     return text

@@ -1,7 +1,7 @@
 """Samples on disk, so that a killed evaluation resumes where it was.
 
     <folder>/manifest.json      what decides the samples; an evaluation with other settings is refused
-    <folder>/shards/*.parquet   the samples, one file for each finished batch, with checksums
+    <folder>/shards/*.parquet   the samples, one file for each finished batch; the hash of its content is in its name
 
 A kill loses the batch that is being sampled and nothing else. A damaged shard is sampled again.
 """
@@ -16,7 +16,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.files import DamagedFileError, locked, read_object, read_parquet, write_json, write_parquet
+from evals.files import (
+    DamagedFileError,
+    RefusedError,
+    check_hashed,
+    locked,
+    read_object,
+    read_parquet,
+    write_hashed,
+    write_json,
+)
 from evals.provenance import differing_fields
 from evals.sampling.engines.base import Completion, Key
 
@@ -52,7 +61,7 @@ class SampleStore:
         old = self.read_manifest()
         if old is None:
             if any(self.shards.glob("*.parquet")):
-                raise ValueError(
+                raise RefusedError(
                     f"{self.folder} holds samples without a manifest.json that says what they are; delete the folder "
                     "to sample again"
                 )
@@ -60,7 +69,7 @@ class SampleStore:
             return
         changes = list(differences(old["identity"], json.loads(json.dumps(identity))))
         if changes:
-            raise ValueError(
+            raise RefusedError(
                 f"{self.folder} holds samples of other settings: {'; '.join(changes)}. "
                 "Use another out_dir to keep both."
             )
@@ -94,11 +103,12 @@ class SampleStore:
     def add(self, completions: Sequence[Completion]) -> None:
         """Write a finished batch."""
         import pyarrow as pa
+        import pyarrow.parquet as pq
 
         rows = [{"problem_id": c.key[0], "sample": c.key[1], **asdict(c)} for c in completions]
         table = pa.Table.from_pylist(rows, schema=_sample_schema())
-        number = 1 + max((int(path.stem) for path in self.shards.glob("*.parquet")), default=-1)
-        write_parquet(table, self.shards / f"{number:06d}.parquet")
+        number = 1 + max((int(path.stem.partition("-")[0]) for path in self.shards.glob("*.parquet")), default=-1)
+        write_hashed(self.shards, f"{number:06d}", ".parquet", lambda part: pq.write_table(table, part))
 
     def samples(self) -> dict[Key, Completion]:
         """All stored samples, by (problem id, sample). A damaged shard is deleted with a warning: its samples are
@@ -106,6 +116,7 @@ class SampleStore:
         samples: dict[Key, Completion] = {}
         for path in sorted(self.shards.glob("*.parquet")):
             try:
+                check_hashed(path)
                 table = read_parquet(path)
                 if table.schema != _sample_schema():
                     raise DamagedFileError(path, f"its columns are {', '.join(table.column_names)}")

@@ -300,7 +300,11 @@ def _record(
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
         "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
-        "files": {str(p.relative_to(folder)): file_sha256(p) for p in verdicts.values()},
+        "files": {
+            str(file.relative_to(folder)): file_sha256(file)
+            for table in verdicts.values()
+            for file in (table, table.with_name("manifest.json"))
+        },
         "scores": scores,
         "hardware": {**asdict(hardware), "gpus": gpus()},
         "environment": {**environment(), "command": command},
@@ -321,7 +325,9 @@ def _start(outbox: Outbox, job: Job, fingerprint: str, folder: Path, parent: Out
 def _refill(outbox: Outbox, job: Job, fingerprint: str, finished: dict[str, Any], folder: Path, parent: Outbox) -> None:
     """Write the outbox of a finished job again, from its files."""
     _start(outbox, job, fingerprint, folder, parent)
-    verdicts = {Path(name).parent.name: folder / name for name in finished.get("files", {})}
+    verdicts = {
+        Path(name).parent.name: folder / name for name in finished.get("files", {}) if name.endswith(".parquet")
+    }
     _log(outbox, finished, verdicts, folder)
     outbox.finish("FINISHED")
 

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from evals.sampling.engines.base import Decoding, Request
 
+TOKENIZER_FILES = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model", "*.tiktoken")
+
 
 def load_tokenizer(model_path: str) -> Any:
-    """The model's tokenizer, padding on the left."""
+    """The model's tokenizer, padding on the left.
+
+    Raises:
+        ValueError: the model has none, or it cannot be read.
+    """
     from transformers import AutoTokenizer
 
-    tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left")
+    folder = Path(model_path)
+    if folder.is_dir() and not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
+        raise ValueError(  # transformers would make an empty one
+            f"model {model_path!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
+        )
+    try:
+        tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
+    except Exception as error:  # of json, tokenizers, sentencepiece, transformers: whatever its files made fail
+        raise ValueError(f"model {model_path!r}: its tokenizer cannot be read ({_first_line(error)})") from error
     if tokenizer.pad_token_id is None:
         tokenizer.pad_token = tokenizer.eos_token  # padding is masked: any token will do
     return tokenizer
@@ -60,9 +75,19 @@ def encode(
 
 
 def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any) -> list[int]:
-    """The end tokens of the model's generation config and of its tokenizer."""
+    """The end tokens of the model's generation config and of its tokenizer.
+
+    Raises:
+        ValueError: there is none: no response would end before its limit, and all would count as truncated.
+    """
     stated = generation_eos if isinstance(generation_eos, list) else [generation_eos]
-    return sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None})
+    ends = sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None})
+    if not ends:
+        raise ValueError(
+            f"model {getattr(tokenizer, 'name_or_path', '')!r}: no end token; expected eos_token_id in its "
+            "generation_config.json, or an eos_token of its tokenizer"
+        )
+    return ends
 
 
 def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
@@ -81,3 +106,7 @@ def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequ
     bare = [row[: len(row) - 1] if stop else row for row, stop in zip(tokens, stopped, strict=True)]
     texts: list[str] = tokenizer.batch_decode(bare, skip_special_tokens=True)
     return texts
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

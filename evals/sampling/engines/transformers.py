@@ -53,7 +53,15 @@ class TransformersEngine(LocalModel):
         from transformers import AutoModelForCausalLM
 
         with _quiet():
-            model: Any = AutoModelForCausalLM.from_pretrained(self.model_path, dtype=self.dtype)
+            try:
+                model: Any = AutoModelForCausalLM.from_pretrained(
+                    self.model_path, dtype=self.dtype, trust_remote_code=False
+                )
+            except Exception as error:  # of safetensors, json, transformers: whatever its files made fail
+                why = (str(error).strip().splitlines() or [""])[0]
+                raise ValueError(
+                    f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})"
+                ) from error
         check_weights(model, self.model_path)
         return model.to(self.device).eval()
 

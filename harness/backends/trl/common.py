@@ -198,6 +198,9 @@ def run_to_end(
     last: str | None = _from_main_process(None if found is None else str(found))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
     if state is not None and state["global_step"] >= state["max_steps"]:
+        from transformers.trainer_utils import align_special_tokens
+
+        align_special_tokens(trainer.model, trainer.processing_class)  # as `train` does: the same files come out
         trainer._load_from_checkpoint(last)  # all steps are done: `train` would make one more
         trainer.state.global_step = state["global_step"]
     else:

@@ -1,0 +1,153 @@
+"""Atomic writes, JSON Lines, hashes, locks."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.files import (
+    BusyError,
+    DamagedFileError,
+    append_jsonl,
+    check_hashed,
+    differing_files,
+    folder_sha256s,
+    locked,
+    mend_jsonl,
+    read_json,
+    read_jsonl,
+    read_object,
+    read_parquet,
+    write_atomically,
+    write_hashed,
+    write_json,
+    write_jsonl,
+    write_parquet,
+)
+
+
+def test_a_failing_write_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_json(path, {"old": 1})
+
+    def fail(part: Path) -> None:
+        part.write_text("half")
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        write_atomically(path, fail)
+    assert read_json(path) == {"old": 1}
+    assert [p.name for p in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff\xfe", b"garbage\x00"])
+def test_a_damaged_file_is_named(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "record.json"
+    path.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"record\.json is damaged \(not JSON: .*\): delete it"):
+        read_json(path)
+
+
+def test_an_object_needs_its_fields(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    assert read_object(path, "a") is None
+    for value, why in (([1], "expected a JSON object, got list"), ({"b": 1}, "no field 'a'"), (None, "got NoneType")):
+        write_json(path, value)
+        with pytest.raises(DamagedFileError, match=why):
+            read_object(path, "a")
+    write_json(path, {"a": 1})
+    assert read_object(path, "a") == {"a": 1}
+
+
+lines = st.lists(
+    st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), st.integers() | st.text()),
+    max_size=8,
+).map(lambda rows: json.loads(json.dumps(rows, ensure_ascii=True)))
+
+
+@given(lines, st.integers(0, 10_000))
+def test_a_torn_last_line_is_no_line(rows: list[dict[str, Any]], cut: int) -> None:
+    """Wherever a kill cuts the file: the rows of whole lines are read, and appending goes on after them."""
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.jsonl"
+        for row in rows:
+            append_jsonl(path, row)
+        data = path.read_bytes() if path.exists() else b""
+        kept = data[: min(cut, len(data))]
+        path.write_bytes(kept)
+        whole = rows[: kept.count(b"\n")]
+        assert read_jsonl(path) == whole
+        mend_jsonl(path)
+        append_jsonl(path, {"next": 1})
+        assert read_jsonl(path) == [*whole, {"next": 1}]
+
+
+def test_a_damaged_line_in_the_middle_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    write_jsonl(path, [{"a": 1}, {"a": 2}])
+    path.write_bytes(path.read_bytes().replace(b'{"a": 1}', b'{"a": \x00'))
+    with pytest.raises(DamagedFileError, match="the line at byte 0 is not JSON"):
+        read_jsonl(path)
+
+
+def test_a_table_that_was_cut_or_overwritten_is_named(tmp_path: Path) -> None:
+    import pyarrow as pa
+
+    table = pa.table({"text": ["some text to be checked", "more of it"] * 20, "tokens": list(range(40))})
+    path = tmp_path / "t.parquet"
+    write_parquet(table, path)
+    data = path.read_bytes()
+    assert read_parquet(path).equals(table)
+    at = data.index(b"some text")  # in a page: its checksum does not fit
+    for content in (data[: len(data) // 2], b"", b"x" * 100, data[:at] + b"S" + data[at + 1 :]):
+        path.write_bytes(content)
+        with pytest.raises(DamagedFileError, match="not readable as Parquet"):
+            read_parquet(path)
+
+
+def test_every_flipped_byte_shows_in_the_name(tmp_path: Path) -> None:
+    path = write_hashed(tmp_path, "000001", ".bin", lambda part: _write(part, b"some content"))
+    check_hashed(path)
+    assert path.name.startswith("000001-") and [p.name for p in tmp_path.iterdir()] == [path.name]
+    for at in range(len(b"some content")):
+        flipped = bytearray(b"some content")
+        flipped[at] ^= 1
+        path.write_bytes(bytes(flipped))
+        with pytest.raises(DamagedFileError, match="does not fit the hash in its name"):
+            check_hashed(path)
+
+
+def _write(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+
+
+def test_hashes_find_missing_and_changed_files(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a").write_text("1")
+    (tmp_path / "sub" / "b").write_text("2")
+    sums = folder_sha256s(tmp_path)
+    assert sums.keys() == {"a", "sub/b"} and differing_files(tmp_path, sums) == []
+    (tmp_path / "more").write_text("")
+    (tmp_path / "a").write_text("x")
+    (tmp_path / "sub" / "b").unlink()
+    assert differing_files(tmp_path, sums) == ["a has changed", "sub/b is missing"]
+
+
+def test_a_lock_is_held_across_processes_and_goes_with_them(tmp_path: Path) -> None:
+    code = f"from evals.files import locked\nfrom pathlib import Path\nwith locked(Path({str(tmp_path)!r})): pass"
+    with locked(tmp_path):
+        other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+        assert other.returncode == 1 and "is in use by another process" in other.stderr
+        with pytest.raises(BusyError, match="mine"), locked(tmp_path, "mine"):
+            pass
+    assert subprocess.run([sys.executable, "-c", code], check=False, env=dict(os.environ)).returncode == 0

@@ -1,0 +1,50 @@
+"""Only a checkpoint whose every file is as it was written is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from harness.backends.checkpoints import WHOLE, damage, last_verified, seal
+from harness.backends.trl.common import checkpoint_step
+
+
+def make(folder: Path, step: int) -> Path:
+    checkpoint = folder / f"checkpoint-{step}"
+    checkpoint.mkdir(parents=True)
+    for name in ("model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json"):
+        (checkpoint / name).write_text(f"{name} of step {step}")
+    seal(checkpoint)
+    return checkpoint
+
+
+def change(path: Path) -> None:
+    path.write_text(path.read_text() + " ")
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-2])
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json", WHOLE])
+@pytest.mark.parametrize("how", [Path.unlink, change, cut])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(
+    name: str, how: Callable[[Path], None], tmp_path: Path
+) -> None:
+    older, newer = make(tmp_path, 9), make(tmp_path, 10)
+    assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step) == newer  # 10 after 9, by number
+    how(newer / name)
+    if name == WHOLE and how is change:
+        assert damage(newer) is None  # a blank after the JSON changes nothing
+        return
+    said: list[str] = []
+    assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step, say=said.append) == older
+    assert not newer.exists(), "or the trainer would write into it"
+    assert bool(said) == (not (name == WHOLE and how is Path.unlink)), "pieces that a kill left are nothing to tell"
+
+
+def test_none_is_none(tmp_path: Path) -> None:
+    make(tmp_path, 1).joinpath("optimizer.pt").unlink()
+    assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step, say=lambda _: None) is None
