@@ -151,8 +151,8 @@ def _to_delete(life: Life, home: Path) -> Path | None:
 
 
 def _copy(whole: Path, home: Path) -> Path:
-    """A copy of a home folder, each time another: MLflow keeps stores open by their address. Artifact folders keep their
-    place, so they are read where they were."""
+    """A copy of a home folder, each time another: MLflow keeps stores open by their address. Artifact folders stay
+    where they were."""
     copies[0] += 1
     home = home.with_name(f"{home.name}{copies[0]}")
     shutil.copytree(whole, home)
