@@ -82,8 +82,9 @@ def do_ui(arguments: Any) -> int:
 
     uri, address = tracking_uri(), f"http://{host}:{port}"
     for paper, link in curve_links(Tracker.open(), papers(), address).items():
-        print(f"curves of {paper}, arms over each other: {link}\n", file=sys.stderr)
-    print("seeds as one curve: an experiment's chart view, Group by rlvr.arm (or paper, scale, ...)", file=sys.stderr)
+        print(
+            f"curves of {paper}, a chart a metric, a line an arm (mean and band of its seeds): {link}", file=sys.stderr
+        )
     print(f"MLflow at {address} on {redact(uri)}; Ctrl-C ends it", file=sys.stderr)
     command = [sys.executable, "-m", "mlflow", "ui", "--backend-store-uri", uri, "--host", host, "--port", str(port)]
     return subprocess.run(command, check=False).returncode

@@ -315,7 +315,7 @@ def _record(
 def _start(outbox: Outbox, job: Job, fingerprint: str, folder: Path, parent: Outbox) -> None:
     """Open the outbox; one that is not there gets the steps that were trained already."""
     new = not outbox.file.exists()
-    outbox.start(job.paper, job.name, _tags(job, fingerprint), parent)
+    outbox.start(job.paper, run_name(job), _tags(job, fingerprint), parent)
     outbox.settings(job.settings())
     if new:
         for row in read_jsonl(folder / "train" / "metrics.jsonl"):
@@ -367,7 +367,14 @@ def _tags(job: Job, base_fingerprint: str) -> dict[str, str]:
         "rlvr.seed": str(job.seed),
         "rlvr.digest": f"{job.digest}-{base_fingerprint[:6]}",
         "rlvr.overrides": " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items())),
+        "mlflow.note.content": f"{job.title}. {SCALES[job.scale].label}.",  # the description that MLflow shows
     }
+
+
+def run_name(job: Job) -> str:
+    """What MLflow calls a run: model, arm and seed, and the overrides that tell it from others."""
+    overrides = " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items()))
+    return f"{job.name} [{overrides}]" if overrides else job.name
 
 
 def _by_paper(jobs: Sequence[Job]) -> dict[tuple[str, str], list[Job]]:
@@ -383,8 +390,11 @@ def _parent(jobs: Sequence[Job], command: str) -> Outbox:
     key = hashlib.sha256(" ".join(f"{job.digest}-{job.seed}" for job in jobs).encode()).hexdigest()[:8]
     first = jobs[0]
     outbox = Outbox(home() / first.paper / first.scale, f"command-{key}")
-    tags = {"rlvr.kind": "command", "rlvr.paper": first.paper, "rlvr.scale": first.scale, "rlvr.command": command}
-    outbox.start(first.paper, f"{first.scale}: {command}", tags)
+    tags = {"rlvr.kind": "command", "rlvr.paper": first.paper, "rlvr.scale": first.scale, "rlvr.command": command,
+            "mlflow.note.content": f"`{command}`\n\n{SCALES[first.scale].label}"}  # fmt: skip
+    arms, seeds = list(dict.fromkeys(job.arm for job in jobs)), len({job.seed for job in jobs})
+    shown = ", ".join(arms[:4]) + (f" and {len(arms) - 4} more" if len(arms) > 4 else "")
+    outbox.start(first.paper, f"{first.scale}: {shown} ({seeds} seed{'s' * (seeds != 1)})", tags)
     return outbox
 
 

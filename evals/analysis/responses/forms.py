@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis.papers import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
-from evals.analysis.responses.quality import NATIVE, REDUNDANT_ABOVE, flags, redundancy
+from evals.analysis.responses.judge import Judge
+from evals.analysis.responses.quality import MIXING, REDUNDANT_ABOVE, flags, redundancy
 from evals.grading.verdicts import Verdict
 from evals.plots.intervals import name_rows, offsets, points
 from evals.plots.parts import (
@@ -78,6 +79,7 @@ MEASURES = {
     "redundancy": "3-gram redundancy",
     "format_violation": "not exactly one box",
     "irrelevant": "repetitive or garbled",
+    "judged_irrelevant": "irrelevant (judge)",
     "language_mixing": "mixes languages",
 }
 
@@ -86,16 +88,23 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def response_table(
-    table: pd.DataFrame, *, redundant_above: float = REDUNDANT_ABOVE, native: Collection[str] = NATIVE
+    table: pd.DataFrame,
+    *,
+    redundant_above: float = REDUNDANT_ABOVE,
+    mixing: Collection[str] = MIXING,
+    judge: Judge | None = None,
+    problems: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
     """One row a response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
     `truncated` says that the length limit stopped it (`finish_reason` "length"), missing where the reason is unknown;
     `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
-    `evals.analysis.responses.quality.flags`.
+    `evals.analysis.responses.quality.flags`. With a judge also `judged_irrelevant` (missing where it is unknown).
 
+    Args:
+        judge: asked about every response; `problems` (problem_id -> its text) is then needed.
     Raises:
-        ValueError: the table has no texts.
+        ValueError: the table has no texts, or a judged problem no text.
     """
     import pandas as pd
 
@@ -107,8 +116,15 @@ def response_table(
     made["truncated"] = (reason == "length").astype(float).where(reason.notna())
     texts = seeded["response"].tolist()
     made["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
-    told = [asdict(flags(text, redundant_above=redundant_above, native=native)) for text in texts]
-    return pd.concat([made, pd.DataFrame(told)], axis="columns")
+    told = [asdict(flags(text, redundant_above=redundant_above, mixing=mixing)) for text in texts]
+    made = pd.concat([made, pd.DataFrame(told)], axis="columns")
+    if judge is not None:
+        asked = problems or {}
+        if unknown := sorted(set(made["problem_id"]) - set(asked)):
+            raise ValueError(f"judge: expected the text of every problem, got none for {unknown[0]!r}")
+        answers = judge(texts, [asked[problem] for problem in made["problem_id"]])
+        made["judged_irrelevant"] = pd.Series([np.nan if a is None else float(a) for a in answers], made.index)
+    return made
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -121,7 +137,7 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     rows = []
     for name, table in responses.items():
-        for measure in MEASURES:
+        for measure in (one for one in MEASURES if one in table):
             mean = mean_over_problems(table, measure, bounds=(0.0, 1.0))
             if mean is not None:
                 ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
@@ -205,7 +221,17 @@ def response_length(responses: Mapping[str, pd.DataFrame], benchmark: str) -> Pl
     )
 
 
-def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, redundant_above: float) -> Plot:
+def _judged(responses: Mapping[str, pd.DataFrame], name: str) -> str:
+    """Who tells irrelevant content, for a caption."""
+    if not name:
+        return "These are rules; the paper asks a 32B language model whether content is irrelevant."
+    unknown = sum(int(table["judged_irrelevant"].isna().sum()) for table in responses.values())
+    return f"Irrelevant (judge): as {name} answers our question; {unknown} responses without a yes or no are excluded."
+
+
+def response_form(
+    responses: Mapping[str, pd.DataFrame], benchmark: str, redundant_above: float, judge_name: str = ""
+) -> Plot:
     """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d; arXiv 2603.28204, Fmt of Table 1)."""
     names = list(responses)
     numbers = shares(responses).assign(benchmark=benchmark)
@@ -232,8 +258,7 @@ def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, redunda
         f"{_sizes(responses)} 95 % intervals over problems (and training seeds, where there are several; one problem "
         "has none). Shares of responses; 3-gram redundancy is the mean of 1 - distinct / all 3-grams of words. "
         f"Repetitive: redundancy above {redundant_above:g}; garbled: characters that no writing uses; mixes languages: "
-        "letters of another script. Rules, where the paper asks a language model whether content is irrelevant. "
-        "Unscored responses count."
+        f"a Chinese character. {_judged(responses, judge_name)} Unscored responses count."
     )
     if "truncated" not in measures:
         caption += " Truncation is not known."

@@ -4,7 +4,8 @@ The paper (arXiv 2508.07534, section 3.2.2 and Fig. 3d) flags format violations 
 (repetitive or garbled; judged by a 32B model) and language mixing (a Chinese character). The first and the last are
 rules there too. Irrelevant content is detected by rules here as well, so that the flag is the same on every machine:
 text that repeats itself, or holds characters that no writing system uses. The rules miss fluent text that is beside
-the point. 3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
+the point; `evals.analysis.responses.judge` asks a model, as the paper does. 3-gram redundancy: section 4.4.1; arXiv
+2506.14758, section 6.2.
 """
 
 from __future__ import annotations
@@ -46,11 +47,8 @@ def redundancy(text: str, measure: Kind, *, n: int = 3) -> float:
 REDUNDANT_ABOVE = 0.31
 
 
-# Greek letters and letter-like symbols are mathematics; "Common" and "Inherited" belong to no language.
-NATIVE = ("Latin",)
-
-
-_MATHEMATICS = ("Greek", "Common", "Inherited")
+# The paper flags a Chinese character; its prompts and answers are English.
+MIXING = ("Han",)
 
 
 # Unassigned, private use, lone surrogates, control characters.
@@ -66,18 +64,18 @@ class Flags:
     language_mixing: bool
 
 
-def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, native: Collection[str] = NATIVE) -> Flags:
+def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, mixing: Collection[str] = MIXING) -> Flags:
     """The flags of one response.
 
     Args:
         redundant_above: 3-gram redundancy (1 - distinct / all) above which a text is repetitive.
-        native: Unicode scripts of the language that was asked for; letters of another are language mixing.
+        mixing: Unicode scripts whose letters are language mixing.
     """
     repetitive = redundancy(text, "not_distinct") > redundant_above
     return Flags(
         format_violation=text.count(r"\boxed{") != 1,
         irrelevant=repetitive or garbled(text),
-        language_mixing=bool(foreign_letters(text, native)),
+        language_mixing=bool(letters_of(text, mixing)),
     )
 
 
@@ -89,24 +87,25 @@ def garbled(text: str) -> bool:
     return any(_unused(character) for character in set(text.rstrip("\ufffd")))
 
 
-def foreign_letters(text: str, native: Collection[str] = NATIVE) -> set[str]:
-    """The letters in the text whose Unicode script is neither native nor used in mathematics.
+def letters_of(text: str, scripts: Collection[str] = MIXING) -> set[str]:
+    """The letters in the text that belong to one of these Unicode scripts.
 
     Raises:
-        ValueError: a script that Unicode does not have.
+        ValueError: a script that Unicode does not have, or none.
     """
-    return set(_foreign(tuple(native)).findall(text))
+    return set(_letters(tuple(scripts)).findall(text))
 
 
 @lru_cache(maxsize=8)
-def _foreign(native: tuple[str, ...]) -> Any:
+def _letters(scripts: tuple[str, ...]) -> Any:
     import regex
 
-    known = "".join(rf"\p{{Script={script}}}" for script in (*native, *_MATHEMATICS))
+    if not scripts:
+        raise ValueError("mixing: expected one Unicode script or more, got none")
     try:
-        return regex.compile(rf"[\p{{L}}--[{known}]]", regex.VERSION1)
+        return regex.compile("[" + "".join(rf"\p{{Script={script}}}" for script in scripts) + "]", regex.VERSION1)
     except regex.error as error:
-        raise ValueError(f"native: expected names of Unicode scripts, got {list(native)} ({error})") from error
+        raise ValueError(f"mixing: expected names of Unicode scripts, got {list(scripts)} ({error})") from error
 
 
 def _unused(character: str) -> bool:

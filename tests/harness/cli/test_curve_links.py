@@ -1,14 +1,16 @@
-"""The link to a paper's curves names its trained arms, finished or not, and nothing else."""
+"""The link to a paper's curves opens a view of its trained arms: one chart a metric, grouped by arm."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
 
-from harness.cli.curves import curve_links
+from harness.cli.curves import curve_links, view
 from harness.runs.track import Tracker
 
 
@@ -33,8 +35,27 @@ def test_trained_arms_are_in_the_link(tmp_path: Path, monkeypatch: pytest.Monkey
     links = curve_links(tracker, ["egsw", "erpo", "forking_tokens"], "http://h:1")
     assert list(links) == ["egsw"]
     address, _, query = links["egsw"].partition("?")
-    assert address == "http://h:1/#/metric"
-    found = {key: json.loads(values[0]) for key, values in parse_qs(query).items() if values[0].startswith("[")}
-    assert sorted(found["runs"]) == sorted([under_way, done])
-    assert found["experiments"] == [experiment]
-    assert found["plot_metric_keys"] == ["train/reward", "train/entropy"]
+    assert address == f"http://h:1/#/experiments/{experiment}/runs"
+    key = parse_qs(query)["viewStateShareKey"][0]
+    tags = tracker.client.get_experiment(experiment).tags
+    state = json.loads(tags[f"mlflow.sharedViewState.{key}"])
+    assert [chart["selectedMetricKeys"] for chart in state["compareRunCharts"]] == [["train/reward"]]
+    assert state["groupBy"]["groupByKeys"] == [{"mode": "tag", "groupByData": "rlvr.arm"}]
+    assert under_way != done
+
+
+def run(tags: dict[str, str], *metrics: str) -> Any:
+    data = SimpleNamespace(metrics=dict.fromkeys(metrics, 1.0), tags={f"rlvr.{k}": v for k, v in tags.items()})
+    return SimpleNamespace(data=data)
+
+
+def test_runs_are_grouped_by_what_differs_and_evaluation_scores_are_folded() -> None:
+    one = run({"arm": "egsw", "scale": "tiny", "overrides": ""}, "train/entropy", "eval/tiny_short/avg@8")
+    two = run({"arm": "egsw", "scale": "tiny", "overrides": "egsw.alpha=0.8"}, "train/kl", "train/accuracy")
+    state = view([one, two])
+    assert [key["groupByData"] for key in state["groupBy"]["groupByKeys"]] == ["rlvr.arm", "rlvr.overrides"]
+    # a chart holds one metric, so one unit; the order is that of METRICS
+    assert [c["metricKey"] for c in state["compareRunCharts"]] == ["train/accuracy", "train/entropy", "train/kl"]
+    assert [(s["name"], s["display"]) for s in state["compareRunSections"]][:2] == [
+        ("train", True), ("eval/tiny_short", False)
+    ]  # fmt: skip

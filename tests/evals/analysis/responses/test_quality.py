@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from evals.analysis.responses.quality import Flags, flags, foreign_letters, garbled
+from evals.analysis.responses.quality import Flags, flags, garbled, letters_of
 
 
 def test_a_clean_response_has_no_flag() -> None:
@@ -37,14 +37,15 @@ def test_what_writing_uses_is_not_garbled(text: str) -> None:
     assert not garbled(text)
 
 
-@pytest.mark.parametrize(("text", "found"), [("所以 x = 2", {"所", "以"}), ("значит", set("значит")), ("x", set())])
-def test_letters_of_other_scripts(text: str, found: set[str]) -> None:
-    assert foreign_letters(text) == found
+@pytest.mark.parametrize(("text", "found"), [("所以 x = 2", {"所", "以"}), ("значит", set()), ("x ∑ π", set())])
+def test_a_chinese_character_is_language_mixing_and_no_other_script_is(text: str, found: set[str]) -> None:
+    assert letters_of(text) == found
     assert flags(text).language_mixing == bool(found)
 
 
-def test_the_language_that_was_asked_for_is_native() -> None:
-    assert foreign_letters("所以 so", ("Han",)) == {"s", "o"}
-    assert not foreign_letters("所以 so", ("Han", "Latin"))
+def test_other_scripts_can_be_asked_for() -> None:
+    assert letters_of("значит so", ("Cyrillic",)) == set("значит") and flags("да", mixing=("Cyrillic",)).language_mixing
     with pytest.raises(ValueError, match=r"expected names of Unicode scripts, got .*Elvish"):
-        foreign_letters("a", ("Elvish",))
+        letters_of("a", ("Elvish",))
+    with pytest.raises(ValueError, match="one Unicode script or more"):
+        letters_of("a", ())
