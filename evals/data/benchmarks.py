@@ -105,14 +105,15 @@ def load(
     *,
     data_dir: str | Path | None = None,
     allow_changed_data: bool = False,
-    choice_seed: int = 0,
+    choice_seed: int | None = 0,
 ) -> Benchmark:
     """Read a benchmark from `data_dir/<name>.jsonl|.jsonl.gz|.parquet|.csv` if `data_dir` is given, else from the hub.
 
     Args:
         data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
         allow_changed_data: accept other rows than the pinned ones (a subset, another version); `changed` then says so.
-        choice_seed: orders the choices of a multiple-choice benchmark, for each problem apart.
+        choice_seed: orders the choices of a multiple-choice benchmark, for each problem apart; None keeps the file's
+            order, the correct answer first.
     Raises:
         ValueError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
     """
@@ -168,12 +169,13 @@ def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | 
     return None
 
 
-def _shuffle(problem: Problem, seed: int) -> Problem:
+def _shuffle(problem: Problem, seed: int | None) -> Problem:
     """Put the choices (right one first) into a seeded order and make `answer` the letter of the right one."""
     if problem.choices is None:
         return problem
     order = list(range(len(problem.choices) + 1))
-    random.Random(f"{seed}:{problem.id}").shuffle(order)
+    if seed is not None:
+        random.Random(f"{seed}:{problem.id}").shuffle(order)
     offered = (problem.answer, *problem.choices)
     return replace(problem, answer=LETTERS[order.index(0)], choices=tuple(offered[i] for i in order))
 

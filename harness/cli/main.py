@@ -25,6 +25,7 @@ from harness.cli.completion import COMPLETION, do_completion
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.new import NEW, do_new
 from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
+from harness.cli.probing import PROBE, do_probe
 from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
@@ -117,6 +118,7 @@ def build_parser() -> argparse.ArgumentParser:
     comparing.add_argument("a", metavar="RUN_A")
     comparing.add_argument("b", metavar="RUN_B")
     options(comparing)
+    options(command("probe", do_probe, "Leak probes: does a model know a benchmark's problems?", PROBE, as_json=True))
     options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
     options(command("aa", do_aa, "A/A test: does a method differ from itself, by number of seeds?", AA, as_json=True))
     options(command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, as_json=True))
