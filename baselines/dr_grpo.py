@@ -11,7 +11,7 @@ from harness.spec import Method, assumed, paper, use
 METHOD = Method(
     advantage=use(
         grpo,
-        std=paper("none", "Dr. GRPO (arXiv 2503.20783), section 3.2: the standard deviation is left out"),
+        std=paper("none", "Dr. GRPO (arXiv 2503.20783), section 3.2: the standard deviation is removed"),
         epsilon=assumed(0.0, "no effect: nothing is divided"),
     ),
     aggregation=paper(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def grpo(batch: TokenBatch, *, std: Literal["sample", "population", "none"], epsilon: NonNegative) -> Tensor:
     """A_i = (r_i - mean_G r) / (std_G r + epsilon), the same on every token of i  (arXiv 2402.03300, section 4.1.2).
 
-    Responses that the verifier could not score (NaN reward) take no part in the statistics and get advantage 0.
+    Unscored responses (NaN reward) are excluded from the statistics and get advantage 0.
     A group whose rewards are all equal, and a group of one, get 0 exactly.
 
     Args:

@@ -163,7 +163,8 @@ REPRODUCTION = Reproduction(
     seeds=assumed(1, "no published number to compare with; give seeds=N"),
     departures=(
         "One recipe for all, DAPO's where a value is stated: none of these methods' own papers is reproduced here.",
-        "Clip-Cov draws among all tokens in its band; the authors' code, among those that ratio clipping left alone.",
+        "Clip-Cov samples from all tokens in its band; the authors' code only from those that ratio clipping does "
+        "not affect.",
         "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
         "A reference reset leaves the optimiser's state as it is; ProRL starts it anew.",
         "The entropy search measures the step's own entropy before the update, as Skywork's text says.",

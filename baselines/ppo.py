@@ -19,7 +19,7 @@ Discount = Annotated[float, Range("[0, 1]")]
 def returns(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
     """What the critic learns: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
 
-    [B, T], 0 on masked positions. A response that could not be scored (NaN reward) has its own values for target.
+    [B, T], 0 on masked positions. The target of an unscored response (NaN reward) is its own values.
     """
     return gae(batch, gamma=gamma, lam=lam, whiten=False) + batch.need("values")
 
@@ -31,7 +31,7 @@ def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> T
     """A_t = sum_l (gamma lambda)^l d_{t+l}, d_t = r_t + gamma V_{t+1} - V_t  (arXiv 1506.02438, section 3).
 
     The reward of a response falls on its last token, and the value behind it is 0. At gamma = lambda = 1 this is
-    r - V_t. Responses that could not be scored (NaN reward) get 0 and take no part in the whitening.
+    r - V_t. Unscored responses (NaN reward) get 0 and are excluded from the whitening.
 
     Args:
         gamma, lam: in [0, 1].

@@ -19,7 +19,7 @@ def reinforce_pp(batch: TokenBatch, *, baseline: Literal["none", "group"]) -> Te
     """(R - mean) / sqrt(variance + 1e-8) over all tokens of the batch, R = r, or r - mean_G r  (arXiv 2501.03262).
 
     "none" is REINFORCE++; "group" is its variant for several responses a prompt (REINFORCE++-baseline). The variance
-    divides by N - 1, as in veRL. Responses that could not be scored (NaN) get 0 and take no part.
+    divides by N - 1, as in veRL. Unscored responses (NaN) get 0 and are excluded.
 
     Returns:
         [B, T], 0 on masked positions; 0 everywhere if all R are equal.

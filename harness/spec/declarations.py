@@ -207,7 +207,7 @@ class Finetune(Declared):
     epochs: Sourced[Positive]
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
     max_tokens: Sourced[Count]  # of prompt and solution together
-    too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: left out, or cut at the end
+    too_long: Sourced[Literal["drop", "cut"]]  # rows over max_tokens: dropped, or cut at the end
     precision: Sourced[Precision]
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]

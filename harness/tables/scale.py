@@ -46,18 +46,20 @@ def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
     """One note for each arm of the measured models that no backend in the store can train at this scale."""
     from harness.backends import refusals
     from harness.command.resolve import resolve
+    from harness.spec import catalogue
     from harness.spec.hardware import Hardware
 
     have = {(m.model, m.arm) for m in measured}
+    by_name = {(a.model, a.key) for a in catalogue.load(paper).arms if a.sweep}  # no bare run wants these
     models = list(dict.fromkeys(m.model for m in measured))
     refused = [
-        refusals(resolve(paper, models=models, scale=scale, backend=backend), Hardware())
+        refusals(resolve(paper, models=models, sets=["all"], scale=scale, backend=backend), Hardware())
         for backend in dict.fromkeys(m.backend for m in measured)
     ]
     return [
         f"Left out {model}/{arm}: {refused[0][model, arm]}"
         for model, arm in (refused[0] if refused else {})
-        if (model, arm) not in have and all((model, arm) in other for other in refused)
+        if (model, arm) not in have | by_name and all((model, arm) in other for other in refused)
     ]
 
 

@@ -138,7 +138,7 @@ CLAIMS = (
     falls(
         OURS,
         "train/shaping_ratio",
-        "The entropy-based term shrinks against the advantage as training goes on.",
+        "The entropy-based term shrinks relative to the advantage during training.",
         "section 6.1, entropy-based advantage; figure 7",
     ),
     Claim(

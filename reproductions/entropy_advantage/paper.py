@@ -158,7 +158,8 @@ REPRODUCTION = Reproduction(
         "DAPO's verifier compares strings after normalising them; ours compares the same last line that says Answer: "
         "with the grader of the evaluation, which accepts more forms of an answer.",
         "The loss is the mean over all tokens of an optimiser step; veRL averages each micro-batch, then these.",
-        "PPO has a critic, which TRL 1.16 has no trainer for: these arms are declared, and left out with backend=trl.",
+        "PPO has a critic, which TRL 1.16 has no trainer for: these arms are declared, and skipped with a warning "
+        "under backend=trl.",
         "Appendix A repeats section 2 on code: DeepSeek-R1-Distill-Qwen-1.5B on LiveCodeBench, trained as DeepCoder. "
         "The "
         "model is there to be measured (on the mathematics benchmarks); LiveCodeBench is no benchmark here, and a "

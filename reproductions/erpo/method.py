@@ -43,10 +43,10 @@ def erpo(
         std: "sample" divides by n - 1, "population" by n, in all statistics of the equations.
     Returns:
         [B, T], 0 on masked positions; over the tokens of a group the mean is 0 and (with delta = 0) the variance 1
-        (Eq. 16). The answers that the paper does not give:
+        (Eq. 16). Cases that the paper leaves open:
         - A group of equal rewards, or of one response: 0 exactly.
-        - A response without a reward (NaN): 0, and it takes no part in any statistic.
-        - A token whose log-ratio or entropy is not finite: Psi = 0, and it takes no part in the statistics of Psi.
+        - A response without a reward (NaN): 0, and excluded from every statistic.
+        - A token whose log-ratio or entropy is not finite: Psi = 0, and excluded from the statistics of Psi.
         - A bucket of one token, or whose progress signals are all equal: s~ = 0 there. A group whose entropies are all
           equal: W = 1/2 there. A group whose W sgn(A) s~ are all equal over active tokens: Psi = 0 there.
     Raises:

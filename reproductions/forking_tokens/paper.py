@@ -194,7 +194,7 @@ REPRODUCTION = Reproduction(
         "The ablations (10, 50, 100 %, lowest 80 %) are declared for all three models; the paper has them for some.",
         "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 "
         "68.12) "
-        "goes on from its shorter one: give base_model=FOLDER, the checkpoint of top20.",
+        "continues its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),
     claims=CLAIMS,
     doubts=(

@@ -64,9 +64,9 @@ def _amc(cells: Iterable[Published]) -> Iterable[str]:
 
 
 MISFITS = {
-    "avg": "a share that no number of right ones among the stated samples gives",
-    "maj": "no whole number of problems, as maj@8 of 8 samples must be; averages over draws with replacement need not",
-    "pass": "no whole number of problems, as pass@k of k samples must be; more samples, or draws with replacement, "
+    "avg": "a share that no number of correct ones among the stated samples gives",
+    "maj": "no whole number of problems, as maj@8 of 8 samples must be; averages over resamples need not",
+    "pass": "no whole number of problems, as pass@k of k samples must be; more samples, or sampling with replacement, "
     "must be behind it",
 }
 

@@ -25,7 +25,7 @@ RELEASED_LEAST_STD = 1e-6
 def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1], statistics: Statistics) -> Tensor:
     """A (1 + sign alpha w), w the z-score of the response's log PPL within its prompt group  (Eq. 7 and 11).
 
-    The log-probabilities are those of the policy that sampled: the perplexity belongs to a response as it was drawn,
+    The log-probabilities are those of the policy that sampled: the perplexity belongs to a response as it was sampled,
     so that all updates on one rollout use the same weight (the released code takes them too).
 
     Args:
@@ -35,8 +35,8 @@ def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1]
             those of the released code, see `standardised`, and clamps the factor to [0.8, 1.2]; A keeps its sign.
     Returns:
         [B, T], 0 on masked positions. A stays as it is in a group of one, where all perplexities are equal, and for a
-        response whose log PPL is not finite (an empty one, or one with a token of probability 0); such a response takes
-        no part in the statistics.
+        response whose log PPL is not finite (an empty one, or one with a token of probability 0); such a response is
+        excluded from the statistics.
     Raises:
         ValueError: a value is out of range, or old_logp or advantages are missing.
     """

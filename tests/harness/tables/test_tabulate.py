@@ -168,7 +168,7 @@ def test_a_table_says_which_arms_were_left_out_and_why() -> None:
     measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
     notes = _left_out("entropy_advantage", measured, "tiny")
     assert [note.partition(":")[0] for note in notes] == [
-        f"Left out 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")
+        f"Left out 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage")
     ]
     assert "cannot express critic=True" in notes[0]
     assert _left_out("baselines", measured, "tiny") == []  # not measured yet, but it can be
@@ -182,3 +182,12 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
     made = report("baselines", Tracker.open())
     assert made.grids == () and made.rows == () and made.csv() == ""
     assert "Baselines" in made.markdown() and len(made.write(tmp_path / "out")) == 3
+
+
+def test_a_model_whose_arms_all_run_by_name_has_its_tables() -> None:
+    from types import SimpleNamespace
+
+    from harness.tables.scale import _left_out
+
+    measured: Any = [SimpleNamespace(model="r1-distill-7b", arm="base", backend="trl")]
+    assert _left_out("trial_and_error", measured, "paper") == []
