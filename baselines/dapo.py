@@ -25,7 +25,7 @@ METHOD = Method(
     advantage=use(
         grpo,
         std=assumed("sample", DAPO_PAPER + "Eq. 9 does not say which; veRL, which it uses, divides by n - 1"),
-        epsilon=code(1e-6, "Eq. 9 has none; veRL adds 1e-6"),
+        epsilon=code(1e-6, "Eq. 9 has none; veRL adds 1e-6 (verl/trainer/ppo/core_algos.py)"),
     ),
     aggregation=paper("token_mean", DAPO_PAPER + "Eq. 8: the sum over all tokens by their number"),
 )

@@ -64,8 +64,8 @@ def reinforced(positive: float, negative: float) -> Experiment:
     """Correct and incorrect responses with a weight each (arXiv 2506.01347)."""
     advantage = use(
         weighted_reinforce,
-        positive=paper(positive, NSR + "its named settings: PSR (1, 0), NSR (0, 1), Weighted-REINFORCE (0.1, 1)"),
-        negative=paper(negative, NSR + "its named settings: PSR (1, 0), NSR (0, 1), Weighted-REINFORCE (0.1, 1)"),
+        positive=paper(positive, NSR + "its sections on PSR (1, 0) and NSR (0, 1), and on Weighted-REINFORCE (0.1, 1)"),
+        negative=paper(negative, NSR + "its sections on PSR (1, 0) and NSR (0, 1), and on Weighted-REINFORCE (0.1, 1)"),
     )
     return replace(RECIPE, method=replace(GRPO, advantage=advantage))
 
@@ -122,8 +122,8 @@ KL_RESET = replace(
 ENTROPY_BONUS = replace(RECIPE, entropy_coefficient=assumed(1e-3, "veRL's own coefficient for long"))
 ENTROPY_TARGET = replace(
     RECIPE,
-    entropy_coefficient=paper(0.0, SKYWORK + "the search starts at 0"),
-    entropy_target=paper(0.2, SKYWORK + "adaptive entropy control"),
+    entropy_coefficient=paper(0.0, SKYWORK + "its section on adaptive entropy control: from 0"),
+    entropy_target=paper(0.2, SKYWORK + "its section on adaptive entropy control"),
     entropy_search=EntropySearch(
         step=code(
             1e-4, SKYWORK + "github.com/SkyworkAI/Skywork-OR1, its released scripts; the text has an example with 0.005"

@@ -161,7 +161,12 @@ def _frozen(value: Any) -> Any:
 
 
 _QWEN_CONTEXT = "Qwen2.5-Math's context is 4096 tokens; this leaves 1024 for the prompt"
-_ENTROPY_PAGE = "the value is lost in our text of section 4; it is on the paper's public page (arXiv 2506.14758)"
+_ENTROPY_LATER = "arXiv 2506.14758 v3, section 4 (the value is lost in our text, v1)"
+_RELEASED = "github.com/RUCAIBox/Slow_Thinking_with_LLMs, entropy2performance/scripts/low_ppl.sh"
+_FORKING = (
+    "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR, recipe/rlvr_with_high_entropy_tokens_only/"
+    "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh"
+)
 
 _PROTOCOLS = (
     Protocol(
@@ -205,9 +210,9 @@ _PROTOCOLS = (
             "arXiv 2508.07534, tables 4 and 6; HumanEval is in table 6 alone",
         ),
         n=paper({"default": 8, "humaneval": 4}, "table 4: avg@8 and maj@8; table 6: pass@8, for HumanEval pass@4"),
-        temperature=code(0.6, "validation in the released training script; sections 2.4 and 4.4.1 have the same"),
-        top_p=code(0.95, "validation in the released training script; sections 2.4 and 4.4.1 have the same"),
-        max_tokens=code(8192, "response length in the released training script"),
+        temperature=code(0.6, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
+        top_p=code(0.95, _RELEASED + ", val_kwargs; sections 2.4 and 4.4.1 have the same"),
+        max_tokens=code(8192, _RELEASED + ", max_response_length"),
         prompt=assumed(
             {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "humaneval"},
             "not stated; section 3 counts unboxed answers as format violations, so a box is asked for",
@@ -245,23 +250,23 @@ _PROTOCOLS = (
             "not stated: each dataset is evaluated 'multiple times'. The smallest n that gives the reported pass@k. "
             "57.4 on 30 problems fits no n = 256, so the authors had more samples for some models",
         ),
-        temperature=code(0.6, _ENTROPY_PAGE),
-        top_p=code(0.95, _ENTROPY_PAGE),
-        max_tokens=code(8192, _ENTROPY_PAGE + "; 8K tokens"),
+        temperature=paper(0.6, _ENTROPY_LATER),
+        top_p=paper(0.95, _ENTROPY_LATER),
+        max_tokens=paper(8192, _ENTROPY_LATER + ": 8K tokens"),
         prompt=paper("boxed_suffix", "appendix B, for Qwen2.5-Math; Qwen2.5-Base: entropy_advantage_dapo"),
         ks=paper({"aime25": (256,), "aime24": (256,), "amc23_83": (128,), "math500": (16,)}, "table 2 and section 4"),
     ),
     Protocol(
         name="forking_tokens",
-        benchmarks=code(
+        benchmarks=paper(
             ("aime24", "aime25", "amc23", "math500", "minerva", "olympiadbench"),
-            "arXiv 2506.01939, v2, table 2 (our text is a page about the paper, without its tables)",
+            "arXiv 2506.01939 v2, table 2 (our text is a page about the paper, without its tables)",
         ),
-        n=code(16, "arXiv 2506.01939, v2; the released script takes 32 on AIME24"),
-        temperature=code(1.0, "arXiv 2506.01939, v2"),
-        top_p=assumed(1.0, "the paper names none beside T=1.0; the released script has 0.7"),
-        max_tokens=code(20480, "arXiv 2506.01939, v2: the response limit in training (29,696 in one comparison)"),
-        prompt=code("forking_tokens", "arXiv 2506.01939, v2"),
+        n=paper(16, "arXiv 2506.01939 v2, table 2: accuracy@16; README.md of the authors' repository has 32 on AIME24"),
+        temperature=code(1.0, _FORKING + ", val_kwargs.temperature"),
+        top_p=assumed(1.0, "the paper names none beside T=1.0; the authors' script, val_top_p, has 0.7"),
+        max_tokens=code(20480, _FORKING + ", max_response_length (29,696 in one comparison)"),
+        prompt=paper("forking_tokens", "arXiv 2506.01939 v2, its prompt; in which section is not known to us"),
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
     ),
     Protocol(

@@ -30,9 +30,11 @@ EXPERIMENT = Experiment(
     base_model=paper("Qwen/Qwen2.5-Math-7B", "section 5"),
     dataset=code(
         "simplerl_8k",
-        "section 5 takes SimpleRL's 8K problems of MATH, levels 3 to 5; the SimpleRL-Zoo release holds them",
+        "section 5 takes SimpleRL's 8K problems of MATH, levels 3 to 5: "
+        "huggingface.co/datasets/hkust-nlp/SimpleRL-Zoo-Data, "
+        "simplelr_qwen_level3to5",
     ),
-    dataset_rows=code(8523, "rows of that file; section 5 says 8,000"),
+    dataset_rows=code(8523, "rows of that file (harness/data/named.py); section 5 says 8,000"),
     prompt=assumed(
         "open_r1",
         "not stated; the system prompt of open-r1, which asks for think and answer tags. The recipe has a third, which "

@@ -103,7 +103,8 @@ def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
         ),
         denominator=code(
             "kept",
-            "the authors' code (compute_policy_loss with entropy_top_mask) divides by the kept tokens, and so does the "
+            "the authors' code (verl/trainer/ppo/core_algos.py, entropy_top_mask) divides by the kept tokens, and so "
+            "does the "
             "text of v2; v1 divides by all tokens",
         ),
     )
@@ -150,7 +151,9 @@ LONG = 29696
 LONGER: Experiment = replace(
     EXPERIMENT,
     base_model=MODELS["32b"],
-    max_completion_tokens=paper(LONG, V2 + "the longer run of Qwen3-32B (AIME24 68.12)"),
+    max_completion_tokens=paper(
+        LONG, V2 + "its comparison of response limits at 32B (AIME24 68.12); the section is not known to us"
+    ),
     method=replace(
         SHARES["top20"][1],
         rewards=(
