@@ -32,13 +32,15 @@ SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a chec
 class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
-    Each optimiser step begins with a pass without gradients over all of its micro-batches when the method reads
-    entropies or log-probabilities: these are the current policy's, on the whole step, before any micro-batch is used.
+    A method that reads entropies or log-probabilities gets the current policy's, on the whole step, before any update.
+    Those of the first micro-batch come from the loss's own pass, so that a step of one micro-batch costs no pass more;
+    those of the others from a pass without gradients, because their graphs would not fit into memory together.
     """
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
+        self._pending: list[dict[str, Any]] | None = None  # the step that begins, before its method has run
         self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the step that is being made
         self._entropies: list[Tensor] = []  # of its micro-batches so far
         # the search for an entropy target: what is used in this step, and what the next one starts from
@@ -90,15 +92,26 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         position = self._step % micro_batches
         window = self.args.gradient_accumulation_steps
         if position % window == 0:
-            self._apply_method(self._buffered_inputs[position : position + window])
+            step = self._buffered_inputs[position : position + window]
+            if self._reads_signals:
+                self._pending = step  # `_compute_loss` has the signals of the first from its own pass
+            else:
+                self._apply_method(step, None)
         inputs: dict[str, Any] = self._buffered_inputs[position]
         return inputs
 
     # -- method --------------------------------------------------------------------------------------------------
 
+    @property
+    def _reads_signals(self) -> bool:
+        return bool(self.experiment.method.reads) or self.experiment.entropy_search is not None
+
     @torch.no_grad()
-    def _apply_method(self, micro_batches: list[dict[str, Any]]) -> None:
-        """Give each micro-batch of one optimiser step its share of what the method makes of the whole step."""
+    def _apply_method(self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None) -> None:
+        """Give each micro-batch of one optimiser step its share of what the method makes of the whole step.
+
+        `first`: log-probabilities and entropies of the first micro-batch, where its own pass has given them.
+        """
         method = self.experiment.method
         fields: dict[str, Tensor] = {
             name: torch.cat([m[name] for m in micro_batches]) for name in ("rewards", "groups")
@@ -108,8 +121,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
-        if method.reads or self.experiment.entropy_search:
-            logp, entropies = zip(*(self._signals(self.model, m) for m in micro_batches), strict=True)
+        if self._reads_signals:
+            known = [] if first is None else [(first[0].detach(), first[1].detach())]
+            signals = [*known, *(self._signals(self.model, m) for m in micro_batches[len(known) :])]
+            logp, entropies = zip(*signals, strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
@@ -176,7 +191,14 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """This micro-batch's part of the step's loss: the token weights already hold the step's normaliser."""
         e = self.experiment
         mask = inputs["completion_mask"].bool()
+        pending, self._pending = self._pending, None
+        sharded = self.is_deepspeed_enabled or self.is_fsdp_enabled  # no other pass between a pass and its backward
+        if pending is not None and sharded and len(pending) > 1:
+            self._apply_method(pending, None)
+            pending = None
         logp, entropies = self._signals(model, inputs)
+        if pending is not None:
+            self._apply_method(pending, (logp, entropies))
         logp = logp.masked_fill(~mask, 0.0)
         old_logp = inputs.get("old_per_token_logps", logp.detach()).masked_fill(~mask, 0.0)
         ref_logp = inputs.get("ref_per_token_logps")
