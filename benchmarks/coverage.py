@@ -1,8 +1,7 @@
-"""How often do 95 % intervals hold the truth? By simulation: `python -m benchmarks.coverage [--runs N] [--write]`.
+"""Coverage of the intervals and error rates of the verdicts, simulated: `python -m benchmarks.coverage [--write]`.
 
-Prints a Markdown document; --write puts it into results/coverage.md. tests/evals/stats/test_intervals.py runs some of
-the
-cases with fewer draws.
+Prints a Markdown document; --write puts it into results/coverage.md. tests/evals/stats/test_intervals.py simulates some
+of the cases with fewer repetitions.
 """
 
 from __future__ import annotations
@@ -18,8 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.stats.differences import paired_interval
+from evals.stats.differences import holm, paired, paired_interval, word
 from evals.stats.intervals import Interval, over_problems, over_problems_and_seeds, over_seeds
+from evals.stats.prediction import come_back, repeat
 
 Vector = NDArray[np.float64]
 ROOT = Path(__file__).resolve().parents[1]
@@ -159,6 +159,117 @@ def two_runs_with_seeds(case: Crossed, runs: int) -> Held:
     return held(0.0, (paired_interval(x, y) for x, y in zip(a, b, strict=True)))
 
 
+# ---- verdicts ------------------------------------------------------------------------------------------------------
+
+SHAPES_OF_SEEDS = ("normal", "uniform", "exponential", "two values")
+
+
+def seed_effects(shape: str, rng: np.random.Generator, size: tuple[int, ...]) -> Vector:
+    """Seeds' effects of mean 0 and deviation 1."""
+    if shape == "uniform":
+        return np.asarray(rng.uniform(-(3**0.5), 3**0.5, size))
+    if shape == "exponential":
+        return np.asarray(rng.exponential(1, size) - 1)
+    if shape == "two values":
+        return np.asarray(0.95 * rng.choice([-1.0, 1.0], size) + 0.312 * rng.standard_normal(size))
+    return rng.standard_normal(size)
+
+
+def false_verdicts(seeds: int, deviation: float, shape: str, runs: int, *, untrained: bool = False) -> float:
+    """How often a method is called higher or lower than itself on one of three benchmarks (48 problems, 16 samples).
+
+    The seeds' effects are shared by the benchmarks, as those of one training are. `untrained`: the other side is the
+    same rates without seeds, as a base model.
+    """
+    rng = np.random.default_rng([5, seeds, round(1000 * deviation), len(shape), untrained])
+    rates = [np.linspace(low, high, 48) for low, high in ((0.5, 0.95), (0.3, 0.9), (0.1, 0.6))]
+    wrong = 0
+    for _ in range(runs):
+        sides = []
+        for trained in (True, not untrained):
+            count = seeds if trained else 1
+            effect = deviation * seed_effects(shape, rng, (count, 1)) * trained
+            sides.append([rng.binomial(16, np.clip(rate + effect, 0, 1), (count, 48)) / 16 for rate in rates])
+        results = [paired(a, b, trained=(True, not untrained)) for a, b in zip(*sides, strict=True)]
+        adjusted = holm([r.p_value for r in results])
+        words = [word(r.difference, p, None, r.seeds_covered) for r, p in zip(results, adjusted, strict=True)]
+        wrong += any(w in ("higher", "lower") for w in words)
+    return wrong / runs
+
+
+def comebacks(seeds: int, paper_seeds: int, *, gap: float, margin: float, runs: int) -> dict[str, float]:
+    """The share of each answer of `come_back`: 100 problems, 8 samples, seeds that differ by 1.5 points.
+
+    gap: how much higher the paper's true score is than ours.
+    """
+    rng = np.random.default_rng([6, seeds, paper_seeds, round(1000 * gap)])
+    answers = dict.fromkeys(("comes back", "does not come back", "cannot tell"), 0)
+    rates = np.linspace(0.2, 0.8, 100)
+    for _ in range(runs):
+        ours, theirs = (
+            rng.binomial(8, np.clip(rates + extra + 0.015 * rng.standard_normal((count, 1)), 0, 1), (count, 100)) / 8
+            for count, extra in ((seeds, 0.0), (paper_seeds, gap))
+        )
+        of = repeat(ours, trained=True, samples=8, paper_samples=8, paper_seeds=paper_seeds)
+        answers[come_back(float(theirs.mean()), of, margin).answer] += 1
+    return {answer: count / runs for answer, count in answers.items()}
+
+
+def equal_within(seeds: int, gap: float, margin: float, runs: int) -> float:
+    """How often two methods, truly `gap` apart, are called equal within the margin (100 problems, 8 samples)."""
+    rng = np.random.default_rng([7, seeds, round(1000 * gap)])
+    rates = np.linspace(0.2, 0.8, 100)
+    equal = 0
+    for _ in range(runs):
+        a, b = (
+            rng.binomial(8, rates + extra + 0.01 * rng.standard_normal((seeds, 1)), (seeds, 100)) / 8
+            for extra in (gap, 0.0)
+        )
+        p = paired(a, b, margin=margin).p_equal
+        equal += p is not None and p <= 0.05
+    return equal / runs
+
+
+def _verdicts(runs: int) -> Iterator[str]:
+    yield (
+        "\n## False verdicts: a method against itself\n\nThree benchmarks of 48 problems, 16 samples, Holm over the "
+        "three; seeds whose effect (shared by the benchmarks) has the given deviation in points and shape. Share with "
+        "higher or lower on some benchmark, percent. With one seed no verdict about a method is possible. In brackets: "
+        "against the same model untrained, whose side has no seeds.\n"
+    )
+    deviations = (0.0, 0.02, 0.06)
+    heads = [f"{shape}, {100 * d:g}" for shape in SHAPES_OF_SEEDS for d in deviations if d or shape == "normal"]
+    yield "| seeds a side | " + " | ".join(heads) + " |"
+    yield "|---|" + "---:|" * len(heads)
+    for seeds in SEEDS:
+        print(f"false verdicts: {seeds} seeds", file=sys.stderr)
+        cells = [
+            f"{100 * false_verdicts(seeds, d, shape, runs):.1f} "
+            f"({100 * false_verdicts(seeds, d, shape, runs, untrained=True):.1f})"
+            for shape in SHAPES_OF_SEEDS
+            for d in deviations
+            if d or shape == "normal"
+        ]
+        yield f"| {seeds} | " + " | ".join(cells) + " |"
+    yield (
+        "\n## Comes back, equal within\n\n100 problems, 8 samples, seeds of 1.5 points (comes back) and 1 point (equal "
+        'within); margin 5 points. Errors: "does not come back" at a true gap of 0, "comes back" and "equal" at a '
+        "true gap of 5. Percent.\n"
+    )
+    yield (
+        "| our seeds | paper's seeds | gap 0: comes back | does not | cannot tell | gap 5: comes back | does not "
+        "| equal at gap 0 | equal at gap 5 |"
+    )
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
+    for seeds in SEEDS:
+        equal = [equal_within(seeds, gap, 0.05, runs) for gap in (0.0, 0.05)]
+        for theirs in (1, 3):
+            same = comebacks(seeds, theirs, gap=0.0, margin=0.05, runs=runs)
+            apart = comebacks(seeds, theirs, gap=0.05, margin=0.05, runs=runs)
+            shares = [*same.values(), apart["comes back"], apart["does not come back"], *equal]
+            yield f"| {seeds} | {theirs} | " + " | ".join(f"{100 * share:.1f}" for share in shares) + " |"
+
+
 # ---- the document --------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +299,7 @@ def document(runs: int) -> Iterator[str]:
     for title, text, cases in _sections(runs):
         yield f"\n## {title}\n\n{text}\n"
         yield from _table(title, cases)
+    yield from _verdicts(runs)
     yield "\n## What no method holds\n"
     yield from _limits()
 
@@ -255,7 +367,8 @@ def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
     )
     yield (
         "Paired difference with training seeds (`paired`)",
-        f"Two equal methods, S seeds each; {deviations}.",
+        f"Two equal methods, S seeds each; {deviations}. The degrees of freedom are those of the side with fewer "
+        "seeds, whatever the two spreads are; where these are equal, as here, it covers more than 95 %.",
         {
             f"S = {s}": [
                 lambda c=c: two_runs_with_seeds(c, runs)  # type: ignore[misc]

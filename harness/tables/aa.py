@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evals.stats.aa import SplitRate, aa_test
-from evals.stats.verdict_table import VerdictTable, complete
+from evals.stats.verdict_table import complete
 from harness.command.config import UsageError, nearest
 from harness.spec.scales import SCALES
 from harness.tables.grid import Grid
@@ -40,8 +40,8 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
 def rates(m: Measured, *, sizes: Sequence[int], splits: int, seed: int) -> list[SplitRate]:
     """The A/A test of one arm, in mean accuracy on its benchmarks."""
     tables = {}
-    for benchmark, rows in m.verdicts.items():
-        values = VerdictTable(rows).values("avg")
+    for benchmark in m.verdicts:
+        values = m.held(benchmark).values("avg")
         tables[benchmark] = values[:, complete(values)]
     return aa_test(tables, sizes=sizes, splits=splits, seed=seed)
 
@@ -125,7 +125,7 @@ def _row(rate: SplitRate, benchmarks: Sequence[str]) -> tuple[str, ...]:
 def _spread(m: Measured) -> dict[str, float]:
     """Benchmark -> the standard deviation of the seeds' means."""
     spread = {}
-    for benchmark, rows in m.verdicts.items():
-        values = VerdictTable(rows).values("avg")
+    for benchmark in m.verdicts:
+        values = m.held(benchmark).values("avg")
         spread[benchmark] = float(values[:, complete(values)].mean(axis=1).std(ddof=1))
     return spread

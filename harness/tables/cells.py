@@ -7,7 +7,6 @@ from typing import Any
 
 from evals.stats.formatting import NONE, score_text
 from evals.stats.intervals import ROUGH
-from harness.spec.catalogue import Published
 from harness.tables.measured import Measured
 
 HOW = ("n x seeds", "values assumed", "values replaced")
@@ -44,17 +43,3 @@ def score_of(match: Measured, benchmark: str, metric: str) -> Any:
 def rough(rows: Iterable[Iterable[str]]) -> str:
     """What "~" means, where a cell has it."""
     return f" {ROUGH}." if any("~[" in cell for row in rows for cell in row) else ""
-
-
-def beside(cell: Published | None, score: Any, match: Measured | None = None) -> str:
-    """A measured cell, with whether the published value lies in its interval."""
-    inside = comes_back(cell, score)
-    return show(score, match) + {True: " +", False: " x", None: ""}[inside]
-
-
-def comes_back(cell: Published | None, score: Any) -> bool | None:
-    """Whether the published value lies in the measured interval; None where one of the two is missing."""
-    if cell is None or score is None or score.interval is None:
-        return None
-    value = cell.value / 100 if cell.unit == "%" else cell.value
-    return bool(score.interval.low <= value <= score.interval.high)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from harness.spec import catalogue
+from evals.stats.prediction import Comeback
+from harness.spec import Reproduction, catalogue
 from harness.spec.catalogue import Published
-from harness.tables.cells import comes_back, score_of
+from harness.tables.comeback import judge, measured_score
 from harness.tables.measured import Measured
+from harness.tables.tolerance import cell_margin
 
 
 def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
     """Every published and every measured cell, one a row, for the CSV and the JSON document."""
     cells = catalogue.published(paper)
-    rows = [_long(cell, m) for cell in cells for m in (_matching(cell, measured) or (None,))]
+    reproduction = catalogue.load(paper)
+    rows = [_published(reproduction, cell, cells, m) for cell in cells for m in (_matching(cell, measured) or (None,))]
     claimed = {(r["digest"], r["benchmark"], r["key"]) for r in rows if r["digest"]}
     for m in measured:
         for benchmark, scores in m.scores.items():
             for key, score in scores.items():
                 if (m.digest, benchmark, key) not in claimed:
-                    rows.append(_long(None, m, benchmark, score))
+                    rows.append(_row(None, m, benchmark, score, None, None))
     return rows
 
 
@@ -27,17 +31,29 @@ def _matching(cell: Published, measured: list[Measured]) -> list[Measured]:
     return [m for m in measured if m.scale == "paper" and (m.model, m.arm) == (cell.model, cell.arm)]
 
 
-def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score: Any = None) -> dict[str, Any]:
-    if cell is not None:
-        benchmark = cell.benchmark
-        score = score_of(m, benchmark, cell.metric) if m else None
+def _published(paper: Reproduction, cell: Published, every: Sequence[Published], m: Measured | None) -> dict[str, Any]:
+    if m is None:
+        return _row(cell, None, cell.benchmark, None, None, None)
+    margin = cell_margin(paper, cell)
+    score, judged = measured_score(m, cell, every), judge(paper, cell, m, every)
+    return _row(cell, m, cell.benchmark, score, judged, None if margin is None else margin[0])
+
+
+def _row(
+    cell: Published | None,
+    m: Measured | None,
+    benchmark: str,
+    score: Any,
+    judged: Comeback | None,
+    margin: float | None,
+) -> dict[str, Any]:
     value = None if score is None else score.value
     interval = None if score is None else score.interval
     why = None
     if m is None:
         why = "no finished run of this arm at paper scale"
     elif value is None:
-        why = "the run did not measure it" if score is None else score.why
+        why = m.divergence() or ("the run did not measure it" if score is None else score.why)
     return {
         "table": cell.table if cell else None,
         "model": cell.model if cell else m.model if m else None,
@@ -52,7 +68,11 @@ def _long(cell: Published | None, m: Measured | None, benchmark: str = "", score
         "measured": value,
         "low": interval.low if interval else None,
         "high": interval.high if interval else None,
-        "published_in_interval": comes_back(cell, score),
+        "comes_back": judged.answer if judged else None,
+        "prediction_low": judged.low if judged else None,
+        "prediction_high": judged.high if judged else None,
+        "margin": margin,
+        "what_would_tell": judged.why if judged else None,
         "interval_covers": interval.covers if interval else None,
         "why_missing": why,
         "scale": m.scale if m else None,

@@ -11,6 +11,7 @@ from typing import Any
 
 from evals.files import read_json
 from evals.stats.measured_run import MeasuredRun
+from evals.stats.verdict_table import VerdictTable
 from harness.runs.track import Tracker
 from harness.spec import catalogue
 
@@ -71,6 +72,13 @@ class Measured:
             return ""
         where = "; ".join(f"step {d['step']}, seed {seed}" for seed, d in sorted(self.diverged.items()))
         return f"diverged ({where}) in {len(self.diverged)} of {self.all_seeds} seeds"
+
+    def held(self, benchmark: str) -> VerdictTable:
+        """The verdicts of one benchmark, checked and counted once."""
+        tables: dict[str, VerdictTable] = self.__dict__.setdefault("_held", {})
+        if benchmark not in tables:
+            tables[benchmark] = VerdictTable(self.verdicts[benchmark])
+        return tables[benchmark]
 
     def run(self) -> MeasuredRun:
         """As `compare_runs` takes it."""

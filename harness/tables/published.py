@@ -1,42 +1,89 @@
-"""The paper's tables: published and measured columns beside each other."""
+"""The paper's tables: what it prints, and beside it what was measured at paper scale, a row a cell."""
 
 from __future__ import annotations
 
-from harness.spec import catalogue
-from harness.tables.cells import HOW, beside, how, rough, score_of
+from collections.abc import Sequence
+
+from evals.stats.formatting import NONE
+from harness.spec import Reproduction, catalogue
+from harness.spec.catalogue import Published
+from harness.tables.cells import how, rough, show
+from harness.tables.comeback import judge, measured_score, prediction_text
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured
+from harness.tables.measured import Measured, common_overrides
+from harness.tables.tolerance import cell_margin
+
+HEADER = ("method", "cell", "published", "measured [95 %]", "prediction [95 %]", "margin", "answer", "n x seeds")
+ANSWERS = (
+    "Prediction: where the published value is expected, on these problems, with the paper's n and seeds and ours. "
+    "Comes back: the two differ by less than the margin, half of the gain that the paper prints (two one-sided tests, "
+    "5 %). Does not come back: the published value is outside the prediction. Cannot tell: neither."
+)
 
 
-def published_grids(paper: str, measured: list[Measured]) -> list[Grid]:
-    """Each table of the paper: published columns, measured columns (paper scale only), and what the measuring was."""
+def published_grids(paper: str, measured: Sequence[Measured]) -> list[Grid]:
+    """For each table of the paper: its printed values, and a second table with a row for each measured cell."""
+    reproduction = catalogue.load(paper)
     cells = catalogue.published(paper)
     at_scale = [m for m in measured if m.scale == "paper"]
     grids = []
     for table in dict.fromkeys(c.table for c in cells):
         mine = [c for c in cells if c.table == table]
-        columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in mine))
-        models = list(dict.fromkeys(c.model for c in mine))
-        header = ["method", *(f"{column} {side}" for *_, column in columns for side in ("published", "measured"))]
-        rows = []
-        for model, arm, title in dict.fromkeys((c.model, c.arm, c.row) for c in mine):
-            found = [m for m in at_scale if (m.model, m.arm) == (model, arm)]
-            for match in found or (None,):
-                name = title if len(models) == 1 else f"{model}: {title}"
-                row = [name if match is None else match.label(name)]
-                for benchmark, metric, _ in columns:
-                    cell = next(
-                        (c for c in mine if (c.arm, c.model, c.benchmark, c.metric) == (arm, model, benchmark, metric)),
-                        None,
-                    )
-                    row.append("" if cell is None else cell.printed)
-                    row.append(beside(cell, score_of(match, benchmark, metric), match) if match else "–")
-                rows.append((*row, *how(match)))
-        notes = [
-            "Percent. Measured: mean [95 % interval], marked + where the published value lies inside the interval and "
-            f"x where it does not; n samples a problem x training seeds.{rough(rows)}"
-        ]
-        if len(at_scale) < len(dict.fromkeys((c.model, c.arm) for c in cells)):
-            notes.append("– : not measured; this store holds no finished run of that arm at paper scale.")
-        grids.append(Grid(f"{paper} {table}", (*header, *HOW), tuple(rows), tuple(notes)))
+        matches = [m for m in at_scale if any((m.model, m.arm) == (c.model, c.arm) for c in mine)]
+        grids.append(_printed(f"{paper} {table}", mine, matches))
+        if matches:
+            grids.append(_beside(reproduction, f"{paper} {table}, measured", mine, matches))
     return grids
+
+
+def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> Grid:
+    columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in cells))
+    values = {(c.model, c.arm, c.benchmark, c.metric, c.column): c.printed for c in cells}
+    several = len({c.model for c in cells}) > 1
+    rows = [
+        (f"{model}: {title}" if several else title, *(values.get((model, arm, *column), "") for column in columns))
+        for model, arm, title in dict.fromkeys((c.model, c.arm, c.row) for c in cells)
+    ]
+    units = sorted({c.unit for c in cells})
+    measured = "" if matches else " Not measured: this store holds no finished run of these arms at paper scale."
+    note = f"As published; {', '.join(units)}.{measured}"
+    return Grid(caption, ("method", *(column for *_, column in columns)), tuple(rows), (note,))
+
+
+def _beside(paper: Reproduction, caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> Grid:
+    every = catalogue.published(paper.key)
+    common = common_overrides(matches)
+    several = len({c.model for c in cells}) > 1
+    rows: list[tuple[str, ...]] = []
+    reasons: dict[str, list[str]] = {}
+    for cell in cells:
+        for match in matches:
+            if (match.model, match.arm) != (cell.model, cell.arm):
+                continue
+            name = match.label(f"{cell.model}: {cell.row}" if several else cell.row, common)
+            score, judged = measured_score(match, cell, every), judge(paper, cell, match, every)
+            factor = 100 if cell.unit == "%" else 1
+            margin = cell_margin(paper, cell)
+            if judged is not None and judged.why:
+                reasons.setdefault(judged.why, []).append(f"{name} {cell.column}")
+            rows.append(
+                (
+                    name,
+                    cell.column,
+                    cell.printed,
+                    show(score, match),
+                    prediction_text(judged, factor),
+                    NONE if margin is None else f"{factor * margin[0]:.2f} ({margin[1]})",
+                    NONE if judged is None else judged.answer,
+                    how(match)[0],
+                )
+            )
+    notes = [
+        f"Percent, lengths in tokens.{rough(rows)} {ANSWERS}",
+        *(f"Cannot tell, {why}: {', '.join(dict.fromkeys(names))}." for why, names in reasons.items()),
+        *((f"In all arms: {' '.join(common)}.",) if common else ()),
+    ]
+    have = {(m.model, m.arm) for m in matches}
+    if lacking := list(dict.fromkeys(c.row for c in cells if (c.model, c.arm) not in have)):
+        notes.append(f"Not measured: {', '.join(lacking)}.")
+    return Grid(caption, HEADER, tuple(rows), tuple(notes))

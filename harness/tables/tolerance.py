@@ -33,8 +33,8 @@ def published_margin(paper: Reproduction, claim: Claim, a: Measured, metric: str
 def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | None:
     """(half of the gain that the paper prints for a cell, of which arms), for "comes back".
 
-    The gain is that of the first claim about the cell's arm whose other arm stands in the same table; else the gain
-    over the untrained base model. None where there is neither.
+    The gain is that of the first claim that the cell's arm beats another arm in the same table; else its gain over the
+    untrained base model; for the base model, the gain of the table's first other arm over it. None where there is none.
     """
     others = {
         (c.model, c.arm): c
@@ -44,9 +44,11 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
     pairs = [
         ((cell.model, c.arm), (c.than_model or cell.model, c.than))
         for c in paper.claims
-        if c.arm and (not c.models or cell.model in c.models) and cell.arm in (c.arm, c.than)
+        if c.arm == cell.arm and (not c.models or cell.model in c.models)
     ]
     pairs.append(((cell.model, cell.arm), (cell.model, "base")))
+    if cell.arm == "base":
+        pairs += [(other, (cell.model, "base")) for other in others if other[0] == cell.model]
     for one, other in pairs:
         if one in others and other in others and one != other:
             gain = abs(_value(others[one]) - _value(others[other]))

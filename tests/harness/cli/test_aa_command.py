@@ -64,7 +64,7 @@ def test_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
         (["paper=egsw"], "arm: missing"),
         (["paper=egsw", "arm=base"], "arm=base: no trained arm at tiny scale"),
         (["paper=egsw", "arm=egsw"], "arm=egsw: expected at least two training seeds, got 1"),
-        (["paper=egsw", "arm=grpo", "sizes=[0]"], "expected whole numbers of at least 1"),
+        (["paper=egsw", "arm=grpo", "sizes=[0]"], "sizes: expected one or more positive numbers"),
     ],
 )
 def test_what_cannot_be_tested_is_refused(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,0 +1,155 @@
+"""Does a published value come back? Our measurement against theirs on the same problems, with the noise of both sides.
+
+Problems are fixed, because both sides measure the same ones. What is left is the spread of training seeds and the noise
+of samples, ours and the paper's.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from evals.stats.intervals import t_quantile
+
+Answer = Literal["comes back", "does not come back", "cannot tell"]
+MOST_SEEDS = 64
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """What a repetition of the paper's measurement with our arm would give.
+
+    Attributes:
+        mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
+        df: degrees of freedom of both (from the spread of our seeds); inf where it is a bound and not an estimate.
+        unknown: why there is no variance; then the others are NaN.
+    """
+
+    mean: float
+    ours: float
+    theirs: float
+    df: float
+    unknown: str = ""
+
+    def half(self, level: float = 0.95) -> float:
+        """Half of the prediction interval for the published value."""
+        return t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
+
+
+@dataclass(frozen=True)
+class Comeback:
+    """Attributes: low, high: the 95 % prediction interval for the published value; None where unknown. why: of
+    "cannot tell", what would tell."""
+
+    answer: Answer
+    low: float | None
+    high: float | None
+    margin: float | None
+    why: str = ""
+
+    @property
+    def mark(self) -> str:
+        """In a table: "+", "x" or "?"."""
+        return {"comes back": "+", "does not come back": "x", "cannot tell": "?"}[self.answer]
+
+
+def repeat(
+    values: ArrayLike,
+    *,
+    trained: bool,
+    samples: int,
+    paper_samples: int,
+    paper_seeds: int,
+    noise: float | None = None,
+    bounded: bool = True,
+) -> Repeat:
+    """The variances of our mean and of the paper's.
+
+    Several seeds of a trained arm show both the seeds' spread and the samples' noise. An untrained model has the
+    samples' noise only: `noise`, or, where it is not known, the largest that values in 0..1 with this mean can have.
+
+    Args:
+        values: [S, P], ours: training seeds x problems.
+        samples, paper_samples: of each problem, ours and the paper's. Fewer of theirs scale the variance up; more do
+            not scale it down, because the seeds' part stays.
+        paper_seeds: how many runs the published value averages; unused for an untrained model.
+        noise: the variance that sampling leaves in one seed's mean over problems.
+        bounded: the values lie in 0..1.
+    """
+    table = np.atleast_2d(np.asarray(values, dtype=float))
+    seeds, problems = table.shape
+    mean = float(table.mean())
+    more = max(1.0, samples / paper_samples)
+    if bounded:  # of one more correct and one more incorrect answer, so that 0 and 1 leave a variance
+        smooth = (mean * problems + 1) / (problems + 2)
+        most = smooth * (1 - smooth) / problems
+    if not trained:
+        one = noise if noise else most if bounded else math.nan
+        if math.isnan(one):
+            return Repeat(mean, math.nan, math.nan, math.nan, "the noise of this metric is not known from one sample")
+        return Repeat(mean, one / seeds, one * more, math.inf)
+    if seeds < 2:
+        return Repeat(mean, math.nan, math.nan, math.nan, "one training seed of ours: two at least would tell")
+    one = float(table.mean(axis=1).var(ddof=1))
+    if one == 0 and bounded:  # seeds that happen to be alike
+        one = most / samples
+    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds - 1.0)
+
+
+def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
+    """Whether the published value comes back.
+
+    comes back: the true difference lies within the margin (two one-sided tests at 5 %). does not come back: the
+    published value lies outside the 95 % prediction interval. cannot tell: neither.
+
+    Args:
+        margin: the largest difference that counts as none; None: no such value is declared, and nothing comes back.
+    """
+    if of.unknown:
+        return Comeback("cannot tell", None, None, margin, of.unknown)
+    half = of.half()
+    low, high = of.mean - half, of.mean + half
+    if margin is not None and abs(published - of.mean) + of.half(0.9) < margin:
+        return Comeback("comes back", low, high, margin)
+    if not low <= published <= high:
+        return Comeback("does not come back", low, high, margin)
+    return Comeback("cannot tell", low, high, margin, _what_would_tell(of, margin))
+
+
+def _what_would_tell(of: Repeat, margin: float | None) -> str:
+    if margin is None:
+        return "the paper claims no gain that would say how close is close"
+    alone = t_quantile(0.95, math.inf) * math.sqrt(of.theirs)
+    if alone >= margin:
+        return (
+            f"no number of our runs would: the paper's own noise is +-{100 * alone:.1f} points, the margin "
+            f"{100 * margin:.1f}"
+        )
+    if math.isinf(of.df):
+        times = next((k for k in range(2, 1025) if _fits(of.ours / k, of.theirs, math.inf, margin)), None)
+        return "more than a thousand times our samples would" if times is None else f"{times} times our samples would"
+    seeds = int(of.df) + 1
+    needed = next(
+        (s for s in range(seeds + 1, MOST_SEEDS + 1) if _fits(of.ours * seeds / s, of.theirs, s - 1, margin)), None
+    )
+    return f"more than {MOST_SEEDS} seeds of ours would" if needed is None else f"{needed} seeds of ours would"
+
+
+def _fits(ours: float, theirs: float, df: float, margin: float) -> bool:
+    return t_quantile(0.95, df) * math.sqrt(ours + theirs) < margin
+
+
+def sampling_noise(correct: NDArray[np.int64], scored: NDArray[np.int64]) -> float | None:
+    """The variance that sampling leaves in one seed's mean accuracy over problems, from counts [S, P].
+
+    None where a problem has fewer than two scored samples.
+    """
+    if (scored < 2).any():
+        return None
+    share = correct / scored
+    variance = share * (1 - share) / (scored - 1)
+    return float(variance.mean() / scored.shape[1])

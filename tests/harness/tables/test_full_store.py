@@ -1,0 +1,87 @@
+"""Every published cell of every paper is filled or explained, once all arms were measured at paper scale."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.data import protocols
+from evals.stats.score import score
+from harness.spec.catalogue import AVERAGE, BASELINES, load, papers, published
+from harness.tables.averages import GAIN, UNCOUNTED, averaged
+from harness.tables.long import long_rows
+from harness.tables.measured import METRICS, Measured
+from harness.tables.published import published_grids
+
+PROBLEMS = 3
+
+
+def full(paper: str) -> list[Measured]:
+    """Every arm with two seeds (an untrained one with one), under its own protocol, on three problems a benchmark."""
+    reproduction = load(paper)
+    rng = np.random.default_rng(0)
+    found = []
+    for arm in reproduction.arms:
+        protocol = protocols.get(arm.protocol or reproduction.protocol)
+        seeds = (0, 1) if arm.train is not None else (0,)
+        verdicts, scores, n = {}, {}, {}
+        for benchmark in protocol.benchmarks.value:
+            n[benchmark] = protocol.value("n", benchmark)
+            size = (len(seeds), PROBLEMS, n[benchmark])
+            correct = (rng.random(size) < rng.random((1, PROBLEMS, 1))).ravel()
+            index = np.indices(size).reshape(3, -1)
+            verdicts[benchmark] = pd.DataFrame(
+                {
+                    "benchmark": benchmark,
+                    "train_seed": index[0],
+                    "problem_id": [f"p{p}" for p in index[1]],
+                    "sample": index[2],
+                    "gold": "1",
+                    "boxed": True,
+                    "verdict": np.where(correct, "correct", "wrong"),
+                    "answer_class": np.where(correct, 0, 1),
+                    "tokens": rng.integers(5, 50, correct.size),
+                }
+            )
+            found_scores = score(verdicts[benchmark], ks=protocol.value("ks", benchmark), metrics=METRICS)
+            scores[benchmark] = {s.key: s for s in found_scores}
+        found.append(
+            Measured(
+                arm.model, arm.key, arm.title, "paper", "trl", "", f"{arm.model}-{arm.key}", seeds, (), (), {}, n,
+                verdicts, scores, trained=arm.train is not None,
+            )
+        )  # fmt: skip
+    return found
+
+
+@pytest.mark.parametrize("paper", [p for p in papers() if p != BASELINES])
+def test_every_published_cell_is_filled_or_explained(paper: str) -> None:
+    rows = [r for r in long_rows(paper, full(paper)) if r["published"] is not None]
+    assert len(rows) == len(published(paper))
+    for row in rows:
+        assert (row["measured"] is None) == bool(row["why_missing"]), row
+        assert row["measured"] is not None or row["why_missing"] in (UNCOUNTED, GAIN), row
+        assert row["measured"] is None or row["comes_back"] in ("comes back", "does not come back", "cannot tell"), row
+    text = "\n".join(grid.markdown() for grid in published_grids(paper, full(paper)))
+    assert "did not measure" not in text
+
+
+@pytest.mark.parametrize(("paper", "cells"), [("trial_and_error", 24), ("erpo", 28), ("forking_tokens", 12)])
+def test_an_average_is_the_mean_of_the_cells_beside_it(paper: str, cells: int) -> None:
+    rows: list[dict[str, Any]] = [r for r in long_rows(paper, full(paper)) if r["published"] is not None]
+    every = published(paper)
+    averages = [(cell, row) for cell, row in zip(every, rows, strict=True) if cell.benchmark == AVERAGE]
+    assert len(averages) == cells
+    for cell, row in averages:
+        others = [
+            r["measured"]
+            for c, r in zip(every, rows, strict=True)
+            if (c.table, c.model, c.arm) == (cell.table, cell.model, cell.arm)
+            and (c.benchmark, c.metric) in averaged(cell, every)
+        ]
+        assert len(others) >= 3 and row["measured"] == pytest.approx(fmean(others))
+        assert row["low"] <= row["measured"] <= row["high"]
