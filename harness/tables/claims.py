@@ -65,7 +65,7 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     fewest is taken, and both arms have the same.
     """
     here = [m for m in measured if m.scale == scale]
-    found = [_compared(paper, claim, here) for claim in paper.claims]
+    found = [_compared(paper, claim, here, scale) for claim in paper.claims]
     lines = [e.line for f in found for e in f.evidence]
     declared = sum(_declared(paper, claim, scale) for claim in paper.claims)
     size = max(declared, len(lines))
@@ -133,10 +133,17 @@ class _Found:
     diverged: bool = False
 
 
-def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured]) -> _Found:
+def _across_one_model(claim: Claim, scale: str) -> bool:
+    """A claim across base models, at a scale where all of them are one model: nothing to compare."""
+    return bool(claim.than_model) and SCALES[scale].one_model
+
+
+def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], scale: str) -> _Found:
     """The comparisons of a claim, p-values not corrected yet."""
     if claim.undecided:
         return _Found([], [claim.undecided])
+    if _across_one_model(claim, scale):
+        return _Found([], [f"a claim across base models, which are one model at {scale} scale"])
     found = _Found([], [])
     same = []
     for model in paper.claimed_models(claim):
@@ -189,7 +196,7 @@ def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple
 
 def _declared(paper: Reproduction, claim: Claim, scale: str) -> int:
     """How many comparisons a claim declares at a scale."""
-    if claim.undecided:
+    if claim.undecided or _across_one_model(claim, scale):
         return 0
     models = paper.claimed_models(claim)
     if SCALES[scale].one_model:

@@ -163,3 +163,14 @@ def test_every_arm_of_every_paper_is_translated_or_refused_with_a_reason(paper: 
         assert isinstance(job.experiment, Experiment)
         config = translated(job.experiment, Hardware(device="gpu", processes=8))
         assert config["actor_rollout_ref.actor.strategy"] == "fsdp2"
+
+
+def test_a_method_that_states_its_micro_batch_may_have_forward_passes_cut_by_length() -> None:
+    dynamic = Hardware(device="gpu", tokens_per_gpu=22528)
+    top20 = next(arm.train for arm in catalogue.load("forking_tokens").arms if arm.key == "top20")
+    assert isinstance(top20, Experiment)
+    check(top20, dynamic)  # 180,224 tokens, whatever a forward pass holds
+    undefined = with_values(top20, **{"forking_tokens.micro_batch_tokens": None})
+    with pytest.raises(ValueError, match=r"hardware\.tokens_per_gpu: expected null .*micro_batch_tokens"):
+        check(undefined, dynamic)
+    assert round(top20.warmup_ratio.value * (top20.max_steps.value or 0)) == 10 * 16  # 10 rollouts

@@ -173,9 +173,16 @@ def test_an_average_claim_is_one_comparison_over_the_benchmarks() -> None:
 
 def test_a_claim_across_base_models() -> None:
     across = Claim("small and new is better than large and old", "table 1", arm="new", than="old", than_model="large")
-    arms = [measured("old", 5, model="large"), measured("new", 35)]
-    (found,) = check_claims(paper(replace(across, models=("small",))), arms, "tiny")
+    across = replace(across, models=("small",))
+    arms = [measured("old", 5, model="large", scale="paper"), measured("new", 35, scale="paper")]
+    (found,) = check_claims(paper(across), arms, "paper")
     assert found.outcome == "holds" and found.evidence[0].model == "small"
+    # at tiny scale every base model is the tiny one: no comparison, and none in the family of the correction
+    arms = [measured("old", 5, model="large"), measured("new", 35), measured("old", 5)]
+    (found,) = check_claims(paper(across), arms, "tiny")
+    assert found.outcome == "not measured" and "one model at tiny scale" in found.missing[0]
+    (alone,), (first, _) = (check_claims(paper(*claims), arms, "tiny") for claims in ((HIGHER,), (HIGHER, across)))
+    assert first.evidence[0].line.p_holm == alone.evidence[0].line.p_holm
 
 
 def curves(level: float, seeds: int = 3) -> dict[int, dict[str, list[tuple[int, float]]]]:
