@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.answer_files.formats import read_rows
 from evals.answer_files.report import Report, agreements
 from evals.answer_files.rows import Row, as_text, checked, read
 from evals.answer_files.table import (
@@ -48,9 +49,10 @@ def grade_file(
     workers: int | None = None,
     limit_s: float = LIMIT_S,
     explain: Sequence[int] = (),
+    columns: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Grade a JSON Lines file.
+    """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`.
 
     Args:
         path: the file. answers: rows are pairs of bare answers instead of responses.
@@ -62,6 +64,7 @@ def grade_file(
         conventions: what counts as the same answer (`evals.grading.Conventions`).
         workers, limit_s: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
+        columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
         progress: told (done, all) comparisons.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
@@ -69,9 +72,9 @@ def grade_file(
         OSError: the file cannot be read, or `out` cannot be written.
     """
     path = Path(path)
-    rows = checked(path, read(path), answers)
+    rows = checked(path, read(path) if answers else read_any(path, columns), answers)
     target = None if out is None else check_target(Path(out))
-    columns = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
+    parquet = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
     wanted = [] if answers else _ks(rows, ks)
     for number in explain:
         if not 1 <= number <= len(rows):
@@ -95,7 +98,7 @@ def grade_file(
             scores = _scores(rows, ours, wanted)
         explanations = [_explained(grader, rows[number - 1], None if answers else used) for number in explain]
     if target is not None:
-        write(target, rows, ours, columns)
+        write(target, rows, ours, parquet)
     samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
     reasons = Counter(grade.reason.split(":")[0] for grade in grades if grade.reason)
     return Report(
@@ -112,6 +115,15 @@ def grade_file(
         policies=effects,
         explanations=explanations,
     )
+
+
+def read_any(path: Path, columns: Mapping[str, str] | None) -> list[tuple[int, Row]]:
+    """Numbered rows of our own form, from a file of any known format."""
+    if columns is None and path.suffix == ".jsonl":
+        own = read(path)  # names the line of an error
+        if {"problem_id", "answer", "response"} & set(own[0][1]):
+            return own
+    return list(enumerate(read_rows(path, columns)[1], 1))
 
 
 def policy_for(rows: Sequence[Row]) -> str:

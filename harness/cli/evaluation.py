@@ -10,7 +10,16 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_number, take_numbers
+from harness.command.config import (
+    UsageError,
+    choose,
+    no_more,
+    parse_overrides,
+    take,
+    take_list,
+    take_number,
+    take_numbers,
+)
 
 if TYPE_CHECKING:
     from evals.data.protocols import Protocol
@@ -35,8 +44,11 @@ EVAL = """options:
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there.
+Also read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, veRL
+validation dumps (.jsonl, .json, .parquet, .eval, .gz); any table with columns=.
 options:
   out=FILE               write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it
+  columns=A:B,C:D        our column:theirs, as columns=problem_id:idx,answer:gold,response:output
   answers=true           rows are gold, prediction pairs of bare answers
   policy=NAME            how answers are found: boxed_last (default), boxed_strict, boxed_first, answer_line,
                          answer_tag, qwen (box, "the answer is", last number), letter (default where golds are letters)
@@ -45,7 +57,7 @@ options:
   decimal_comma=false, words=false, natural_log=false   stricter reading: see `evals.grading.Conventions`
   ks=[1,8]               for pass@k and maj@k (default: powers of two up to the fewest samples of a problem)
   workers=N              grading processes (default: one a core)
-  limit=5                seconds that one answer may take"""
+  limit=10               seconds that one answer may take"""
 
 
 @dataclass(frozen=True)
@@ -177,17 +189,30 @@ def do_eval(arguments: Any) -> int:
 EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
 
 
+def _columns(given: list[str] | None) -> dict[str, str] | None:
+    """["problem_id:idx", ...] -> {"problem_id": "idx", ...}."""
+    if given is None:
+        return None
+    pairs = [text.partition(":") for text in given]
+    for text, (ours, colon, theirs) in zip(given, pairs, strict=True):
+        if not (ours and colon and theirs):
+            raise UsageError(f"columns: expected OURS:THEIRS, such as response:output, got {text!r}")
+    return {ours: theirs for ours, _, theirs in pairs}
+
+
 def do_grade(arguments: Any) -> int:
+    from evals.grading import LIMIT_S
     from evals.grading.conventions import Conventions
     from evals.grading.extraction import POLICIES
 
     values = parse_overrides(arguments.options)
     answers, out = take(values, "answers", bool, False), take(values, "out", str)
     ks, workers = take_numbers(values, "ks", int), take(values, "workers", int)
-    limit = take_number(values, "limit", 5.0)
+    limit = take_number(values, "limit", LIMIT_S)
     policy, explain = take(values, "policy", str), take_numbers(values, "explain", int)
+    columns = _columns(take_list(values, "columns"))
     own = {f.name: take(values, f.name, type(f.default), f.default) for f in fields(Conventions)}
-    no_more(values, ("out", "answers", "ks", "workers", "limit", "policy", "explain", *own))
+    no_more(values, ("out", "answers", "ks", "workers", "limit", "policy", "explain", "columns", *own))
     if policy is not None:
         choose("policy", [policy], POLICIES)
     if answers and policy is not None:
@@ -209,6 +234,7 @@ def do_grade(arguments: Any) -> int:
             workers=workers,
             limit_s=limit,
             explain=explain or (),
+            columns=columns,
         )
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error

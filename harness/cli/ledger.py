@@ -1,0 +1,48 @@
+"""The command `rlvr ledger`: saved generations of other labs, graded again beside the scores that they reported."""
+
+from __future__ import annotations
+
+import csv
+import sys
+from pathlib import Path
+from typing import Any
+
+from harness.command.config import UsageError, no_more, parse_overrides, take
+
+LEDGER = """options:
+  manifest=FILE          required: a JSON list; each entry has file, repository, commit, path, benchmark and, where
+                         the repository states a score, reported_by_the_repository: [{"acc": PERCENT}]
+  out=FOLDER             default results/ledger; README.md and disagreements.csv go there
+Files are recognised by their content: evaluations by Qwen2.5-Math and SimpleRL, lm-eval, lighteval, inspect, veRL."""
+
+
+def do_ledger(arguments: Any) -> int:
+    values = parse_overrides(arguments.options)
+    manifest = Path(take(values, "manifest", str, required=True))
+    out = Path(take(values, "out", str, "results/ledger"))
+    no_more(values, ("manifest", "out"))
+    if not manifest.is_file():
+        raise UsageError(f"manifest: no such file {str(manifest)!r}")
+    from evals.answer_files.ledger import disagreement_rows, grade_entry, page, read_manifest
+    from evals.grading import Grader
+
+    entries = []
+    try:
+        described = read_manifest(manifest)
+        with Grader() as grader:
+            for number, entry in enumerate(described, 1):
+                print(f"[{number}/{len(described)}] {entry['repository']} {entry['path']}", file=sys.stderr, flush=True)
+                entries += grade_entry(entry, manifest.parent, grader)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    out.mkdir(parents=True, exist_ok=True)
+    text = page(entries)
+    (out / "README.md").write_text(text, encoding="utf-8")
+    rows = disagreement_rows(entries)
+    if rows:
+        with (out / "disagreements.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+    print(text)
+    return 0

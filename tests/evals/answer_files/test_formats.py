@@ -1,0 +1,145 @@
+"""Files of other tools: each format by a small file of its shape, and by the real files where they are at hand."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.answer_files import grade_file
+from evals.answer_files.formats import read_rows
+from evals.answer_files.ledger import cause, grade_entry, read_manifest
+from evals.grading import Grade, Grader
+from evals.grading.verdicts import Verdict
+from tests.shared import SHARED
+
+LOGS = SHARED / "data" / "logs"
+
+
+def lines(path: Path, *rows: Any) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def read(path: Path) -> tuple[str, list[tuple[Any, ...]]]:
+    name, rows = read_rows(path)
+    return name, [
+        (r["problem_id"], r["answer"], r["response"], r.get("expected"), r.get("finish_reason")) for r in rows
+    ]
+
+
+def test_qwen_math(tmp_path: Path) -> None:
+    row = {"idx": 3, "question": "q", "gt": "5", "code": ["a", "b"], "pred": ["5", "6"], "score": [True, False]}
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
+    assert read(path) == ("qwen_math", [("3", "5", "a", True, None), ("3", "5", "b", False, None)])
+    assert [r["their_answer"] for r in read_rows(path)[1]] == ["5", "6"]
+
+
+def test_lm_eval(tmp_path: Path) -> None:
+    one = {"doc_id": 1, "doc": {"problem": "p"}, "target": "7", "resps": [["r"]], "exact_match": 1.0}
+    two = {"doc_id": 2, "doc": {}, "target": "8", "resps": [["r", "s"]], "exact_match": 0.5}
+    expected = [("1", "7", "r", True, None), ("2", "8", "r", None, None), ("2", "8", "s", None, None)]
+    assert read(lines(tmp_path / "samples.jsonl", one, two)) == ("lm_eval", expected)
+
+
+def test_lighteval_says_what_was_cut(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    doc = {"id": "4", "query": "q", "choices": ["a", "b"], "gold_index": 1, "generation_size": 3}
+    response = {"text": ["x", "y"], "output_tokens": [[1, 2], [1, 2, 3]]}
+    pq.write_table(
+        pa.Table.from_pylist([{"doc": doc, "model_response": response, "metric": {"m": 0.5}}]), tmp_path / "d"
+    )
+    assert read(tmp_path / "d") == ("lighteval", [("4", "b", "x", None, "stop"), ("4", "b", "y", None, "length")])
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_inspect_logs(tmp_path: Path, zipped: bool) -> None:
+    choices = [{"message": {"content": "c"}, "stop_reason": "max_tokens"}]
+    output = {"completion": "c", "choices": choices}
+    sample = {"id": 9, "epoch": 1, "input": "q", "target": "2", "output": output, "scores": {"m": {"value": "I"}}}
+    path = tmp_path / ("log.eval" if zipped else "log.json")
+    if zipped:
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("header.json", "{}")
+            archive.writestr("samples/9_epoch_1.json", json.dumps(sample))
+    else:
+        path.write_text(json.dumps({"version": 2, "samples": [sample]}))
+    assert read(path) == ("inspect", [("9", "2", "c", False, "length")])
+
+
+def test_verl_and_task_outputs_and_example_rows(tmp_path: Path) -> None:
+    dump = {"input": "q", "output": "r", "gts": 5, "score": 1.0, "step": 3}
+    assert read(lines(tmp_path / "a.jsonl", dump)) == ("verl", [("q", "5", "r", True, None)])
+    task = {"task_name": "aime", "prompt": "q", "gt": ["5"], "model_output": ["r"], "reward": [0.0]}
+    (tmp_path / "b.json").write_text(json.dumps([task]))
+    assert read(tmp_path / "b.json") == ("task_outputs", [("aime-0", "5", "r", False, None)])
+    example = {"example_id": 0, "prompt": "q", "answer": "5", "seed": 1, "response": "r"}
+    assert read(lines(tmp_path / "c.jsonl", example)) == ("example_rows", [("0", "5", "r", None, None)])
+
+
+def test_any_table_with_a_column_map(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("idx,answer,output\n1,5,x\n")
+    _, rows = read_rows(tmp_path / "t.csv", {"problem_id": "idx", "response": "output"})
+    assert [(r["problem_id"], r["answer"], r["response"]) for r in rows] == [("1", "5", "x")]
+    with pytest.raises(ValueError, match="no column 'out' for response; there are idx, answer, output"):
+        read_rows(tmp_path / "t.csv", {"problem_id": "idx", "response": "out"})
+
+
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no known format has the fields step, completion"):
+        read_rows(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))
+    uneven = {"idx": 1, "gt": "5", "code": ["a", "b"], "score": [True], "pred": ["5"]}
+    with pytest.raises(ValueError, match="row 1: not a row of qwen_math: ValueError"):
+        read_rows(lines(tmp_path / "q.jsonl", uneven))
+    with pytest.raises(ValueError, match="expected rows, found none"):
+        read_rows(lines(tmp_path / "e.jsonl"))
+    (tmp_path / "j.jsonl").write_text('{"a": 1}\n{"a"')
+    with pytest.raises(ValueError, match="line 2: not JSON"):
+        read_rows(tmp_path / "j.jsonl")
+
+
+def test_grade_reads_other_formats(tmp_path: Path) -> None:
+    row = {"idx": 0, "gt": "5", "code": ["so \\boxed{5}", "so \\boxed{6}"], "pred": ["5", "6"], "score": [True, True]}
+    report = grade_file(lines(tmp_path / "x.jsonl", row), workers=1)
+    assert report.verdicts == {"correct": 1, "wrong": 1}
+    assert report.agreement  # the second label differs from our verdict
+
+
+@pytest.mark.parametrize(
+    ("gold", "answer", "expected"),
+    [
+        ("8.7e8", "8.7 \\times 10^8", "scientific notation"),
+        ("0.5", "50", "percent: a hundred times larger or smaller"),
+        ("102018", "102019", "tolerance or rounding"),
+        ("1,2", "2,1", "several values: order, brackets, or one of them"),
+        ("5", "x=5", "left-hand side or equation"),
+        ("3", "3 \\text{cm}", "units, words or symbols"),
+        ("3", "4", "other"),
+        ("3", None, "no answer by any rule of extraction"),
+    ],
+)
+def test_causes(gold: str, answer: str | None, expected: str) -> None:
+    grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
+    assert cause({"answer": gold, "expected": True}, grade, {"qwen": grade, "boxed_last": grade}) == expected
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")
+def test_reported_scores_come_back_from_their_own_labels() -> None:
+    """Qwen2.5-Math-7B on AIME24 and AMC23, as SkyThought reports: 20.0 of 30 problems, 45.0 of 40."""
+    graded_files = 0
+    with Grader(workers=1) as grader:
+        for entry in read_manifest(LOGS / "manifest.json"):
+            if "Qwen2.5-Math-7B/a" in entry["path"]:
+                (graded,) = grade_entry(entry, LOGS, grader)
+                assert graded.labels is not None and graded.reported is not None
+                assert 100 * graded.labels.value == pytest.approx(graded.reported, abs=0.05)
+                assert graded.agreement is not None and graded.agreement > 0.9
+                graded_files += 1
+    assert graded_files == 2
