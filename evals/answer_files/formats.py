@@ -197,13 +197,14 @@ def _inspect(_: int, row: Row) -> list[Row]:
 
 
 def _verl(_: int, row: Row) -> list[Row]:
+    labels: dict[Any, bool] = {1.0: True, 0.0: False, -1.0: False}
     return [
         {
             "problem_id": row["input"],  # the dump has no id: equal prompts are one problem
             "problem": row["input"],
             "answer": str(row["gts"]),
             "response": row["output"],
-            "expected": {1.0: True, 0.0: False, -1.0: False}.get(row.get("acc", row.get("score"))),
+            "expected": labels.get(row.get("acc", row.get("score"))),
         }
     ]
 
