@@ -136,6 +136,15 @@ def faults(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def gpu(session: nox.Session) -> None:
+    """Ten minutes on one GPU (benchmarks/gpu.py), with the python that has torch for it; `-- --dry-run` on a CPU."""
+    dry = "--dry-run" in session.posargs
+    if dry:
+        environment(session)
+    session.run(str(PYTHON) if dry else "python", "-m", "benchmarks.gpu", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def methods(session: nox.Session) -> None:
     """Every arm of every paper and all baselines for 20 steps at tiny scale: does each method train?"""
     # the rounds of rejection sampling belong to the paper's 32B model, which a scale of one model leaves out
