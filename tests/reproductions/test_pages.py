@@ -12,8 +12,10 @@ import pytest
 
 import reproductions
 from harness.analysis.families import FAMILIES
+from harness.backends import refusals
 from harness.cli.main import main
 from harness.command.config import parse_overrides
+from harness.command.machine import check_memory, take_machine
 from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.step.loss import Aggregation
@@ -94,6 +96,8 @@ def test_no_row_of_the_coverage_is_blank_and_its_commands_are_accepted(key: str)
             assert options.pop("paper") == key
             lists = {name: value.split(",") for name in ("model", "arm", "arms") if (value := options.pop(name, None))}
             names = {"model": "models", "arm": "arms", "arms": "sets"}
+            given = {name: options.pop(name) for name in ("hardware",) if name in options}
+            machine = take_machine({**given, "backend": options.get("backend", "trl")})
             jobs = resolve(
                 key,
                 **{names[name]: value for name, value in lists.items()},  # type: ignore[arg-type]
@@ -103,6 +107,10 @@ def test_no_row_of_the_coverage_is_blank_and_its_commands_are_accepted(key: str)
                 overrides=parse_overrides([f"{name}={value}" for name, value in options.items()]),
             )
             assert jobs, command
+            if machine.profile is not None:  # each arm that the backend can train fits the machine that is named
+                machines = machine.by_arm(jobs)
+                refused = refusals(jobs, machines)
+                check_memory([j for j in jobs if (j.model, j.arm) not in refused], machines, memory=None)
 
 
 @pytest.mark.parametrize("key", DECLARED)
