@@ -73,7 +73,7 @@ def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
             def breaks(_: int, mode: str = mode) -> None:
                 proxy.mode = mode
 
-            how = {"MLFLOW_TRACKING_URI": uri, "MLFLOW_HTTP_REQUEST_TIMEOUT": "3"}
+            how = {"MLFLOW_TRACKING_URI": uri, "MLFLOW_HTTP_REQUEST_TIMEOUT": "9"}
             life = live(RUN, home, environment=how, meanwhile=when(reached(home, 2), breaks))
             wrong = None
             if life.code != 0 or life.traceback:

@@ -20,8 +20,6 @@ Keys under `metadata` that this module reads:
 
 from __future__ import annotations
 
-import csv
-import gzip
 import hashlib
 import json
 import random
@@ -33,6 +31,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evals.data.hub import check_hub
+from evals.data.rows import read_rows
 from evals.suggest import expected
 
 TASKS = Path(__file__).parent / "tasks"
@@ -120,7 +120,7 @@ def load(
     config = task(name)
     metadata = config["metadata"]
     file = None if data_dir is None else _find(name, metadata, Path(data_dir))
-    rows, source = _read_source(config) if file is None else (_read_file(file), str(file))
+    rows, source = _read_source(config) if file is None else (read_rows(file), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source)
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
@@ -255,29 +255,6 @@ def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path | None
     raise ValueError(f"data_dir={str(data_dir)!r} has no file for {name}: expected one of {looked}")
 
 
-def _read_file(path: Path) -> list[dict[str, Any]]:
-    if path.suffix == ".parquet":
-        import pyarrow.parquet as pq
-
-        rows: list[dict[str, Any]] = pq.read_table(path).to_pylist()
-        return rows
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8-sig", newline="") as lines:
-        if path.suffix == ".csv":
-            return list(csv.DictReader(lines))
-        return [_json_object(line, path, number) for number, line in enumerate(lines, 1) if line.strip()]
-
-
-def _json_object(line: str, path: Path, number: int) -> dict[str, Any]:
-    try:
-        row = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
-    if not isinstance(row, dict):
-        raise ValueError(f"{path}, line {number}: expected a JSON object, got {type(row).__name__}")
-    return row
-
-
 def _read_source(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     """The rows of a benchmark without a file: generated here, or from the hub."""
     seed = config["metadata"].get("generated_seed")
@@ -289,13 +266,15 @@ def _read_source(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
 
 
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
-    from datasets import load_dataset
-
     path, split = config["dataset_path"], config["test_split"]
     if path is None:
         raise ValueError(f"{config['task']} is on no hub: give data_dir, a folder with {config['task']}.jsonl")
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
+        if not Path(path).exists():
+            check_hub("dataset", path)  # in two seconds: `datasets` tries for half a minute
+        from datasets import load_dataset
+
         table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)
     except (OSError, ValueError) as error:  # no network, no such dataset, no right to it
         raise ValueError(

@@ -25,6 +25,7 @@ from evals.code_execution.program_grader import POLICIES as PROGRAMS
 from evals.code_execution.program_grader import ProgramGrader
 from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
+from evals.data.hub import check_hub
 from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
@@ -99,6 +100,8 @@ def evaluate(
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     if isinstance(engine, ModelFiles):
         check_model(model_path)  # at once: the datasets may have to be downloaded
+        if not Path(model_path).is_dir():
+            check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
     model = _model(model_path, engine)
     if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):

@@ -199,7 +199,7 @@ def gpu_count() -> int:
 def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
     """Models, training data and benchmarks from the hub: cached, or to be had."""
     from evals.data import benchmarks
-    from harness.data.hub import check_hub
+    from evals.data.hub import check_hub
     from harness.data.problems import hub_id
     from harness.data.tiny import FAMILIES
     from harness.spec.scales import SCALES

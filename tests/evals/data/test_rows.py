@@ -1,0 +1,73 @@
+"""Data files: what cannot be read is named with its place, and nothing else is ever raised."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from evals.data.rows import read_rows
+
+ROWS = [{"id": f"p{i}", "problem": f"{i} + 1, é", "answer": str(i + 1)} for i in range(3)]
+LINES = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("a.jsonl", LINES.replace(b"p1", b"p\x001"), "line 2: not JSON"),
+        ("a.jsonl", LINES + b'{"problem": "\\ud800"}\n', "line 4: half of a surrogate pair"),
+        ("a.jsonl", LINES + b'{"problem": "\xff"}\n', "line 4: not UTF-8 text"),
+        ("a.jsonl", LINES + b"[1]\n", "line 4: expected a JSON object, got list"),
+        ("a.jsonl", LINES + b"[" * 100_000 + b"\n", "line 4: nested too deeply"),
+        ("a.jsonl", LINES + b'{"answer": ' + b"9" * 5000 + b"}\n", "line 4: not JSON"),
+        ("a.jsonl.gz", b"not gzipped", "cannot be read"),
+        ("a.jsonl.gz", gzip.compress(LINES)[:-9], "cannot be read"),
+        ("a.parquet", b"PAR1xxxxPAR1", "not readable as Parquet"),
+        ("a.csv", b"id,answer\np0\n", "expected 2 cells"),
+        ("a.csv", b"id,answer\np0,1,2\n", "expected 2 cells"),
+        ("a.csv", b"id\xff\n", "line 1: not UTF-8"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_named(name: str, content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match="^" + str(path).replace(".", r"\.")) as caught:
+        read_rows(path)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_a_byte_order_mark_and_blank_lines_are_no_content(name: str, tmp_path: Path) -> None:
+    content = b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\r\n\n")
+    (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
+    assert read_rows(tmp_path / name) == ROWS
+
+
+@settings(max_examples=1000)
+@given(
+    st.sampled_from([".jsonl", ".jsonl.gz", ".csv", ".parquet"]),
+    st.integers(0, len(LINES)),
+    st.integers(0, 40),
+    st.binary(max_size=20),
+)
+def test_whatever_the_bytes_are_the_file_is_read_or_named(suffix: str, at: int, cut: int, more: bytes) -> None:
+    content = LINES[:at] + more + LINES[at + cut :]
+    if suffix.endswith(".gz") and len(more) % 2:
+        content = gzip.compress(content)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"a{suffix}"
+        path.write_bytes(content)
+        try:
+            rows = read_rows(path)
+        except ValueError as error:
+            named = str(error).startswith(str(path))
+        else:
+            named = True
+            json.dumps(rows, default=str, ensure_ascii=False).encode()  # text that can be written again
+        assert named
