@@ -8,7 +8,7 @@ All terms are normal and independent, but that a problem is about as hard for bo
 correlation rho. Both methods are measured on the same P problems, each with its own S seeds, and the difference
 D = mean of a - mean of b has the variance
 
-    2 (1 - rho) between^2 / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
+    (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
 The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (what other seeds
 would do
@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.provenance import Sourced
+from evals.provenance import Sourced, assumed
 from evals.stats.intervals import joined_half, t_quantile
 
 Vector = NDArray[np.float64]
@@ -38,7 +38,8 @@ class Spread:
     """Standard deviations, as fractions, and where each is from.
 
     `within_sd` of single samples within a problem; `between_sd` of problems around the mean; `interaction_sd` of
-    problems under one training seed; `seed_sd` of training seeds; `correlation` of two methods' problems.
+    problems under one training seed; `seed_sd` of training seeds; `correlation` of two methods' problems; `effect_sd`
+    of the true difference over problems, beyond what the correlation gives.
 
     Raises:
         ValueError: a standard deviation outside [0, 1], or a correlation outside [-1, 1].
@@ -49,6 +50,7 @@ class Spread:
     correlation: Sourced[float]
     interaction_sd: Sourced[float]
     seed_sd: Sourced[float]
+    effect_sd: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -76,7 +78,8 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     _check(difference, problems, samples, seeds, level)
     quantile = (1 + level) / 2
     cell = spread.interaction_sd.value**2 + spread.within_sd.value**2 / samples
-    variance = (2 * (1 - spread.correlation.value) * spread.between_sd.value**2 + 2 * cell / seeds) / problems
+    effect = spread.effect_sd.value**2 + 2 * (1 - spread.correlation.value) * spread.between_sd.value**2
+    variance = (effect + 2 * cell / seeds) / problems
     ratio, weight = _chi_square_over_df(problems - 1)
     half = t_quantile(quantile, problems - 1) * np.sqrt(variance * ratio)
     if seeds > 1:
@@ -92,6 +95,19 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     scale = math.sqrt(2 * variance)
     chance = 0.5 * (_erfc((half - difference) / scale) + _erfc((half + difference) / scale))
     return min(1.0, float(np.sum(weight * chance)))
+
+
+def carried_by(difference: float, share: float) -> float:
+    """The `effect_sd` of a mean difference that a share of the problems carries alone: |d| sqrt(1 / share - 1).
+
+    A share f of the problems differs by d / f, the others not at all.
+
+    Raises:
+        ValueError: share outside (0, 1].
+    """
+    if not 0 < share <= 1:
+        raise ValueError(f"share: expected a number in (0, 1], got {share!r}")
+    return abs(difference) * math.sqrt(1 / share - 1)
 
 
 def seeds_needed(

@@ -70,9 +70,11 @@ def measured_spread(rows: Any, name: str, *, fallback: Spread, other: Any = None
     if seeds > 1:
         interaction = _measured(found.cell - found.noise, name)
         seed = _measured(float(found.means.mean(axis=1).var(ddof=1)) - found.cell / problems, name)
+    effect = fallback.effect_sd
     if other is not None:
         correlation = _correlation(found, _moments(other, name), name)
-    return Spread(_measured(found.within, name), _measured(found.between, name), correlation, interaction, seed)
+        effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
+    return Spread(_measured(found.within, name), _measured(found.between, name), correlation, interaction, seed, effect)
 
 
 @dataclass(frozen=True)

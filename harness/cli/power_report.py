@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from evals.provenance import Origin
-from evals.stats.power import MOST, Spread, power, problems_needed, seeds_needed
+from evals.provenance import Origin, assumed
+from evals.stats.power import MOST, Spread, carried_by, power, problems_needed, seeds_needed
 from evals.stats.variance_components import measured_spread
 from harness.cli.terminal import paragraph, table
 from harness.runs.find import load_run
+
+FEW_CARRY = 0.1  # the share of problems that may carry a difference alone
 
 
 def override(spread: Spread, values: dict[str, float]) -> Spread:
@@ -54,8 +56,16 @@ def power_document(
     level: float,
 ) -> dict[str, Any]:
     """For each number of samples: the power with each number of seeds, the seeds that `wanted` needs, and the problems
-    that it needs with each number of seeds."""
-    rows = []
+    that it needs with each number of seeds.
+
+    `power_low_by_seeds`: the same power if `FEW_CARRY` of the problems carry the whole difference; absent where two runs
+    showed how much the problems differ.
+    """
+    rows: list[dict[str, Any]] = []
+    few = None
+    if spread.correlation.origin is not Origin.USER and spread.effect_sd.origin is not Origin.USER:
+        heavy = carried_by(difference, FEW_CARRY)
+        few = replace(spread, effect_sd=assumed(min(1.0, heavy), "a tenth of the problems carries the difference"))
     for n in samples:
         at = {str(s): power(difference, spread, problems=problems, samples=n, seeds=s, level=level) for s in seeds}
         needed = {
@@ -63,6 +73,10 @@ def power_document(
         }
         fewest = seeds_needed(difference, spread, wanted=wanted, problems=problems, samples=n, level=level)
         rows.append({"samples": n, "power_by_seeds": at, "seeds_needed": fewest, "problems_needed_by_seeds": needed})
+        if few is not None:
+            rows[-1]["power_low_by_seeds"] = {
+                str(s): power(difference, few, problems=problems, samples=n, seeds=s, level=level) for s in seeds
+            }
     return {
         "difference": difference,
         "power": wanted,
@@ -85,10 +99,12 @@ def as_text(document: dict[str, Any]) -> str:
     def count(value: int | None) -> str:
         return f"> {document['most']}" if value is None else str(value)
 
-    at = [
-        (str(r["samples"]), *(f"{100 * p:.0f} %" for p in r["power_by_seeds"].values()), count(r["seeds_needed"]))
-        for r in rows
-    ]
+    def chance(row: dict[str, Any], s: str) -> str:
+        low = row.get("power_low_by_seeds", {}).get(s)
+        high = f"{100 * row['power_by_seeds'][s]:.0f} %"
+        return high if low is None else f"{100 * low:.0f}-{high}"
+
+    at = [(str(r["samples"]), *(chance(r, s) for s in seeds), count(r["seeds_needed"])) for r in rows]
     needed = [(str(r["samples"]), *map(count, r["problems_needed_by_seeds"].values())) for r in rows]
     lines = [
         paragraph(
@@ -103,6 +119,13 @@ def as_text(document: dict[str, Any]) -> str:
         table(("samples", *by_seeds), needed),
         "",
     ]
+    if "power_low_by_seeds" in rows[0]:
+        lines.append(
+            paragraph(
+                "The range: from a difference that a tenth of the problems carries alone to one that is the same on every "
+                "problem. from=RUN versus=RUN measures it; effect_sd= states it."
+            )
+        )
     if "1" in seeds:
         lines.append(
             paragraph("With one seed the test covers problems only: it says nothing about other training seeds.")

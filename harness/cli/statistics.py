@@ -35,7 +35,8 @@ POWER = """options:
   samples=[1,4,16,64]  seeds=[1,3,5,10]   what to try
   power=0.8  level=0.95  the chance to resolve the difference, and of the interval
   from=RUN  versus=RUN   measure the noise on a run (see `rlvr compare --help`), the correlation on two
-  within_sd= between_sd= interaction_sd= seed_sd= correlation=   the model's values (fractions), evals/stats/power.py"""
+  within_sd= between_sd= interaction_sd= seed_sd= correlation= effect_sd=
+                         the model's values (fractions), evals/stats/power.py"""
 
 
 def do_compare(arguments: Any) -> int:

@@ -20,18 +20,22 @@ class Grid:
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes), ""])
 
     def latex(self) -> str:
+        """A table for a document with the packages booktabs and graphicx; as wide as the page where it is wider."""
         body = [" & ".join(map(_tex, row)) + r" \\" for row in self.rows]
         return "\n".join(
             [
                 r"\begin{table}[h]",
+                r"\centering",
                 rf"\caption{{{_tex(self.caption)}}}",
+                r"\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%",
                 rf"\begin{{tabular}}{{l{'r' * (len(self.header) - 1)}}}",
-                r"\hline",
-                " & ".join(map(_tex, self.header)) + r" \\ \hline",
+                r"\toprule",
+                " & ".join(map(_tex, self.header)) + r" \\",
+                r"\midrule",
                 *body,
-                r"\hline",
-                r"\end{tabular}",
-                *(rf"\par {_tex(note)}" for note in self.notes),
+                r"\bottomrule",
+                r"\end{tabular}}",
+                *(rf"\par\smallskip\footnotesize {_tex(note)}" for note in self.notes),
                 r"\end{table}",
                 "",
             ]
@@ -42,7 +46,23 @@ def _md(cells: Iterable[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
+_TEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",  # a bare one is a space: the mark of an approximate interval would vanish
+        "^": r"\textasciicircum{}",
+        **{c: f"\\{c}" for c in "&%_#${}"},
+        "±": r"$\pm$",
+        "–": "--",
+        "−": "$-$",
+        "<": "$<$",
+        ">": "$>$",
+        "α": r"$\alpha$",
+        "δ": r"$\delta$",
+        "|": r"$|$",
+    }
+)
+
+
 def _tex(text: str) -> str:
-    for plain, escaped in (("\\", r"\textbackslash{}"), ("&", r"\&"), ("%", r"\%"), ("_", r"\_"), ("#", r"\#")):
-        text = text.replace(plain, escaped)
-    return text.replace("±", r"$\pm$").replace("–", "--").replace("−", "$-$").replace("<", "$<$").replace(">", "$>$")
+    return text.translate(_TEX)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from harness.spec.scales import SCALES
 from harness.tables.cells import HOW, how, rough, show
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured
+from harness.tables.measured import Measured, common_overrides
 
 
 def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
@@ -16,6 +16,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
         left_out = _left_out(paper, arms, scale)
+        common = common_overrides(arms)
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
             every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
             keys = [k for k in every if _wanted(k, every)]
@@ -23,11 +24,12 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 k: next(m.scores[benchmark][k].name for m in arms if k in m.scores.get(benchmark, {})) for k in keys
             }
             rows = [
-                (m.label(m.arm), *(show(m.scores.get(benchmark, {}).get(k), m) for k in keys), *how(m)) for m in arms
+                (_name(m, common), *(show(m.scores.get(benchmark, {}).get(k), m) for k in keys), *how(m)) for m in arms
             ]
             notes = (
                 f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
                 f"[95 % interval over {_covers(arms, benchmark)}].{rough(rows)}",
+                *((f"In all arms: {' '.join(common)}.",) if common else ()),
                 *left_out,
             )
             left_out = []  # once is enough
@@ -40,6 +42,11 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 )
             )
     return grids
+
+
+def _name(m: Measured, common: tuple[str, ...]) -> str:
+    """The arm, what was replaced in it alone, and the seeds that diverged."""
+    return ", ".join(part for part in (m.label(m.arm, common), m.divergence()) if part)
 
 
 def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
 from evals.stats.differences import paired
-from evals.stats.power import Spread, power, problems_needed, seeds_needed
+from evals.stats.power import Spread, carried_by, power, problems_needed, seeds_needed
 from evals.stats.variance_components import default_spread, measured_spread
 from tests.evals.stats.test_score import seeds as seed_tables
 from tests.evals.stats.test_score import table
@@ -185,3 +186,24 @@ def test_a_known_spread_is_found_again() -> None:
     assert got.correlation.value == pytest.approx(1 / math.sqrt(2), abs=0.06)
     # within^2 = E[r (1 - r)] = 1/4 - (0.144^2 + 0.05^2 + 0.08^2)
     assert got.within_sd.value == pytest.approx(math.sqrt(0.25 - 0.0208 - 0.0025 - 0.0064), abs=0.01)
+
+
+def test_an_effect_that_few_problems_carry_has_less_power() -> None:
+    # d on every problem, or d / f on a share f: variance d^2 (1 / f - 1)
+    assert carried_by(0.05, 0.1) == pytest.approx(0.15)
+    assert carried_by(-0.05, 1.0) == 0.0
+    alike, few = (replace(spread(between=0.0), effect_sd=assumed(sd, "a test")) for sd in (0.0, 0.15))
+    stated = power(0.05, few, problems=100, samples=16, seeds=1)
+    assert stated < power(0.05, alike, problems=100, samples=16, seeds=1)
+    # by simulation with normal effects: the test's own share of resolved differences
+    rng = np.random.default_rng(8)
+    found, runs = 0, 600
+    for _ in range(runs):
+        effect = 0.05 + 0.15 * rng.standard_normal(100)
+        noise = 0.2 / 4 * rng.standard_normal((2, 100))
+        interval = paired(effect + noise[0], noise[1], bounds=None).interval
+        assert interval is not None
+        found += not interval.low <= 0 <= interval.high
+    assert found / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
+    with pytest.raises(ValueError, match="share"):
+        carried_by(0.05, 0)

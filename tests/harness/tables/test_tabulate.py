@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,23 @@ def test_special_characters_do_not_break_a_table() -> None:
     grid = Grid("a_b", ("x|y", "100 %"), (("1 & 2", "# 3"),))
     assert r"x\|y" in grid.markdown()
     assert r"1 \& 2 & \# 3 \\" in grid.latex() and r"100 \%" in grid.latex()
+
+
+def test_a_latex_table_is_booktabs_and_keeps_every_sign(tmp_path: Path) -> None:
+    grid = Grid("95 % ~ $x^2$", ("a", "b"), (("~[1.0, 2.0]", r"a_b {c} \d − 1 ± 2 < 3"),), ("one & two",))
+    latex = grid.latex()
+    assert r"\textasciitilde{}[1.0, 2.0]" in latex and r"a\_b \{c\} \textbackslash{}d $-$ 1 $\pm$ 2 $<$ 3" in latex
+    assert [latex.count(rule) for rule in (r"\toprule", r"\midrule", r"\bottomrule", r"\hline")] == [1, 1, 1, 0]
+    assert r"95 \% \textasciitilde{} \$x\textasciicircum{}2\$" in latex
+    assert latex.count("{") == latex.count("}")  # escaped ones come in pairs here too
+    if (program := shutil.which("pdflatex")) is None:
+        return  # without a TeX the structure above is what is checked
+    head = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage{booktabs,graphicx}\begin{document}"
+    (tmp_path / "t.tex").write_text(head + latex + r"\end{document}")
+    done = subprocess.run(
+        [program, "-interaction=nonstopmode", "t.tex"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert done.returncode == 0, done.stdout.decode()
 
 
 def test_a_table_says_which_arms_were_left_out_and_why() -> None:
