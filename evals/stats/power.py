@@ -33,6 +33,9 @@ Vector = NDArray[np.float64]
 MOST = 4096  # seeds or problems; a difference that needs more is reported as out of reach
 
 
+ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
+
+
 @dataclass(frozen=True)
 class Spread:
     """Standard deviations, as fractions, and where each is from.
@@ -50,7 +53,7 @@ class Spread:
     correlation: Sourced[float]
     interaction_sd: Sourced[float]
     seed_sd: Sourced[float]
-    effect_sd: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
+    effect_sd: Sourced[float] = ALIKE
 
     def __post_init__(self) -> None:
         for field in fields(self):

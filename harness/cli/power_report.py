@@ -58,8 +58,8 @@ def power_document(
     """For each number of samples: the power with each number of seeds, the seeds that `wanted` needs, and the problems
     that it needs with each number of seeds.
 
-    `power_low_by_seeds`: the same power if `FEW_CARRY` of the problems carry the whole difference; absent where two runs
-    showed how much the problems differ.
+    `power_low_by_seeds`: the same power if `FEW_CARRY` of the problems carry the whole difference; absent where two
+    runs showed how much the problems differ.
     """
     rows: list[dict[str, Any]] = []
     few = None
@@ -122,8 +122,8 @@ def as_text(document: dict[str, Any]) -> str:
     if "power_low_by_seeds" in rows[0]:
         lines.append(
             paragraph(
-                "The range: from a difference that a tenth of the problems carries alone to one that is the same on every "
-                "problem. from=RUN versus=RUN measures it; effect_sd= states it."
+                "The range: from a difference that a tenth of the problems carries alone to one that is the same on "
+                "every problem. from=RUN versus=RUN measures it; effect_sd= states it."
             )
         )
     if "1" in seeds:
