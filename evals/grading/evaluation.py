@@ -113,9 +113,10 @@ def _compared(left: Node, right: Node, reading: _Reading) -> bool | None:
             verdict = _same(a, b, complex_allowed=imaginary)
         if verdict is None:
             continue
-        if not verdict and _vanishing(a, b):
-            with mp.workdps(2 * DIGITS):
-                verdict = _both_vanish(_value(left, fixed), _value(right, fixed))
+        if not verdict and _close(a, b):
+            with mp.workdps(4 * DIGITS):  # the difference may be a rounding error
+                a, b = _value(left, fixed), _value(right, fixed)
+                verdict = bool(_same(a, b, complex_allowed=imaginary)) or _both_vanish(a, b)
         if not verdict and _positive(number):
             return False
         agreed += verdict
@@ -143,13 +144,18 @@ def _same(a: Any, b: Any, complex_allowed: bool) -> bool | None:
     return bool(abs(a - b) <= max(abs(a), abs(b)) * mpf(10) ** -_EQUAL_DIGITS)
 
 
-def _vanishing(a: Any, b: Any) -> bool:
-    """Whether both are so small that rounding errors may be all there is."""
-    return not (isinstance(a, Huge) or isinstance(b, Huge)) and max(abs(inexact(a)), abs(inexact(b))) < 1e-30
+def _close(a: Any, b: Any) -> bool:
+    """Whether two different values are so close, or so small, that rounding errors may be all there is."""
+    if isinstance(a, Huge) or isinstance(b, Huge):
+        return False
+    a, b = inexact(a), inexact(b)
+    return bool(abs(a - b) <= max(abs(a), abs(b)) * 1e-6) or max(abs(a), abs(b)) < 1e-30
 
 
 def _both_vanish(a: Any, b: Any) -> bool:
-    return None not in (a, b) and max(abs(inexact(a)), abs(inexact(b))) < 10.0 ** -(2 * DIGITS - 20)
+    if None in (a, b) or isinstance(a, Huge) or isinstance(b, Huge):
+        return False
+    return bool(max(abs(inexact(a)), abs(inexact(b))) < 10.0 ** -(3 * DIGITS))
 
 
 def _positive(number: int) -> bool:

@@ -13,7 +13,9 @@ from typing import Any
 
 Node = tuple[Any, ...]
 _LONGEST, _DEEPEST = 400, 40
-_TOKEN = re.compile(r"\s*(?:(\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))")
+_TOKEN = re.compile(
+    r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
+)
 _NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
@@ -58,6 +60,8 @@ class _Parser:
     def __init__(self, text: str) -> None:
         if re.search(r"[A-Za-z]{4}", re.sub(r"\\[A-Za-z]+", " ", text)):
             raise UnsupportedError("a word")
+        if re.search(r"(?<![\d.])\d+[eE][-+]?\d", text):
+            raise UnsupportedError("2e3 can be read in two ways")
         if re.search(r"\\frac\s*\{\s*(?:d|\\partial)", text):
             raise UnsupportedError("a derivative")
         self._tokens: list[Any] = []
@@ -65,7 +69,7 @@ class _Parser:
         for match in _TOKEN.finditer(text.rstrip()):
             number, command, letter, escaped, sign = match.groups()
             if number is not None:
-                self._tokens.append(Fraction(number.rstrip(".") or number))
+                self._tokens.append(Fraction(number.rstrip(".")))
             elif command is not None:
                 self._tokens.append(command if len(command) > 1 else f"\\{command}")
             else:

@@ -118,7 +118,9 @@ def denied(gold: str, answer: str, same: Same) -> bool | None:
     return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
 
-_IN_BASE = re.compile(r"\(?\s*(-?\d[\dA-F]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?")
+_IN_BASE = re.compile(
+    r"\(?\s*(-?\d[\dA-F.]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?"
+)
 
 
 def same_numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:

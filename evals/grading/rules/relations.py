@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from evals.grading import evaluation
 from evals.grading.collection import has_names, named, one_by_one, renamed
 from evals.grading.conventions import Same
-from evals.grading.latex import RELATION, has_symbols, is_relation, split
+from evals.grading.latex import RELATION, has_symbols, is_relation, literal, split
 
 _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
@@ -136,10 +136,12 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def numeric_chain(gold: str, answer: str, same: Same) -> bool | None:
-    """`2+3=5` is 5 when every side is; `4=5` and `0=0` answer no relation and no other value."""
+    """`2+3=5` is 5 when every side is; `4=5` and `0=0` answer nothing."""
     left, right = _chain(gold), _chain(answer)
     if left is None and right is None:
         return None
+    if right is not None and len(set(map(literal, right))) == 1:
+        return False  # 0=0 says nothing
     if left is not None:
         if is_relation(answer) and right is None and named(answer) is None:
             return False

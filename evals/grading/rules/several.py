@@ -15,9 +15,9 @@ from evals.grading.numbers import number
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     r"""Lists, sets, tuples, intervals, matrices, unions, `a \pm b`.
 
-    Bare lists and sets are unordered; a value that is written twice counts once where the gold has several different
-    ones (`5,5` is not 5). Tuples, intervals and vectors are ordered and keep their brackets; a tuple may be given
-    without them, in order; a set is not a tuple.
+    Bare lists and sets are unordered. A value that an answer repeats counts once where the gold has several different
+    ones and repeats none (`5,5` is not 5, and `16,3,1` is not `16,3,1,1`). Tuples, intervals and vectors are ordered
+    and keep their brackets; a tuple may be given without them, in order; a set is not a tuple.
     """
     left, right = collection(gold), collection(answer)
     if left is None and right is None:
@@ -31,7 +31,7 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if (verdict := _same_in_braces((left, gold), (right, answer), same)) is not None:
         return verdict
     if left.kind in UNORDERED and right.kind in UNORDERED and len(left.items) > 1:
-        left, right = _without_repeats(left), _without_repeats(right)
+        right = right if _without_repeats(left) != left else _without_repeats(right)
     if len(left.items) != len(right.items) or _other_names(left, right):
         return False
     if not (left.kind == right.kind or frozenset((left.kind, right.kind)) in COMPARABLE):
