@@ -1,39 +1,59 @@
-"""How often does the grader agree with graded answers of others? `python -m benchmarks.agreement FOLDER [--write]`.
+"""How often does the grader agree with labels of others? `python -m benchmarks.agreement DATA [--write]`.
 
-FOLDER holds the triples (`../shared/data/grader`). Prints a Markdown document: for each source, how our verdicts and
-those of math-verify alone (gold and answer boxed, a response as it is) stand to its labels. --write puts it into
-results/grader.md.
+DATA holds `grader/*.jsonl` (the triples), `benchmarks/` and `fresh/` (golds), as ../shared/data does. Prints a Markdown
+document: agreement by source and tier beside math-verify alone (gold and answer boxed, a response as it is) and beside
+earlier verdicts; rewrites and mutations of golds; false accepts; extraction policies; speed. --write puts it into
+results/grader.md. --before reads verdicts of an earlier commit, as `--verdicts FILE` writes them.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from benchmarks import rewrites
 from evals.grading import Grade, Grader
+from evals.grading.effects import policy_effects
 from evals.grading.verdicts import Verdict
 from harness.cli.columns import columns
 from harness.runs.record import environment
 
 ROOT = Path(__file__).resolve().parents[1]
+CHANGES, PAIRS, TIMED = 5000, 600, 600
 Row = dict[str, Any]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="agreement", description=__doc__)
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--write", action="store_true", help="write results/grader.md as well")
+    parser.add_argument("--verdicts", type=Path, help="write our verdicts there")
+    parser.add_argument("--before", type=Path, help="verdicts of an earlier commit")
     asked = parser.parse_args()
-    sources = {path.stem: read(path) for path in sorted(asked.folder.glob("*.jsonl"))}
+    sources = {path.stem: read(path) for path in sorted((asked.data / "grader").glob("*.jsonl"))}
     if not sources:
-        parser.error(f"folder: expected .jsonl files in {asked.folder}, found none")
-    text = report({name: (matrix(rows, ours(rows)), matrix(rows, theirs(rows))) for name, rows in sources.items()})
+        parser.error(f"data: expected .jsonl files in {asked.data / 'grader'}, found none")
+    rows = [row for own in sources.values() for row in own]
+    mine = ours(rows)
+    if asked.verdicts:
+        asked.verdicts.write_text(json.dumps(mine), encoding="utf-8")
+    before = json.loads(asked.before.read_text(encoding="utf-8")) if asked.before else None
+    parts = [
+        heading(),
+        agreement(sources, mine, theirs(rows), before),
+        changes(asked.data),
+        policies(sources),
+        speed(rows),
+    ]
+    text = "\n".join(parts)
     print(text)
     if asked.write:
         (ROOT / "results" / "grader.md").write_text(text, encoding="utf-8")
@@ -49,7 +69,7 @@ def ours(rows: list[Row]) -> list[bool | None]:
     answers = [i for i, row in enumerate(rows) if row["kind"] != "response"]
     responses = [i for i, row in enumerate(rows) if row["kind"] == "response"]
     grades: dict[int, Grade] = {}
-    with Grader(workers=2) as grader:
+    with Grader() as grader:
         grades |= zip(answers, grader.grade_answers([pair(rows[i]) for i in answers]), strict=True)
         graded = grader.grade_responses([(*pair(rows[i]), rows[i].get("finish_reason")) for i in responses])
         grades |= zip(responses, graded, strict=True)
@@ -78,35 +98,172 @@ def matrix(rows: list[Row], verdicts: list[bool | None]) -> Counter[tuple[bool, 
     return Counter((row["expected"], verdict) for row, verdict in zip(rows, verdicts, strict=True))
 
 
-def report(found: dict[str, tuple[Counter[Any], Counter[Any]]]) -> str:
-    header = ("source", "rows", "math-verify %", "ours %", *(f"{who} {what}" for who in ("math-verify", "ours")
-              for what in ("wrong accepted", "right refused")), "unscored")  # fmt: skip
-    every = (sum((a for a, _ in found.values()), Counter()), sum((b for _, b in found.values()), Counter()))
-    cells = [line(name, *pair) for name, pair in {**found, "all": every}.items()]
+def heading() -> str:
     e = environment()
     commit = str(e["commit"])[:10] + (" with uncommitted changes" if e["uncommitted_changes"] else "")
-    return "\n".join(
-        [
-            "# The grader against labels of others",
-            "",
-            f"Written by `python -m benchmarks.agreement FOLDER --write` on {time.strftime('%Y-%m-%d')}, commit "
-            f"{commit}, math-verify {version('math-verify')}; not edited by hand. Share of rows on which a verdict "
-            "agrees with the source's own label. Labels are not all right, and some follow another rounding policy "
-            "than ours.",
-            "",
-            columns(header, cells, left=1),
-            "",
-        ]
+    return (
+        "# The grader against labels of others\n\n"
+        f"Written by `python -m benchmarks.agreement ../shared/data --write` on {time.strftime('%Y-%m-%d')}, "
+        f"commit {commit}, math-verify {version('math-verify')}; not edited by hand.\n"
     )
 
 
-def line(name: str, mine: Counter[Any], alone: Counter[Any]) -> tuple[str, ...]:
-    def rate(counts: Counter[Any]) -> str:
-        return f"{100 * (counts[True, True] + counts[False, False]) / counts.total():.2f}"
+def agreement(
+    sources: dict[str, list[Row]], mine: list[bool | None], alone: list[bool | None], before: list[bool | None] | None
+) -> str:
+    """By source and by tier: three graders on the same rows."""
+    groups: dict[str, list[int]] = {}
+    at = 0
+    for name, own in sources.items():
+        groups[name] = list(range(at, at + len(own)))
+        at += len(own)
+    rows = [row for own in sources.values() for row in own]
+    for tier in sorted({row["tier"] for row in rows}):
+        groups[f"tier {tier}"] = [i for i, row in enumerate(rows) if row["tier"] == tier]
+    groups["all"] = list(range(len(rows)))
+    graders = {"math-verify": alone, **({"before": before} if before else {}), "ours": mine}
+    header = ("source", "rows", *(f"{name} %" for name in graders), *(f"{name} {what}" for name in graders
+              for what in ("wrong accepted", "right refused")), "unscored")  # fmt: skip
+    cells = []
+    for name, where in groups.items():
+        own = [rows[i] for i in where]
+        counts = [matrix(own, [verdicts[i] for i in where]) for verdicts in graders.values()]
+        cells.append(line(name, *counts))
+    return (
+        "## Agreement\n\nShare of rows on which a verdict agrees with the source's own label. Not all labels are right, and "
+        "some follow another rounding policy than ours. Tier A: labelled by a person or by a test's author; B: by an exact "
+        'rule; C: loosely. "Before": at the commit before relations, prose golds and random points (7e53800).\n\n'
+        + columns(header, cells, left=1)
+        + "\n"
+    )
 
-    errors = [counts[key] for counts in (alone, mine) for key in ((False, True), (True, False))]
-    unscored = mine[True, None] + mine[False, None]
-    return (name, str(mine.total()), rate(alone), rate(mine), *map(str, errors), str(unscored))
+
+def line(name: str, *counts: Counter[tuple[bool, bool | None]]) -> tuple[str, ...]:
+    """One row: agreement of each grader, its errors, and what the last one leaves unscored."""
+
+    def rate(own: Counter[tuple[bool, bool | None]]) -> str:
+        return f"{100 * (own[True, True] + own[False, False]) / own.total():.2f}"
+
+    errors = [own[key] for own in counts for key in ((False, True), (True, False))]
+    unscored = counts[-1][True, None] + counts[-1][False, None]
+    return (name, str(counts[-1].total()), *map(rate, counts), *map(str, errors), str(unscored))
+
+
+def changes(data: Path) -> str:
+    """Rewrites, mutations and false accepts."""
+    sets = rewrites.golds(data)
+    parts = [
+        "## Real golds, changed\n\nThe golds of all benchmarks at hand, rewritten so that the value stays (must be "
+        "correct) and mutated so that it does not (must be wrong).\n"
+    ]
+    with Grader() as grader:
+        for change, expected in (("rewrites", Verdict.CORRECT), ("mutations", Verdict.WRONG)):
+            lines, missed = rewrites.table(rewrites.changed(sets, change, CHANGES), grader, expected)
+            parts += [columns((change, "graded", str(expected), "unscored"), lines, left=1), ""]
+            parts += [f"Missed: `{gold}` by {kind}: `{text}`  " for gold, kind, text in missed[:20]]
+            parts += [""] * bool(missed)
+        lines, accepted = rewrites.false_accepts(sets, grader, PAIRS)
+    header = (
+        "benchmark",
+        "golds",
+        *(f"accept {trick}" for trick in rewrites.TRICKS),
+        "pairs",
+        "accepted",
+        "per 10,000",
+    )
+    parts += [
+        "## False accepts\n\nGolds that accept an empty statement, and pairs of different golds of one benchmark of "
+        "which one accepts the other.\n",
+        columns(header, lines, left=1),
+        "",
+        *(f"Accepted in {name}: `{gold}` for `{answer}`  " for name, gold, answer in accepted),
+        "",
+    ]
+    return "\n".join(parts)
+
+
+def policies(sources: dict[str, list[Row]]) -> str:
+    """What each extraction policy makes of the real responses."""
+    rows = [row for own in sources.values() for row in own if row["kind"] == "response"]
+    triples = [(*pair(row), row.get("finish_reason")) for row in rows]
+    with Grader() as grader:
+        grades = grader.grade_responses(triples)
+        effects = policy_effects(triples, grades, grader, "", ("boxed_last", "boxed_first", *POLICIES_BESIDE))
+        used = {effect.policy: effect for effect in effects}["boxed_last"].correct
+    cells = [
+        (e.policy, str(e.rows), str(e.correct), f"{100 * e.correct / e.rows:.2f}", f"+{e.gained}", f"-{e.lost}")
+        for e in effects
+    ]
+    header = ("policy", "responses", "correct", "%", "gained", "lost")
+    return (
+        f"## Extraction policies\n\nThe same {len(rows)} real responses of a 7B model, which all end in a box; "
+        f"boxed_last ({used} correct) is the default.\n\n" + columns(header, cells, left=1) + "\n"
+    )
+
+
+POLICIES_BESIDE = ("boxed_strict", "answer_line", "answer_tag", "qwen", "letter")
+
+
+def speed(rows: list[Row]) -> str:
+    """CPU seconds for distinct answers: ours, workers included, and math-verify in a loop, each gold parsed once."""
+    distinct = list(dict.fromkeys(pair(row) for row in rows if row["kind"] != "response"))
+    texts = [(gold, answer) for gold, answer in distinct if gold != answer]
+    symbolic = [(g, a) for g, a in texts if "\\" in g and "\\" in a]
+    numeric = [(g, a) for g, a in texts if "\\" not in g + a]
+    cells = []
+    for name, pairs in (("numbers and text", numeric), ("LaTeX on both sides", symbolic)):
+        chosen = pairs[:: max(1, len(pairs) // TIMED)]
+        mine, alone = cpu_seconds(lambda own=chosen: _ours(own)), cpu_seconds(lambda own=chosen: _theirs(own))
+        cells.append(
+            (name, str(len(chosen)), f"{len(chosen) / mine:.0f}", f"{len(chosen) / alone:.0f}", f"{alone / mine:.1f}")
+        )
+    header = ("distinct answers", "graded", "ours per CPU s", "math-verify per CPU s", "ratio")
+    return (
+        "## Speed\n\nDistinct pairs whose texts differ, so that no verdict is cached; CPU time, start of workers "
+        "excluded, math-verify in a loop with each gold parsed once.\n\n" + columns(header, cells, left=1) + "\n"
+    )
+
+
+def cpu_seconds(work: Callable[[], float]) -> float:
+    """CPU seconds of this process and of the workers that ended, less what `work` says was only starting them."""
+    start = os.times()
+    excluded = work()
+    end = os.times()
+    used = sum(end[:4]) - sum(start[:4])
+    return max(used - excluded, 1e-9)
+
+
+def _ours(pairs: list[tuple[str, str]]) -> float:
+    """Grades; returns the CPU seconds that starting the workers took."""
+    grader = Grader()
+    grader.grade_answers(pairs)
+    started = grader.workers_started
+    grader.close()
+    return started * _worker_start()
+
+
+_START: list[float] = []
+
+
+def _worker_start() -> float:
+    if not _START:
+        start = os.times()
+        with Grader(workers=1) as grader:
+            grader.grade_answers([(r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")])
+        end = os.times()
+        _START.append(sum(end[2:4]) - sum(start[2:4]))
+    return _START[0]
+
+
+def _theirs(pairs: list[tuple[str, str]]) -> float:
+    from math_verify import parse, verify
+
+    parsed: dict[str, Any] = {}
+    for gold, answer in pairs:
+        if gold not in parsed:
+            parsed[gold] = parse(rf"\boxed{{{gold}}}")
+        verify(parsed[gold], parse(rf"\boxed{{{answer}}}"))
+    return 0.0
 
 
 if __name__ == "__main__":
