@@ -185,7 +185,7 @@ def _inverted(experiment: Experiment) -> Experiment:
 def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
     def change(experiment: Experiment) -> Experiment:
         low, high = reward_range(experiment)
-        outcome = next((n for n in experiment.rewards.value if n in ("accuracy", "signed_accuracy")), "accuracy")
+        outcome = next((n for n in experiment.rewards.value if n.endswith("accuracy")), "accuracy")
         # the outcome keeps its place with weight 0: its metric is logged, and unscored responses stay unscored
         values = {"rewards": (name, outcome), "reward_weights": (high - low, 0.0)}
         return _sampled_once(experiment.override(values, Origin.ASSUMED, why))

@@ -1,7 +1,9 @@
 """Verifiable rewards by name. The grader that scores evaluations scores training, so that the two cannot disagree.
 
 A reward is a function from verdicts to numbers; None means that the response could not be scored, which a trainer must
-treat as missing and never as 0.
+treat as missing and never as 0. What an unscored answer earns is part of the declaration, as the name of the reward:
+nothing under `accuracy` (the response leaves its group), and what an incorrect one earns under `strict_accuracy`, so
+that answers made too hard to grade gain nothing.
 """
 
 from __future__ import annotations
@@ -27,6 +29,16 @@ def signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
     return None if verdict is Verdict.UNSCORED else 2.0 * (verdict is Verdict.CORRECT) - 1.0
 
 
+def strict_accuracy(verdict: Verdict, boxed: bool) -> float | None:
+    """1 when correct, 0 otherwise, unscored answers included."""
+    return float(verdict is Verdict.CORRECT)
+
+
+def strict_signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
+    """+1 when correct, -1 otherwise, unscored answers included."""
+    return 2.0 * (verdict is Verdict.CORRECT) - 1.0
+
+
 def boxed_format(verdict: Verdict, boxed: bool) -> float | None:
     r"""1 when the response holds a complete \boxed{...}, else 0."""
     return float(boxed)
@@ -35,6 +47,8 @@ def boxed_format(verdict: Verdict, boxed: bool) -> float | None:
 REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
     "accuracy": accuracy,
     "signed_accuracy": signed_accuracy,
+    "strict_accuracy": strict_accuracy,
+    "strict_signed_accuracy": strict_signed_accuracy,
     "boxed_format": boxed_format,
 }
 GROUP_REWARDS = ("majority",)
@@ -42,6 +56,8 @@ GROUP_REWARDS = ("majority",)
 RANGES: dict[str, tuple[float, float]] = {
     "accuracy": (0.0, 1.0),
     "signed_accuracy": (-1.0, 1.0),
+    "strict_accuracy": (0.0, 1.0),
+    "strict_signed_accuracy": (-1.0, 1.0),
     "boxed_format": (0.0, 1.0),
     "majority": (0.0, 1.0),
 }

@@ -29,7 +29,8 @@ STEP_METRICS = (
     "train/entropy_negative",
     "train/shaping_ratio",
 )
-_OUTCOMES = ("accuracy", "signed_accuracy")  # rewards of harness.step.rewards that are above 0 if and only if correct
+# rewards of harness.step.rewards that are above 0 if and only if correct
+_OUTCOMES = ("accuracy", "signed_accuracy", "strict_accuracy", "strict_signed_accuracy")
 
 
 def step_metrics(
