@@ -131,10 +131,9 @@ def agreement(
         cells.append(line(name, *counts))
     return (
         "## Agreement\n\nShare of rows on which a verdict agrees with the source's own label. Not all labels are "
-        "right, and some follow another rounding policy than ours. Tier A: labelled by a person or by a test's author; B: by "
-        'an exact rule; C: loosely. "Before": at the commit before relations, prose golds and random points (7e53800).\n\n'
-        + columns(header, cells, left=1)
-        + "\n"
+        "right, and some follow another rounding policy than ours. Tier A: labelled by a person or by a test's author; "
+        'B: by an exact rule; C: loosely. "Before": at the commit before relations, prose golds and random points '
+        "(7e53800).\n\n" + columns(header, cells, left=1) + "\n"
     )
 
 
