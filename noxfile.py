@@ -100,7 +100,7 @@ def browser(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def verl(session: nox.Session) -> None:
-    """veRL on this CPU: GRPO and PPO learn, killed runs and one on a full disk go on; arguments go to pytest."""
+    """veRL on this CPU: GRPO and PPO learn, killed runs and one on a full disk resume; arguments go to pytest."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/verl", *session.posargs, external=True)
 

@@ -19,7 +19,7 @@ from evals.data.benchmarks import Problem
 from evals.sampling.engines import create
 from harness.data.tiny import chain
 
-SIZE, OTHERS, STEPS = 32, 32, 200
+SIZE, OTHERS, STEPS = 24, 8, 200
 
 
 def problems(seed: int, count: int) -> list[Problem]:
@@ -59,7 +59,7 @@ def train(texts: list[str], folder: Path, seed: int, steps: int) -> Path:
         [text + tokenizer.eos_token for text in texts], return_tensors="pt", padding=True, padding_side="right"
     )
     labels = batch["input_ids"].masked_fill(batch["attention_mask"] == 0, -100)
-    optimiser = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.0)
+    optimiser = torch.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=0.0)
     for _ in range(steps):
         loss = model(**batch, labels=labels).loss
         optimiser.zero_grad()
@@ -72,8 +72,8 @@ def train(texts: list[str], folder: Path, seed: int, steps: int) -> Path:
 
 def run(seed: int, *, planted: bool, steps: int = STEPS) -> LeakReport:
     """Train one model and probe it."""
-    drawn = problems(1000 * seed + int(planted), 2 * SIZE + OTHERS + SIZE)
-    test, control, others, spare = drawn[:SIZE], drawn[SIZE : 2 * SIZE], drawn[2 * SIZE : -SIZE], drawn[-SIZE:]
+    every = problems(1000 * seed + int(planted), 2 * SIZE + OTHERS + SIZE)
+    test, control, others, spare = every[:SIZE], every[SIZE : 2 * SIZE], every[2 * SIZE : -SIZE], every[-SIZE:]
     seen = [*others, *(test if planted else spare)]
     with tempfile.TemporaryDirectory() as folder:
         path = train([f"{p.problem} The answer is {p.answer}" for p in seen], Path(folder), seed, steps)
@@ -82,16 +82,21 @@ def run(seed: int, *, planted: bool, steps: int = STEPS) -> LeakReport:
 
 
 def main(seeds: int, steps: int) -> None:
-    rows = []
+    """Train and probe; the page is written after each seed, with the number of models that it is about."""
+    rows: list[str] = []
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    for planted in (True, False):
-        for seed in range(seeds):
+    for seed in range(seeds):
+        for planted in (True, False):
             report = run(seed, planted=planted, steps=steps)
             counts[planted][report.verdict] += 1
-            shown = {p.name: p for p in report.probes}
-            one = shown["answer@0.8"]
+            one = {p.name: p for p in report.probes}["answer@0.8"]
             rows.append(f"| {report.model} | {seed} | {one.benchmark.hits} | {one.control.hits} | {report.verdict} |")
             print(rows[-1], file=sys.stderr, flush=True)
+        Path("results/leak_probes.md").write_text(page(rows, counts, seed + 1, steps))
+
+
+def page(rows: list[str], counts: dict[bool, Counter[str]], seeds: int, steps: int) -> str:
+    """What was found so far."""
     head = [
         "# Leak probes on planted models",
         "",
@@ -103,10 +108,10 @@ def main(seeds: int, steps: int) -> None:
         f"- false alarms in {counts[False]['leak']} of {seeds} clean models ({counts[False]['no sign']} no sign, "
         f"{counts[False]['cannot tell']} cannot tell)",
         "",
-        "| model | seed | answers from 80 % of the text, test | control | verdict |",
+        f"| model | seed | answer@0.8, of {SIZE} test problems | of {SIZE} control problems | verdict |",
         "| --- | ---: | ---: | ---: | --- |",
     ]
-    Path("results/leak_probes.md").write_text("\n".join([*head, *rows]) + "\n")
+    return "\n".join([*head, *rows]) + "\n"
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ LETTERS = "ABCDEFGHIJ"
 
 @dataclass(frozen=True)
 class Problem:
-    """One question. `choices` are the offered answers in the order shown; `answer` is then the right one's letter."""
+    """One question. `choices` are the offered answers in the order shown; `answer` is then the correct one's letter."""
 
     id: str
     problem: str
@@ -137,7 +137,7 @@ def load(
 def content_hash(problems: Iterable[Problem]) -> str:
     """SHA-256 of the problems in order: canonical JSON of [problem, answer, *other choices] for each.
 
-    Only what is asked and what is right count. Ids are left out (copies number their rows differently). Text is in
+    Only the question and its answer count. Ids do not (copies number their rows differently). Text is in
     Unicode NFC with runs of white space as one space; answers also lose surrounding dollar signs, and a whole number is
     written plainly (`025`, `25`, `25.0` are one answer), since copies of one dataset differ in just these ways.
     """
@@ -170,7 +170,7 @@ def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | 
 
 
 def _shuffle(problem: Problem, seed: int | None) -> Problem:
-    """Put the choices (right one first) into a seeded order and make `answer` the letter of the right one."""
+    """Put the choices (the correct one first) into a seeded order and make `answer` the letter of the correct one."""
     if problem.choices is None:
         return problem
     order = list(range(len(problem.choices) + 1))
@@ -181,7 +181,7 @@ def _shuffle(problem: Problem, seed: int | None) -> Problem:
 
 
 def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str) -> list[Problem]:
-    """Rows to problems; the choices, if any, still without the right answer and in the file's order."""
+    """Rows to problems; the choices, if any, still without the correct answer and in the file's order."""
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
     for index, row in enumerate(rows):

@@ -109,7 +109,7 @@ def dataset(
 def process_results(
     doc: Mapping[str, str], results: Sequence[Sequence[str]], ks: Sequence[int] = (1,)
 ) -> dict[str, float]:
-    """One problem's metrics by name, from its responses; those that it has no value of are left out. `unscored` is the
+    """One problem's metrics by name, from its responses; those without a value are absent. `unscored` is the
     share of responses without a verdict."""
     import pandas as pd
 

@@ -275,7 +275,7 @@ _PROTOCOLS = (
         n=assumed(16, "enough for pass@16, the gap that RL is to close"),
         temperature=assumed(1.0, "that of the tiny rollouts, so that the diversity measured is that of training"),
         top_p=assumed(1.0, "the model's own distribution"),
-        max_tokens=assumed(96, "longer than any right solution of the tiny tiers"),
+        max_tokens=assumed(96, "longer than any correct solution of the tiny tiers"),
         prompt=assumed("plain", "the tiny models are taught on bare problems in their chat template"),
         ks=assumed((1, 2, 4, 8, 16), "the whole pass@k curve that 16 samples allow"),
     ),

@@ -36,16 +36,16 @@ ANALYZE = """options:
   embedder=ngrams        for rare sentences: ngrams, sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
                          sentence-transformers model
   continuations=8        of each changed response, in interventions
-  sure=1.0               in interventions, responses are perturbed to problems of which that share of samples is right
+  sure=1.0               in interventions, perturb responses to problems with at least this accuracy
   samples=16             to a problem, in tools and fork_temperature (default: as many as the run has)
-  with_tools=[C,D]       in tools: evaluations by `rlvr eval tools=true` of the same models, one a run, to be drawn
+  with_tools=[C,D]       in tools: evaluations by `rlvr eval tools=true` of the same models, one for each run, plotted
                          instead of sampling here
   turns=4                blocks of code that run for one response, in tools
   tools_prompt=NAME      in tools (default: the one that asks for code where the run's does not, such as boxed_code)
   temperatures=[0.5,1,1.5]  in fork_temperature: each at forks with 1 elsewhere, and the other way round
   data_dir=FOLDER        the benchmarks' files, instead of the hub (to render the prompts again)
   out=FOLDER             default analyses/NAMES; per figure svg, png, csv and json, and an index page
-What was read or generated with a model is kept under RLVR_HOME: started again, it goes on where it was."""
+What a model read or generated is cached under RLVR_HOME: the same command resumes."""
 REPORT = """options:
   paper=KEY              required; see `rlvr list`
   scale=paper|tiny|tiny_search   default: the paper's where it was measured
@@ -64,7 +64,7 @@ def do_analyze(arguments: Any) -> int:
     try:
         return _analyze(arguments)
     except EngineError as error:
-        print(f"rlvr analyze: {error}\nwhat there is so far is kept: the same command goes on", file=sys.stderr)
+        print(f"rlvr analyze: {error}\nwhat was sampled is kept: the same command resumes", file=sys.stderr)
         return 1
 
 
@@ -192,16 +192,16 @@ def do_report(arguments: Any) -> int:
     chosen = choose_arms(paper, Tracker.open(), scale=scale, model=model, arms=arms)
     cache = _cache()
     models = read_models(chosen, data_dir=data_dir, cache=cache / "mlflow") if chosen.measured else []
-    drawn: dict[str, list[Any]] = {}
+    plotted: dict[str, list[Any]] = {}
     notes: list[str] = []
     if models:
         material = Material(models, common_benchmarks(models, benchmarks), cache, embedder)
-        drawn, notes = plot_all(material, families)
+        plotted, notes = plot_all(material, families)
     content = document(
         paper,
         chosen,
         models,
-        {FAMILIES[name].title: plots for name, plots in drawn.items()},
+        {FAMILIES[name].title: plots for name, plots in plotted.items()},
         [f"Figures of {note}" for note in notes],
         tokens=cache / "tokens" if tokens else None,
     )

@@ -37,7 +37,7 @@ EVAL = """options:
   engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
   engine.KEY=VALUE       transformers, vllm: batch_rows, dtype, replicas (one a GPU), ...; openai: url, key_env (the
                          variable with the key), concurrency, ...; ray: address, replicas, inner (which engine), ...
-  tools=true             run a response's ```python blocks in a sandbox, show it what they print (```output), go on;
+  tools=true             run a response's ```python blocks in a sandbox, show it what they print (```output), continue;
                          max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code
                          (boxed_code, gpqa_code, boxed_code_plain) takes the protocol's place. Not with openai
   tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000

@@ -219,8 +219,8 @@ def _jobs(values: dict[str, Any]) -> list[Any]:
     seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
     for key in values:
         if key in ("models", "seed", "controls"):
-            right = {"models": "model", "seed": "seeds", "controls": "control"}[key]
-            raise UsageError(f"{key}={values[key]}: no such option; did you mean {right!r}?")
+            meant = {"models": "model", "seed": "seeds", "controls": "control"}[key]
+            raise UsageError(f"{key}={values[key]}: no such option; did you mean {meant!r}?")
     choices = {"models": models, "arms": arms, "sets": sets, "controls": controls}
     jobs = resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):
@@ -248,10 +248,10 @@ def _refused(jobs: list[Any], machines: Any) -> dict[tuple[str, str], Any]:
 
 
 def _that_run(jobs: list[Any], refused: dict[tuple[str, str], Any], *, named: bool) -> list[Any]:
-    """The jobs without the refused arms, each left out aloud; an error where a refused arm or value was asked for."""
+    """The jobs without the refused arms; each is named. An error if a refused arm or value was asked for."""
     kept = [job for job in jobs if (job.model, job.arm) not in refused]
     for (model, arm), error in refused.items():
         if named or error.asked_for or not kept:
             raise UsageError(f"{model}/{arm}: {error}") from error
-        print(f"left out {model}/{arm}: {error}", file=sys.stderr)
+        print(f"skipped {model}/{arm}: {error}", file=sys.stderr)
     return kept

@@ -121,7 +121,7 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
     assert [w["extracted"] for w in written] == ["4", "5", "0.5", None]
 
 
-def test_arms_that_the_backend_cannot_train_are_left_out_aloud(capsys: pytest.CaptureFixture[str]) -> None:
+def test_arms_that_the_backend_cannot_train_are_skipped_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     from harness.backends import refusals
     from harness.cli.training import _that_run
     from harness.command.resolve import resolve
@@ -135,7 +135,7 @@ def test_arms_that_the_backend_cannot_train_are_left_out_aloud(capsys: pytest.Ca
     assert [job.arm for job in kept] == ["base", "grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation"]
     # (at this scale the arm without clip-higher is grpo)
     said = capsys.readouterr().err.splitlines()
-    assert [line.partition(":")[0] for line in said] == [f"left out 7b/{arm}" for _, arm in ppo]
+    assert [line.partition(":")[0] for line in said] == [f"skipped 7b/{arm}" for _, arm in ppo]
     assert all("TRL 1.16 cannot express critic=True (paper: section 3.1: PPO)" in line for line in said)
 
 
