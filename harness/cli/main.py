@@ -18,6 +18,7 @@ from evals.files import RefusedError
 from evals.redaction import redact
 from harness import __version__
 from harness.cli.aa import AA, do_aa
+from harness.cli.accuracy import CURVES, do_curves
 from harness.cli.analysis import ANALYZE, REPORT, do_analyze, do_report
 from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
 from harness.cli.comeback import COMEBACK, do_comeback
@@ -132,6 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
             as_json=True,
         )
     )
+    options(command("curves", do_curves, "Accuracy over training steps, with bands over seeds.", CURVES))
     options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
     options(command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT))
     options(command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK))
