@@ -25,7 +25,7 @@ class Family:
 def verdicts(m: Material) -> list[Plot]:
     from evals.analysis.responses.plots import plot_verdicts
 
-    return plot_verdicts(m.subjects, benchmarks=m.benchmarks)
+    return plot_verdicts(m.subjects, benchmarks=m.benchmarks, judge=m.judge)
 
 
 def unsolvable(m: Material) -> list[Plot]:
@@ -78,10 +78,25 @@ def words(m: Material) -> list[Plot]:
     return plots
 
 
+def evaluation(m: Material) -> list[Plot]:
+    """Scores over a training, and the quality of the responses of its steps."""
+    from evals.analysis.training.evaluation import plot_evaluation, quality_over_steps
+
+    order = [s.name for s in m.subjects]
+    plots = plot_evaluation(order, m.curves())
+    for b in m.benchmarks:
+        tables = m.tables_over_steps(b)
+        if tables:
+            texts = {p.id: p.problem for s in m.subjects for p in s.problems.get(b, ())}
+            plots.append(quality_over_steps(tables, b, order, judge=m.judge, problems=texts))
+    return plots
+
+
 FAMILIES: Mapping[str, Family] = {
     "verdicts": Family("Accuracy, diversity, length and form", verdicts),
     "unsolvable": Family("Unsolvable problems", unsolvable),
     "training": Family("Training", training),
+    "evaluation": Family("Evaluation while training", evaluation),
     "tokens": Family("Tokens", tokens),
     "words": Family("Words", words),
     "interventions": Family("Interventions", interventions, by_name=True),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.interventions.fork_temperature import TEMPERATURES
+from evals.analysis.responses.judge import Judge
 from evals.analysis.subjects import Subject
 from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools
@@ -33,12 +34,20 @@ class Material:
     with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: sample them
     tools_prompt: str | None = None  # None: the one that asks for code in place of the run's (`prompts.with_tools`)
     temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
+    judge: Judge | None = None  # asked whether responses are irrelevant; None: rules alone
     skipped: list[str] = field(default_factory=list)  # parts of a family that were skipped, and why
 
     @property
     def subjects(self) -> list[Subject]:
         """Each model with all its training seeds, on the benchmarks looked at."""
-        return [replace(m.subject, tables={b: m.subject.tables[b] for b in self.benchmarks}) for m in self.models]
+        return [
+            replace(
+                m.subject,
+                tables={b: m.subject.tables[b] for b in self.benchmarks},
+                problems=m.readable.problems if m.readable is not None else m.subject.problems,
+            )
+            for m in self.models
+        ]
 
     @property
     def readable(self) -> list[Subject]:
@@ -117,6 +126,22 @@ class Material:
     def samples_of(self, subject: Subject, benchmark: str) -> int:
         """How many responses to sample for each problem: `samples`, or as many as each has."""
         return self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
+
+    def tables_over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
+        """Name -> optimiser step -> verdict table of an evaluation while the first seed trained; runs without: absent.
+
+        Raises:
+            ValueError: a table cannot be read.
+        """
+        from evals.stats.measured_run import read_run
+
+        found: dict[str, dict[int, pd.DataFrame]] = {}
+        for m in self.models:
+            for step, folder in m.sources[0].steps.items():
+                if (folder / benchmark).is_dir():
+                    run = read_run([folder / benchmark], m.name, responses=True)
+                    found.setdefault(m.name, {})[step] = run.tables[benchmark]
+        return found
 
     def curves(self) -> dict[str, pd.DataFrame]:
         """Name -> training curves, of the models that have some."""

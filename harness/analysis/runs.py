@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis.subjects import Subject, read_subject
 from evals.data import prompts
 from evals.data.prompts import Prompt
-from evals.files import read_json
+from evals.files import read_json, read_jsonl
 from evals.redaction import redact
 from evals.sampling.engines.base import Decoding
 from harness.command.config import UsageError
+from harness.jobs.watching import CURVE, flat
 from harness.runs.track import Tracker, home, tracking_uri
 from harness.tables.measured import as_typed
 
@@ -41,6 +42,7 @@ class Source:
     run_id: str | None = None  # in MLflow
     made: str = ""  # the command that trained and measured it, and the commit; "" where nothing says so
     checkpoints: Mapping[int, str] = field(default_factory=dict)  # optimiser step -> folder, before the last step
+    steps: Mapping[int, Path] = field(default_factory=dict)  # optimiser step -> verdicts of an evaluation then
 
 
 @dataclass(frozen=True)
@@ -64,9 +66,10 @@ class Analysed:
     def curves(self) -> pd.DataFrame | None:
         """Of all seeds that have some: the mean of each step and metric, with its band (`over_seeds`)."""
         from evals.analysis.training.curves import over_seeds
+        from evals.analysis.training.evaluation import with_average
 
         found = [s.curves for s in self.sources if s.curves is not None]
-        return over_seeds(found) if found else None
+        return over_seeds([with_average(c) for c in found]) if found else None
 
     def conditions(self, benchmark: str) -> dict[str, Any]:
         """What the first seed's responses to a benchmark were sampled with (`evals.sampling.evaluate`'s identity of
@@ -191,8 +194,13 @@ def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
     tags = {key: str(record[key]) for key in TAGS if key in record}
     made = _made(record)
     curves = _kept_curves(job)
-    kept = checkpoints(job, curves)
-    return Source(job / "eval", _trained(job, record), curves, tags, link.get("run_id"), made, kept)
+    kept, steps = checkpoints(job, curves), evaluated_steps(job)
+    return Source(job / "eval", _trained(job, record), curves, tags, link.get("run_id"), made, kept, steps)
+
+
+def evaluated_steps(job: Path) -> dict[int, Path]:
+    """Optimiser step -> folder of the verdicts of an evaluation while a job trained."""
+    return {row["step"]: job / "curve" / f"step-{row['step']:06d}" for row in read_jsonl(job / CURVE)}
 
 
 def checkpoints(job: Path, curves: pd.DataFrame | None) -> dict[int, str]:
@@ -226,6 +234,9 @@ def _kept_curves(job: Path) -> pd.DataFrame | None:
     if not path.is_file():
         return None
     steps = {s["step"]: s["metrics"] for s in map(json.loads, path.read_text().splitlines())}  # a step's last try
+    for row in read_jsonl(job / CURVE):
+        scores = {f"curve/{name}": value for name, value in flat(row["scores"]).items()}
+        steps[row["step"]] = steps.get(row["step"], {}) | scores
     return pd.DataFrame([{"step": step, **metrics} for step, metrics in sorted(steps.items())])
 
 
@@ -264,9 +275,8 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
     curves = _kept_curves(job)
     if curves is None:
         curves = _logged_curves(tracker, run_id, run.data.metrics)
-    return Source(
-        folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record), checkpoints(job, curves)
-    )
+    kept, steps = checkpoints(job, curves), evaluated_steps(job)
+    return Source(folder / "verdicts", _trained(job, record), curves, tags, run_id, _made(record), kept, steps)
 
 
 def _logged_curves(tracker: Tracker, run_id: str, metrics: Mapping[str, float]) -> pd.DataFrame | None:
@@ -274,7 +284,7 @@ def _logged_curves(tracker: Tracker, run_id: str, metrics: Mapping[str, float]) 
 
     steps: dict[int, dict[str, float]] = {}
     for name in metrics:
-        if name.startswith("train/"):
+        if name.startswith(("train/", "curve/")):
             for point in tracker.client.get_metric_history(run_id, name):
                 steps.setdefault(point.step, {})[name] = point.value
     if not steps:

@@ -37,6 +37,8 @@ ANALYZE = """options:
                          sentence-transformers model
   continuations=8        of each changed response, in interventions
   sure=1.0               in interventions, perturb responses to problems with at least this accuracy
+  judge=MODEL  judge_url=URL   in verdicts and evaluation: ask that model of an OpenAI-compatible server whether
+                         responses are irrelevant, beside the rules (the key: OPENAI_API_KEY)
   samples=16             to a problem, in tools and fork_temperature (default: as many as the run has)
   with_tools=[C,D]       in tools: evaluations by `rlvr eval tools=true` of the same models, one for each run, plotted
                          instead of sampling here
@@ -125,7 +127,7 @@ def _analyze(arguments: Any) -> int:
 
 _ANALYZE_KEYS = (
     "checkpoints", "names", "benchmarks", "only", "embedder", "continuations", "sure", "samples", "turns",
-    "tools_prompt", "with_tools", "temperatures", "data_dir", "out",
+    "tools_prompt", "with_tools", "temperatures", "judge", "judge_url", "data_dir", "out",
 )  # fmt: skip
 
 
@@ -151,7 +153,27 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
         choose("tools_prompt", [found["tools_prompt"]], PROMPTS)
     if found["embedder"] is not None:
         _check_embedder(found["embedder"])
+    found["judge"] = _judge(take(values, "judge", str), take(values, "judge_url", str))
     return {key: value for key, value in found.items() if value is not None}
+
+
+def _judge(model: str | None, url: str | None) -> Any:
+    """The judge that was asked for, or None.
+
+    Raises:
+        UsageError: an address without a model or the other way round, or one that is no address.
+    """
+    from evals.analysis.responses.judge import Judge
+    from evals.sampling.engines.openai import OpenAIEngine
+
+    if (model is None) != (url is None):
+        raise UsageError(f"judge, judge_url: expected both or neither, got judge={model} and judge_url={url}")
+    if model is None:
+        return None
+    try:
+        return Judge(OpenAIEngine(model, url=url), model)
+    except ValueError as error:
+        raise UsageError(f"judge_url: {error}") from error
 
 
 def _check_embedder(name: str) -> None:

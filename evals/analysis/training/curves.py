@@ -28,6 +28,7 @@ LABELS = {
     "train/response_length": "response length (tokens)",
     "train/zero_variance_groups": "groups without variance (fraction)",
     "train/shaping_ratio": "shaping / advantage",
+    "train/step_seconds": "time of a step (seconds)",
 }
 SMOOTHING = 0.24  # as much noise goes through as with the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 

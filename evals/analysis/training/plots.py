@@ -69,6 +69,7 @@ def plot_training(
             ("train/zero_variance_groups",),
         ),
         (lambda: single(order, curves, "train/shaping_ratio", smoothing=smoothing), ("train/shaping_ratio",)),
+        (lambda: single(order, curves, "train/step_seconds", smoothing=smoothing), ("train/step_seconds",)),
     ]
     return [plot() for plot, metrics in made if any(len(curve(c, *metrics)[0]) for c in curves.values())]
 
@@ -121,6 +122,11 @@ _SINGLE = {
         "What shaping adds to the advantage",
         f"{ENTROPY_ADVANTAGE}, Fig. 7",
         "Sum over tokens of |shaped - unshaped advantage| over sum of |unshaped advantage|.",
+    ),
+    "train/step_seconds": (
+        "Time of an optimiser step",
+        f"{ERPO}, Fig. 5b",
+        "Wall time of each step, sampling included; runs may have shared a machine with others.",
     ),
 }
 
