@@ -176,19 +176,22 @@ _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE
 def cause(row: Row, grade: Grade, by_policy: Mapping[str, Grade]) -> str:
     """Why a label and our verdict differ, as far as a rule can tell from gold and answers; "other" where none can.
 
-    The rules, in order: no answer for us; another extraction policy agrees with the label; a number in scientific
-    notation; the same number a hundred times larger or smaller; numbers closer than one in a thousand; several values
-    (their order, or the first one alone); a left-hand side; units or words.
+    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; equal
+    text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
+    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (their order,
+    or one of them alone); a left-hand side; units, words or symbols.
     """
     gold, answer = str(row["answer"]), grade.answer
     if answer is None:
         return "no answer by any rule of extraction"
-    agreeing = [p for p, g in by_policy.items() if p != COMPARED and (g.verdict == Verdict.CORRECT) == row["expected"]]
-    if agreeing and row.get("their_answer") not in (None, answer):
+    others = [g for p, g in by_policy.items() if p != COMPARED and g.answer not in (None, answer)]
+    if any((other.verdict == Verdict.CORRECT) == row["expected"] for other in others):
         return "another part of the response was extracted"
+    a, b = _number(gold), _number(answer)
+    if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
+        return "equal to the gold, labelled incorrect"
     if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
         return "scientific notation"
-    a, b = _number(gold), _number(answer)
     if a is not None and b is not None and a != 0 and b != 0:
         if math.isclose(a, 100 * b, rel_tol=1e-9) or math.isclose(100 * a, b, rel_tol=1e-9):
             return "percent: a hundred times larger or smaller"
@@ -261,4 +264,5 @@ def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
 
 def _short(path: str) -> str:
     parts = Path(path).parts
-    return "/".join(parts[-4:-2] + parts[-1:]) if len(parts) > 4 else path
+    short = "/".join(parts[-4:-2] + parts[-1:]) if len(parts) > 4 else path
+    return short.replace("|", "\\|")

@@ -122,12 +122,25 @@ def test_grade_reads_other_formats(tmp_path: Path) -> None:
         ("5", "x=5", "left-hand side or equation"),
         ("3", "3 \\text{cm}", "units, words or symbols"),
         ("3", "4", "other"),
+        ("27", "27", "equal to the gold, labelled incorrect"),
+        ("1,000", "1000", "equal to the gold, labelled incorrect"),
         ("3", None, "no answer by any rule of extraction"),
     ],
 )
 def test_causes(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
     assert cause({"answer": gold, "expected": True}, grade, {"qwen": grade, "boxed_last": grade}) == expected
+
+
+def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
+    ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
+    row = {"answer": "5", "expected": True}
+    assert cause(row, ours, {"qwen": ours, "boxed_last": boxed}) == "another part of the response was extracted"
+    nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
+    row = {"answer": "5", "expected": False}
+    assert cause(row, Grade(Verdict.CORRECT, "5"), {"qwen": boxed, "answer_tag": nothing}).startswith(
+        "equal to the gold"
+    )
 
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")
