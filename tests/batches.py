@@ -38,6 +38,7 @@ def token_batches(draw: st.DrawFn, max_groups: int = 3, max_group: int = 4, max_
         old_logp=-field(1.0, positive=True),
         ref_logp=-field(1.0, positive=True),
         values=field(1.0),
+        rollout_logp=-field(1.0, positive=True),
     )
 
 

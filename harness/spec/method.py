@@ -81,7 +81,8 @@ class Method:
         advantage: -> advantages [B, T] from rewards and groups.
         shaping: -> advantages [B, T], each sees the advantages of the one before.
         weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.
-        gates: -> 0 or 1, [B, T]; tokens at 0 lose their policy gradient and keep the KL term; they multiply.
+        gates: -> factors of the policy gradient, [B, T], most of them 0 or 1; tokens at 0 lose it and keep the KL term;
+            they multiply.
         penalties: -> coefficients [B, T] of |log ratio| to the sampling policy; they add.
         objective: what is maximised on each token, from its log-probabilities and the advantages of the above (see
             `harness.step.loss.policy_loss`). None: the clipped surrogate with the experiment's clip_low, clip_high and

@@ -36,6 +36,8 @@ class TokenBatch:
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
         old_logp: [B, T], the same under the policy that sampled them.
         ref_logp: [B, T], the same under the reference policy.
+        rollout_logp: [B, T], the same as the sampler (vLLM) computed them; NaN where it gave none. None: the trainer
+            sampled.
         values: [B, T], the critic's estimates before each token; None without a critic.
 
     Raises:
@@ -55,6 +57,7 @@ class TokenBatch:
     logp: Tensor | None = None
     old_logp: Tensor | None = None
     ref_logp: Tensor | None = None
+    rollout_logp: Tensor | None = None
     values: Tensor | None = None
 
     def __post_init__(self) -> None:
@@ -90,7 +93,7 @@ class TokenBatch:
         return replace(self, rewards=rewards)
 
 
-SIGNALS = ("entropies", "logp", "old_logp", "ref_logp", "values")
+SIGNALS = ("entropies", "logp", "old_logp", "ref_logp", "rollout_logp", "values")
 _PER_TOKEN = ("advantages", *SIGNALS)
 
 

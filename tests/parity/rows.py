@@ -28,6 +28,7 @@ def verl_rows(fixed: dict[str, torch.Tensor]) -> dict[str, dict[str, Any]]:
             "loss_mask": ones,
             "rm_scores": reward,
             "old_log_probs": fixed["old_per_token_logps"][i, :length],
+            "rollout_log_probs": fixed.get("sampling_per_token_logps", fixed["old_per_token_logps"])[i, :length],
             "ref_log_prob": fixed["ref_per_token_logps"][i, :length],
             "extra_fields": {"reward_extra_info": {"correct": fixed["correct"][i].item()}},
         }

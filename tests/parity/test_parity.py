@@ -89,3 +89,33 @@ def test_a_step_that_is_not_finite_stops_verl(
     finally:
         with torch.no_grad():
             weight.copy_(kept)
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+def test_a_corrected_step_is_the_same_through_both_backends(
+    level: str, worker: Any, model_dir: Path, tmp_path: Path
+) -> None:
+    from dataclasses import replace
+
+    from baselines.rollout_correction import rollout_correction
+    from evals.provenance import assumed
+    from harness.spec import use
+
+    own = declared_with(CASES["grpo"])
+    trainer = make_trainer(own, model_dir, tmp_path, 2)
+    values = {"level": level, "above": "truncate", "threshold": 1.1}
+    sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
+    declared = replace(own, method=replace(own.method, gates=(use(rollout_correction, **sourced),)))
+    trainer.experiment = declared  # the translation refuses it, because no vLLM samples here; the rollout is given
+    fixed = rollout(trainer.model.config.vocab_size)
+    noise = torch.randn(fixed["old_per_token_logps"].shape, generator=torch.Generator().manual_seed(4))
+    fixed["sampling_per_token_logps"] = fixed["old_per_token_logps"] + 0.3 * noise
+    loss, gradient = fast(trainer, fixed)
+    line = step(declared, verl_rows(fixed), worker, model_dir, number=1, micro_batch=2, out=tmp_path)
+    assert line["metrics"]["train/loss"] == pytest.approx(loss, rel=RELATIVE)
+    mine = {n: p.grad for n, p in trainer.model.named_parameters()}
+    scale = max(float(g.abs().max()) for g in gradient)
+    for key, of_verl in worker.engine.gradients.items():
+        torch.testing.assert_close(of_verl, mine[key], rtol=RELATIVE, atol=RELATIVE * scale, msg=key)
+    logged = trainer._metrics["train"]
+    assert logged["train/mismatch_max_logp_gap"][-1] > 0.3 and 0 < logged["train/mismatch_ess"][-1] < 1

@@ -12,6 +12,7 @@ from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora
 from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
+from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.step_metrics import STEP_METRICS
 
 # TRL's name of a step metric -> the name both backends log it under; those of our own have the same name in both
@@ -26,7 +27,7 @@ METRICS = {
     "completions/mean_length": "train/response_length",
     "completions/clipped_ratio": "train/truncated_fraction",
     "step_time": "train/step_seconds",
-    **{name: name for name in STEP_METRICS},
+    **{name: name for name in (*STEP_METRICS, *MISMATCH_METRICS)},
 }
 
 

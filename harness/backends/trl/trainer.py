@@ -24,6 +24,7 @@ from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import Diverged, check_output
 from harness.step.loss import clipped_tokens, k3, policy_loss
+from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
 
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
@@ -43,6 +44,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._pending: list[dict[str, Any]] | None = None  # the step that begins, before its method has run
         self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the step that is being made
         self._entropies: list[Tensor] = []  # of its micro-batches so far
+        self._rollout_gaps: list[Tensor] = []  # the same, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: what is used in this step, and what the next one starts from
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
         super().__init__(**kwargs)
@@ -129,6 +131,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
             )
+            if "sampling_per_token_logps" in micro_batches[0]:
+                fields["rollout_logp"] = torch.cat([m["sampling_per_token_logps"] for m in micro_batches])
             if "ref_per_token_logps" in micro_batches[0]:
                 fields["ref_logp"] = torch.cat([m["ref_per_token_logps"] for m in micro_batches])
         rows, width = fields["mask"].shape
@@ -220,6 +224,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             mask=mask,
         )
         self._log_signals(logp.detach(), old_logp, mask, inputs["advantages"], ref_logp)
+        if "sampling_per_token_logps" in inputs:
+            self._rollout_gaps.append(
+                torch.stack([old_logp.detach(), inputs["sampling_per_token_logps"], mask.to(logp.dtype)])
+            )
         self._log_step(entropies.detach())
         # Processes average their gradients; the token weights sum to the whole step over all of them.
         total: Tensor = loss * self.accelerator.num_processes
@@ -260,6 +268,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
             correct=self._seen["correct"],
             shaped_advantages=self._seen.get("shaped_advantages"),
         )
+        if self._rollout_gaps:
+            old_logp, rollout_logp, mask = self._gather(torch.cat(self._rollout_gaps, dim=1).transpose(0, 1)).unbind(1)
+            self._rollout_gaps = []
+            metrics |= mismatch_metrics(old_logp, rollout_logp, mask.bool())
         for name, value in metrics.items():
             self._metrics["train"][name].append(value)
 

@@ -40,6 +40,7 @@ from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import Diverged, check_metrics, check_output, check_tensor, leave_word
+from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import step_metrics, unshaped_advantages
 
 CHECKED = {
@@ -230,7 +231,16 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         )
 
     def _fetch(self, batch: KVBatchMeta, *extra: str) -> TensorDict:
-        names = ["rm_scores", "response_mask", "old_log_probs", "entropy", "extra_fields", "responses", *extra]
+        names = [
+            "rm_scores",
+            "response_mask",
+            "old_log_probs",
+            "rollout_log_probs",
+            "entropy",
+            "extra_fields",
+            "responses",
+            *extra,
+        ]
         names += ["ref_log_prob"] if self.use_reference_policy else []
         names += ["values"] if self.use_critic else []
         return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=names)
@@ -249,6 +259,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         )
         signals = {ours: padded(theirs) for ours, theirs in current.items() if theirs in data}
         signals["old_logp"] = padded("old_log_probs")
+        if "rollout_log_probs" in data:
+            signals["rollout_logp"] = padded("rollout_log_probs")
         if self.use_reference_policy:
             signals["ref_logp"] = padded("ref_log_prob")
         if self.use_critic:
@@ -328,17 +340,17 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
 
     def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> dict[str, float]:
         """Of the whole rollout: rewards, lengths, and how far apart sampler and trainer are in log-probability."""
-        data = self._fetch(batch, "rollout_log_probs")
+        data = self._fetch(batch)
         tokens = self._token_batch(batch, data)
         groups = tokens.rewards.view(-1, self.job.experiment.group_size.value)
         scored = tokens.rewards[~tokens.rewards.isnan()]
         ends = torch.tensor(self.job.end_tokens)
         last = torch.stack([ids[-1] for ids in data["responses"].unbind()])
-        gap = (data["rollout_log_probs"].values() - data["old_log_probs"].values()).abs()
+        assert tokens.old_logp is not None and tokens.rollout_logp is not None  # `calculate_log_probs` is on
         found = {
             "train/response_length": tokens.mask.sum(1).double().mean().item(),
             "train/truncated_fraction": 1 - torch.isin(last, ends).double().mean().item(),
-            "train/rollout_logp_gap": gap.max().item(),
+            **mismatch_metrics(tokens.old_logp, tokens.rollout_logp, tokens.mask),
             **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
         }
         if len(scored):

@@ -1,0 +1,137 @@
+"""Mismatch of sampler and trainer: by hand, planted mismatches, and what importance weights recover."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+import torch
+
+from baselines.rollout_correction import rollout_correction
+from evals.provenance import assumed
+from harness.spec import use
+from harness.spec.hardware import Hardware
+from harness.step.batch import TokenBatch
+from harness.step.mismatch import MISMATCH_METRICS, mismatch_metrics
+from tests.experiments import GRPO, experiment
+
+
+def test_by_hand() -> None:
+    # r = 2 and 1/2 on two tokens, a masked one, and one that the sampler gave no probability
+    gap = torch.tensor([[math.log(2), -math.log(2)], [99.0, math.nan]], dtype=torch.float64)
+    mask = torch.tensor([[True, True], [False, True]])
+    got = mismatch_metrics(gap, torch.zeros(2, 2, dtype=torch.float64), mask)
+    assert tuple(got) == MISMATCH_METRICS
+    assert got == {
+        "train/mismatch_kl": pytest.approx((2 + 0.5) / 2 - 1),  # the logs cancel
+        "train/mismatch_chi2": pytest.approx((4 + 0.25) / 2 - 1),
+        "train/mismatch_ess": pytest.approx(1.25**2 / 2.125),
+        "train/mismatch_max_logp_gap": pytest.approx(math.log(2)),
+        "train/mismatch_share_beyond": 0.0,  # 2 is not beyond 2
+    }
+    assert mismatch_metrics(gap, gap.new_full((2, 2), math.nan), mask) == {}
+
+
+def sampled(temperature: float, top_p: float, stale: float, dtype: torch.dtype) -> dict[str, float]:
+    """20,000 tokens of a sampler that differs from the trainer in one way."""
+    generator = torch.Generator().manual_seed(0)
+    logits = torch.randn(20_000, 50, generator=generator, dtype=torch.float64) * 2
+    trainer = logits.log_softmax(-1)
+    theirs = (logits + stale * torch.randn(logits.shape, generator=generator, dtype=torch.float64)).to(dtype).double()
+    q = (theirs / temperature).to(dtype).double().softmax(-1)
+    if top_p < 1:
+        ordered, index = q.sort(descending=True)
+        dropped = ordered.cumsum(-1) - ordered >= top_p
+        q = q.masked_fill(torch.zeros_like(dropped).scatter(-1, index, dropped), 0.0)
+        q = q / q.sum(-1, keepdim=True)
+    tokens = torch.multinomial(q, 1, generator=generator)
+    mask = torch.ones(1, 20_000, dtype=torch.bool)
+    return mismatch_metrics(trainer.gather(-1, tokens).T, q.gather(-1, tokens).log().T, mask)
+
+
+def test_planted_mismatches_are_told_from_none() -> None:
+    exact = sampled(1.0, 1.0, 0.0, torch.float64)
+    assert exact["train/mismatch_max_logp_gap"] < 1e-9 and exact["train/mismatch_ess"] > 1 - 1e-9
+    rounded = sampled(1.0, 1.0, 0.0, torch.bfloat16)
+    # bfloat16 has 8 bits: a logit of 8 is off by up to 1/64, and with it the log-probability
+    assert 1e-3 < rounded["train/mismatch_max_logp_gap"] < 0.2 and rounded["train/mismatch_share_beyond"] == 0
+    for planted in (
+        sampled(1.0, 0.7, 0.0, torch.float64),  # top_p forgotten
+        sampled(0.6, 1.0, 0.0, torch.float64),  # temperature forgotten
+        sampled(1.0, 1.0, 0.5, torch.float64),  # weights of an earlier step
+    ):
+        assert planted["train/mismatch_kl"] > 20 * rounded["train/mismatch_kl"]
+        assert planted["train/mismatch_chi2"] > 0.02 or planted["train/mismatch_kl"] > 0.02
+        assert planted["train/mismatch_ess"] < 0.99 or planted["train/mismatch_max_logp_gap"] > 0.3
+
+
+def enumerable(theta: torch.Tensor, texts: list[tuple[int, int]]) -> torch.Tensor:
+    """Log-probabilities [N, 2] of texts of two tokens under theta [4, 3]: the first token, then the second."""
+    table = theta.log_softmax(-1)
+    return torch.stack([torch.stack([table[0, a], table[1 + a, b]]) for a, b in texts])
+
+
+def test_sequence_weights_recover_the_exact_gradient_of_an_enumerable_policy() -> None:
+    texts = list(itertools.product(range(3), repeat=2))
+    generator = torch.Generator().manual_seed(1)
+    theta = torch.randn(4, 3, generator=generator, dtype=torch.float64).requires_grad_()
+    sampler = theta.detach() + 0.7 * torch.randn(4, 3, generator=generator, dtype=torch.float64)
+    reward = torch.randn(9, generator=generator, dtype=torch.float64)
+    logp, rollout_logp = enumerable(theta, texts), enumerable(sampler, texts)
+    exact = torch.autograd.grad((logp.sum(1).exp() * reward).sum(), theta, retain_graph=True)[0]
+    batch = TokenBatch(
+        rewards=reward,
+        groups=torch.zeros(9, dtype=torch.int64),
+        mask=torch.ones(9, 2, dtype=torch.bool),
+        vocab_size=3,
+        max_tokens=2,
+        old_logp=logp.detach(),
+        rollout_logp=rollout_logp,
+    )
+
+    def estimate(**values: Any) -> torch.Tensor:
+        """The expectation, over texts of the sampler, of w r d log pi."""
+        weights = rollout_correction(batch, **{"level": "sequence", "above": "truncate", "threshold": 1e9, **values})
+        surrogate = rollout_logp.sum(1).exp() * reward * (weights * logp).sum(1)
+        return torch.autograd.grad(surrogate.sum(), theta, retain_graph=True)[0]
+
+    torch.testing.assert_close(estimate(), exact)
+    assert not torch.allclose(estimate(level="token"), exact)
+    assert not torch.allclose(estimate(threshold=0.5), exact)
+
+
+@pytest.mark.parametrize("level", ["token", "sequence"])
+@pytest.mark.parametrize("above", ["truncate", "mask"])
+def test_weights_equal_trls_formula(level: Any, above: Any) -> None:
+    generator = torch.Generator().manual_seed(2)
+    old = -torch.rand(4, 5, generator=generator)
+    rollout = old + 0.5 * torch.randn(4, 5, generator=generator)
+    rollout[1, 1] = math.nan
+    mask = torch.arange(5) < torch.tensor([5, 2, 3, 1]).unsqueeze(1)
+    batch = TokenBatch(
+        rewards=torch.zeros(4), groups=torch.zeros(4, dtype=torch.int64), mask=mask, vocab_size=9, max_tokens=5,
+        old_logp=old, rollout_logp=rollout,
+    )  # fmt: skip
+    got = rollout_correction(batch, level=level, above=above, threshold=1.2)
+    for i, length in enumerate(mask.sum(1).tolist()):
+        gaps = [0.0 if rollout[i, t].isnan() else (old[i, t] - rollout[i, t]).item() for t in range(length)]
+        for t in range(length):
+            w = math.exp(sum(gaps) if level == "sequence" else gaps[t])
+            want = min(w, 1.2) if above == "truncate" else (w if w <= 1.2 else 0.0)
+            assert got[i, t].item() == pytest.approx(want, rel=1e-5)
+    assert not got[~mask].any()
+
+
+def test_a_trainer_that_samples_itself_has_nothing_to_correct(tmp_path: Any) -> None:
+    from dataclasses import replace
+
+    from harness.backends.trl.translate import to_grpo_config
+
+    values = {"level": "token", "above": "truncate", "threshold": 2.0}
+    sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
+    own = experiment(replace(GRPO, gates=(use(rollout_correction, **sourced),)))
+    with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate or vllm_server.*'transformers'"):
+        to_grpo_config(own, Hardware(device="cpu"), seed=0, out_dir=tmp_path)
+    to_grpo_config(own, Hardware(device="cpu", rollouts="vllm_colocate"), seed=0, out_dir=tmp_path)
