@@ -15,7 +15,12 @@ FORMATS = (".svg", ".png")
 _STYLE = {
     "higher": Verdict("#0072B2", "o"),
     "lower": Verdict("#D55E00", "s"),
+    "equal": Verdict("#009E73", "^"),
+    "checkpoint higher": Verdict("#0072B2", "o", filled=False),
+    "checkpoint lower": Verdict("#D55E00", "s", filled=False),
+    "checkpoints equal": Verdict("#009E73", "^", filled=False),
     "not resolved": Verdict("#666666", "D", filled=False),
+    "not known": Verdict("#666666", "D", filled=False),
 }
 _AXIS = {
     "%": "difference A − B, percentage points",
@@ -74,8 +79,7 @@ def _row(line: Line) -> ForestRow:
     low, middle, high = (line.factor * v for v in (line.low, line.difference, line.high))
     p = "" if line.p_holm is None else f"p {line.p_holm:.3f}" if line.p_holm >= 0.001 else "p < 0.001"
     note = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p}"
-    verdict = _STYLE.get(line.verdict, _STYLE["not resolved"])
-    return ForestRow(f"{line.benchmark}  {line.name}", low, middle, high, verdict, note)
+    return ForestRow(f"{line.benchmark}  {line.name}", low, middle, high, _STYLE[line.verdict], note)
 
 
 def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
@@ -87,9 +91,13 @@ def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
     covers = " or ".join(dict.fromkeys(str(line.covers) for line in lines))
     level = f"{100 * (lines[0].level or 0):.0f} %"
     text = (
-        f"Bars: {level} intervals over {covers}. p: corrected by Holm for {len(result.lines)} lines. Blue circle: A "
+        f"Bars: {level} intervals over {covers}. p: corrected by Holm over the benchmarks of a metric. Blue circle: A "
         f"higher; orange square: A lower; open grey diamond: not resolved. {'; '.join(sizes)}."
     )
+    if any(line.verdict.startswith("checkpoint") for line in lines):
+        text += " Open circle or square: these two checkpoints differ; one training seed says nothing of the method."
+    if any(line.verdict == "equal" for line in lines):
+        text += f" Green triangle: equal within {100 * (lines[0].margin or 0):g} points."
     left_out = len(result.lines) - len(lines)
     if left_out:
         text += f" {left_out} lines have no interval and are not shown."

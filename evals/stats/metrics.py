@@ -1,7 +1,7 @@
 """The metrics of one problem: pure functions of its samples' verdicts.
 
-n is the number of scored samples of the problem, c the number of correct ones, k the number of samples that a metric
-speaks of. A k-subset is a draw of k of the n samples without replacement, all subsets equally likely. Every value is a
+n is the number of scored samples of the problem, c the number of correct ones, k the number of samples of a metric. A
+k-subset is k of the n samples without replacement, all subsets equally likely. Every value is a
 fraction in 0..1. A benchmark's score is the mean over its problems (`evals.stats.score`).
 """
 
@@ -60,7 +60,7 @@ def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
     """G-Pass@k_tau: the probability that at least ceil(tau * k) samples of a k-subset are correct.
 
     The upper tail of a hypergeometric distribution, sum over j >= ceil(tau * k) of C(c, j) C(n-c, k-j) / C(n, k) (Liu
-    et al., arXiv 2412.13147). tau = 1 asks that all k are right; tau <= 1/k is pass@k. `tau` is read as the decimal
+    et al., arXiv 2412.13147). tau = 1 asks that all k are correct; tau <= 1/k is pass@k. `tau` is read as the decimal
     that is written, so that 0.1 of 30 is 3 and not, by rounding, 4.
 
     Raises:
@@ -74,15 +74,15 @@ def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
 
 
 def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> float:
-    """maj@k: the probability that the most frequent answer of a k-subset is the right one.
+    """maj@k: the probability that the most frequent answer of a k-subset is the correct one.
 
     Exact over all k-subsets. `classes[i]` is the class of sample i's answer (equal under the verifier = one class),
-    None where it gave none: such a sample takes a place in the subset but no part in the vote. Where t wrong classes
-    tie with the right one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
+    None where it gave none: such a sample takes a place in the subset but has no vote. Where t incorrect classes tie
+    with the correct one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
 
     How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
-    classes are then independent, each with a binomial number of votes, and the distribution of (wrong classes that tie,
-    samples kept) is a convolution over the classes, for each number of votes x of the right class. All terms are
+    classes are then independent, each with a binomial number of votes, and the distribution of (incorrect classes that
+    tie, samples kept) is a convolution over the classes, for each number of votes x of the correct class. All terms are
     probabilities, so nothing overflows or cancels, whatever n is.
 
     Raises:
@@ -93,12 +93,12 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
     if len(correct) != n:
         raise ValueError(f"classes and correct must have the same length, got {n} and {len(correct)}")
     _check_k(n, k)
-    right = _right_class(classes, correct)
-    if right is None:
+    of_correct = _correct_class(classes, correct)
+    if of_correct is None:
         return 0.0
     votes = Counter(a for a in classes if a is not None)
-    right_votes = votes.pop(right)
-    return maj_of_votes(n, right_votes, tuple(sorted(votes.values())), k)
+    correct_votes = votes.pop(of_correct)
+    return maj_of_votes(n, correct_votes, tuple(sorted(votes.values())), k)
 
 
 @lru_cache(maxsize=65536)
@@ -131,7 +131,7 @@ def fmt(boxed: Sequence[bool]) -> float:
 def _share_won(x: int, rivals: list[int], others: int, k: int, kept: list[Vector]) -> float:
     """The expected share won with x votes: sum over t of P(t rivals tie, none has more, k - x others kept) / (1 + t).
 
-    `rivals` are the sizes of the wrong classes; `others` counts every sample outside the right class.
+    `rivals` are the sizes of the incorrect classes; `others` counts every sample outside the correct class.
     """
     strong = [m for m in rivals if m >= x]  # a smaller class can neither tie nor win: only its number kept matters
     room = k - x
@@ -167,7 +167,7 @@ def _binomials(n: int, k: int) -> list[Vector]:
     return rows
 
 
-def _right_class(classes: Sequence[int | None], correct: Sequence[bool]) -> int | None:
+def _correct_class(classes: Sequence[int | None], correct: Sequence[bool]) -> int | None:
     """The one class that is correct, or None if none is."""
     if any(a is None and ok for a, ok in zip(classes, correct, strict=True)):
         raise ValueError("a correct sample must have an answer class, got None")

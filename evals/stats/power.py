@@ -1,6 +1,6 @@
 """How many problems, samples and training seeds a difference between two methods needs.
 
-The model, for the share of right samples of method m under training seed s on problem p, n samples each:
+The model, for the share of correct samples of method m under training seed s on problem p, n samples each:
 
     y = mean_m + seed_ms + problem_mp + interaction_msp + noise / sqrt(n)
 
@@ -10,9 +10,8 @@ D = mean of a - mean of b has the variance
 
     (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
-The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (what other seeds
-would do
-is then not covered, and `seed_sd` takes no part); with more, over problems and seeds.
+The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (other seeds are then
+not covered, and `seed_sd` has no effect); with more, over problems and seeds.
 """
 
 from __future__ import annotations

@@ -200,6 +200,17 @@ def test_the_figure_says_what_it_shows(runs: tuple[Path, Path], tmp_path: Path) 
     assert "difference A − B, tokens" not in comments
 
 
+def test_every_verdict_has_a_mark_of_its_own_in_the_figure() -> None:
+    from typing import get_args
+
+    from evals.plots.comparison import _STYLE
+    from evals.stats.differences import Word
+
+    assert set(_STYLE) == set(get_args(Word))
+    told_apart = {(v.color, v.marker, v.filled) for word, v in _STYLE.items() if word != "not known"}
+    assert len(told_apart) == len(_STYLE) - 1
+
+
 @pytest.mark.parametrize("name", ["f.jpg", "nowhere/f.png"])
 def test_a_figure_that_cannot_be_written_is_refused(name: str, runs: tuple[Path, Path], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="figure="):
