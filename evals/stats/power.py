@@ -10,8 +10,8 @@ D = mean of a - mean of b has the variance
 
     (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
-The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (other seeds are then
-not covered, and `seed_sd` has no effect); with more, over problems and seeds.
+The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (other seeds are
+then not covered, and `seed_sd` has no effect); with more, over problems and seeds.
 """
 
 from __future__ import annotations

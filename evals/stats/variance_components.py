@@ -27,8 +27,8 @@ _SOURCE = "arXiv 2504.07086, mean and std over seeds"
 def default_spread(benchmark: str | None) -> Spread:
     """What is published on a benchmark, and assumptions for the rest.
 
-    A repeated evaluation with one response for each of P problems has the variance within^2 / P; a single sample that is
-    correct with the mean rate r has r (1 - r) = within^2 + between^2. Averages over the published models.
+    A repeated evaluation with one response for each of P problems has the variance within^2 / P; one sample, correct at
+    the mean rate r, has r (1 - r) = within^2 + between^2. Averages over the published models.
     """
     correlation = assumed(0.9, "stated nowhere; methods trained from one base find the same problems hard")
     interaction = assumed(0.0, "stated nowhere; 0 is the most favourable")

@@ -79,8 +79,8 @@ def test_a_paper_in_one_command(report: Any) -> None:
     outcomes = {claim["text"]: claim["outcome"] for claim in summary["claims"]}
     # higher on MATH-500, equal on the other three: not every comparison is resolved
     assert outcomes["On Qwen2.5-Math-7B, EGSW scores higher than GRPO on all four benchmarks."] == "not resolved"
-    # the instruct model was not measured; neither was any response's length
-    assert list(outcomes.values()).count("not measured") == 3
+    instruct = [outcome for text, outcome in outcomes.items() if text.startswith("On Qwen2.5-Math-7B-Instruct")]
+    assert instruct and set(instruct) == {"not measured"}
     assert summary["scale"] == "paper" and "stand in for the paper" not in page
     assert summary["responses"] == 3 * sum(BENCHMARKS.values()) == summary["responses_kept"]
     # the models are not on this machine: their responses are shown, without entropies
