@@ -298,3 +298,10 @@ def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path
     assert scale > 0
     for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
         torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)
+
+
+def test_the_page_of_objectives_names_every_challenger_and_control() -> None:
+    from harness.spec.controls import CONTROLS
+
+    page = (Path(__file__).parents[2] / "docs" / "objectives.md").read_text(encoding="utf-8")
+    assert [key for key in (*challengers(dapo.EXPERIMENT), *CONTROLS) if f"`{key}`" not in page] == []
