@@ -11,55 +11,69 @@ import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from benchmarks.faults import damages, interruptions, models, stores, trust
 from benchmarks.faults.lives import warm
 from benchmarks.faults.rows import Row
+from evals.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "docs" / "reliability.json"
 CASES = ("signals", "kills", "chosen", "damages", "stores", "models", "trust")
 
 
-def rows(cases: Iterable[str], root: Path, options: argparse.Namespace) -> Iterator[Row]:
-    """The rows of the cases asked for."""
-    expected, seconds = interruptions.unbroken(root)
-    if "signals" in cases:
+def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, options: argparse.Namespace) -> Iterator[Row]:
+    """The rows of a case."""
+    if case == "signals":
         yield from interruptions.signals(root, expected)
-    if "kills" in cases:
+    if case == "kills":
         yield interruptions.random_kills(root, expected, seconds, kills=options.kills, seed=options.seed)
-    if "chosen" in cases:
-        yield interruptions.chosen_kills(root, expected, most=options.chosen)
-    if "damages" in cases:
-        yield from damages.rows(root, expected)
-    if "stores" in cases:
+    if case == "chosen":
+        yield interruptions.chosen_kills(root, expected, most=options.most)
+    if case == "damages":
+        yield from damages.rows(root, expected, most=options.most)
+    if case == "stores":
         yield from stores.rows(root, expected)
-    if "models" in cases:
+    if case == "models":
         yield from models.rows(root)
-    if "trust" in cases:
+    if case == "trust":
         yield from trust.rows(root)
 
 
-def page(found: Iterable[Row], command: str) -> str:
-    """docs/reliability.md."""
+def keep(case_rows: Iterable[Row], case: str, command: str) -> None:
+    """Put a case's rows into KEPT in place of its earlier ones, and write docs/reliability.md from all of them."""
     from harness.runs.record import environment
 
-    here = environment()
+    known = read_json(KEPT) or {}
+    known[case] = {
+        "command": command,
+        "commit": str(environment()["commit"])[:10],
+        "rows": [{**asdict(row), "result": row.result} for row in case_rows],
+    }
+    write_json(KEPT, known)
+    write_text(ROOT / "docs" / "reliability.md", page(known))
+
+
+def page(known: dict[str, Any]) -> str:
+    """docs/reliability.md."""
     lines = [
         "# Reliability",
         "",
         "What the harness promises when something breaks, and what was tried. Each case breaks real runs: TRL, the "
-        f"tiny base model, {interruptions.STEPS} steps, on a CPU.",
-        "",
-        f"Written by `{command}` with code at {str(here['commit'])[:10]}; not edited by hand.",
-        "",
-        "| promise | test | tried | result |",
-        "| --- | --- | --- | --- |",
+        f"tiny base model, {interruptions.STEPS} steps, on a CPU. Written by `nox -s faults -- CASE ... --write`, a "
+        "part for each case; not edited by hand.",
     ]
-    for row in found:
-        lines.append(f"| {row.promise} | {row.test} | {row.tried} | {row.result} |")
-        lines += [f"| | not kept: {' '.join(text.split())[:300].replace('|', '/')} | | |" for text in row.broken]
+    for case in (case for case in CASES if case in known):
+        found = known[case]
+        lines += ["", f"## {case}", "", f"`{found['command']}`, with code at {found['commit']}.", ""]
+        lines += ["| promise | test | tried | result |", "| --- | --- | --- | --- |"]
+        for row in found["rows"]:
+            lines.append(f"| {row['promise']} | {row['test']} | {row['tried']} | {row['result']} |")
+            lines += [f"| | not kept: {' '.join(text.split())[:300].replace('|', '/')} | | |" for text in row["broken"]]
     return "\n".join(lines) + "\n"
 
 
@@ -67,7 +81,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="nox -s faults --", description=__doc__)
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     parser.add_argument("--kills", type=int, default=50, help="random moments (default 50)")
-    parser.add_argument("--chosen", type=int, help="at most so many of the chosen moments (default: all)")
+    parser.add_argument("--most", type=int, help="at most so many of the chosen moments, of each kind of damage")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
     parser.add_argument("--keep", type=Path, help="a folder for the runs (default: a temporary one)")
@@ -77,18 +91,23 @@ def main() -> int:
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
     os.environ.pop("MLFLOW_TRACKING_URI", None)
     warm()
-    found = []
+    broken = False
     with TemporaryDirectory(prefix="rlvr-faults-") as folder:
         root = options.keep or Path(folder)
         begin = time.monotonic()
-        for row in rows(options.cases or CASES, root, options):
-            found.append(row)
-            print(f"[{time.monotonic() - begin:.0f} s] {row.promise}: {row.result}", flush=True)
-    if options.write:
-        (ROOT / "docs").mkdir(exist_ok=True)
-        command = " ".join(["nox -s faults --", *sys.argv[1:]])
-        (ROOT / "docs" / "reliability.md").write_text(page(found, command), encoding="utf-8")
-    return 1 if any(row.broken for row in found) else 0
+        expected, seconds = interruptions.unbroken(root)
+        for case in options.cases or CASES:
+            found = []
+            for row in rows(case, root, expected, seconds, options):
+                found.append(row)
+                print(f"[{time.monotonic() - begin:.0f} s] {row.promise}: {row.result}", flush=True)
+            broken |= any(row.broken for row in found)
+            if options.write:
+                given = [
+                    f"--{key} {getattr(options, key)}" for key in ("kills", "most", "seed") if getattr(options, key)
+                ]
+                keep(found, case, " ".join(["nox -s faults --", case, *given]))
+    return int(broken)
 
 
 if __name__ == "__main__":

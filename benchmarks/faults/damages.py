@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -46,14 +47,23 @@ HOW: dict[str, Damage] = {"garbage": _garbage, "empty": _empty, "truncated": _tr
 JSON_FILES = ("record.json", "trained.json", "mlflow.json", "mlflow.jsonl", "eval/tiny_short/manifest.json")
 FINISHED = ("eval/tiny_short/verdicts.parquet", "eval/tiny_short/shards/000000-*.parquet", "train/metrics.jsonl")
 copies = [0]
+limit: list[int | None] = [None]
 CHECKPOINT = ("model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json", "scheduler.pt", "whole")
 
 
-def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
+def rows(root: Path, expected: dict[str, Any], *, most: int | None) -> Iterator[Row]:
+    """`most`: at most so many damages of each kind, chosen at random (seed 0)."""
+    limit[0] = most
     yield _finished(root, expected)
     yield _measuring(root, expected)
     yield _stopped(root, expected)
     yield _store(root, expected)
+
+
+def _some(all_of_them: list[Any]) -> list[Any]:
+    if limit[0] is None or limit[0] >= len(all_of_them):
+        return all_of_them
+    return random.Random(0).sample(all_of_them, limit[0])
 
 
 def _finished(root: Path, expected: dict[str, Any]) -> Row:
@@ -65,12 +75,12 @@ def _finished(root: Path, expected: dict[str, Any]) -> Row:
     )
     whole = root / "finished"
     assert live(SAVE_OFTEN, whole).code == 0
-    for file in (*JSON_FILES, *FINISHED):
-        for how, damage in {**HOW, **({"edited": _edit} if file == "record.json" else {})}.items():
-            home = _copy(whole, root / "damaged")
-            (target,) = job_folder(home).glob(file)
-            damage(target)
-            row.check(f"{file} {how}", _outcome(home, target, expected))
+    every = [(file, how) for file in (*JSON_FILES, *FINISHED) for how in HOW] + [("record.json", "edited")]
+    for file, how in _some(every):
+        home = _copy(whole, root / "damaged")
+        (target,) = job_folder(home).glob(file)
+        {**HOW, "edited": _edit}[how](target)
+        row.check(f"{file} {how}", _outcome(home, target, expected))
     return row
 
 
@@ -80,15 +90,15 @@ def _measuring(root: Path, expected: dict[str, Any]) -> Row:
         "A damaged shard, verdict file or trained model is made again",
         f"{', '.join(HOW)}: a run whose record and verdicts are still to be made",
     )
-    for file in ("eval/tiny_short/shards/000000-*.parquet", "train/final/model.safetensors", "train/final/config.json"):
-        for how, damage in HOW.items():
-            home = _copy(root / "finished", root / "damaged")
-            folder = job_folder(home)
-            (folder / "record.json").unlink()
-            (folder / "eval" / "tiny_short" / "verdicts.parquet").unlink()
-            (target,) = folder.glob(file)
-            damage(target)
-            row.check(f"{file} {how}", _outcome(home, target, expected))
+    files = ("eval/tiny_short/shards/000000-*.parquet", "train/final/model.safetensors", "train/final/config.json")
+    for file, how in _some([(file, how) for file in files for how in HOW]):
+        home = _copy(root / "finished", root / "damaged")
+        folder = job_folder(home)
+        (folder / "record.json").unlink()
+        (folder / "eval" / "tiny_short" / "verdicts.parquet").unlink()
+        (target,) = folder.glob(file)
+        HOW[how](target)
+        row.check(f"{file} {how}", _outcome(home, target, expected))
     return row
 
 
@@ -102,13 +112,12 @@ def _stopped(root: Path, expected: dict[str, Any]) -> Row:
     for name, step in (("killed", 4), ("killed-at-the-end", 6)):
         killed = root / name
         live(SAVE_OFTEN, killed, meanwhile=when(_checkpoint(killed, step), lambda pid: _kill(pid)))
-        for file in CHECKPOINT:
-            for how, damage in {**HOW, "missing": Path.unlink}.items():
-                home = _copy(killed, root / "damaged")
-                found = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
-                damage(found[-1] / file)
-                (job_folder(home) / "trained.json").unlink(missing_ok=True)
-                row.check(f"{found[-1].name}/{file} {how}", _outcome(home, found[-1] / file, expected))
+        for file, how in _some([(file, how) for file in CHECKPOINT for how in (*HOW, "missing")]):
+            home = _copy(killed, root / "damaged")
+            found = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
+            {**HOW, "missing": Path.unlink}[how](found[-1] / file)
+            (job_folder(home) / "trained.json").unlink(missing_ok=True)
+            row.check(f"{found[-1].name}/{file} {how}", _outcome(home, found[-1] / file, expected))
     return row
 
 
