@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from mlflow.entities import Run
 
 AT_ONCE = 100  # MLflow takes at most 100 params or tags in one call
+LOCK_S = 300.0  # for another process to make the local store; on a loaded machine that takes a minute
 CHECK_S = 10.0  # a store that has not answered by then is not there
 TOKEN = "rlvr.token"  # tag that tells whether a run was made by a call whose answer was lost
 Point = tuple[str, int, int, float]
@@ -280,7 +281,10 @@ def _no_store(why: str) -> StoreError:
 
 def _check_local(path: Path) -> None:
     """Make the local store, or check that the one that is there can be read. One process at a time."""
-    with locked(path.parent, f"another process has been making {path} for a minute", name=".mlflow.lock", wait_s=60):
+    if not path.exists():
+        import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
+    busy = f"another process has been making {path} for {LOCK_S / 60:.0f} minutes"
+    with locked(path.parent, busy, name=".mlflow.lock", wait_s=LOCK_S):
         if not path.exists():
             _make_local(path)
             return

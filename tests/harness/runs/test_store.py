@@ -1,0 +1,71 @@
+"""The start-up check of MLflow's store: fast, one line, nothing half made."""
+
+from __future__ import annotations
+
+import socket
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from evals.files import DamagedFileError, RefusedError
+from harness.runs import track
+from harness.runs.track import StoreError, Tracker
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.setenv("RLVR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    return tmp_path
+
+
+def test_a_closed_port_is_named_without_the_password(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://alice:hunter2pw@127.0.0.1:{port}")
+    with pytest.raises(StoreError, match=rf"http://\[hidden\]@127\.0\.0\.1:{port} cannot be used: nothing answers"):
+        Tracker.open()
+
+
+def test_a_silent_server_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(track, "CHECK_S", 0.5)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        with pytest.raises(StoreError, match=r"no answer in 0\.5 s"):
+            Tracker.open()
+
+
+def test_a_home_that_is_a_file_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (home / "file").touch()
+    monkeypatch.setenv("RLVR_HOME", str(home / "file"))
+    with pytest.raises(RefusedError, match=r"RLVR_HOME=.*file: expected a folder to write to"):
+        Tracker.open()
+
+
+def test_a_store_is_made_whole_once_and_copied_then(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tracker = Tracker.open()
+    first = tracker.experiment("egsw")
+    assert tracker.experiment("egsw") == first
+    assert len(list((home / "cache").glob("mlflow-*.db"))) == 1
+    other = home / "other"
+    monkeypatch.setenv("RLVR_HOME", str(other))
+    assert Tracker.open().client.get_experiment_by_name("egsw") is None
+    assert not list(home.rglob("*.part"))
+
+
+@pytest.mark.parametrize("content", [b"", b"garbage" * 100, None])
+def test_a_damaged_store_is_named(content: bytes | None, home: Path) -> None:
+    path = home / "mlflow.db"
+    if content is None:  # tables of which some are missing, as a kill during a migration left them
+        with sqlite3.connect(path) as connection:
+            connection.execute("create table alembic_version (version_num text)")
+        connection.close()
+    else:
+        path.write_bytes(content)
+    with pytest.raises(DamagedFileError, match=r"mlflow\.db is damaged .*: delete it, and `rlvr sync` fills a new one"):
+        Tracker.open()
