@@ -1,7 +1,7 @@
 """How fast, as ratios in one run: `nox -s bench`, or `python -m benchmarks.bench [names] [--rounds N] [--write]`.
 
-Prints a Markdown table; --write puts it into results/bench.md as well. The part `vllm` runs alone, in the environment
-that has vLLM, and has its own page, results/bench_vllm.md.
+Prints a Markdown table; --write puts it into docs/performance.md too. The part `vllm` runs alone, in the environment
+that has vLLM, and has its own page, docs/performance_vllm.md.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all); or {ALONE}")
     parser.add_argument("--rounds", type=int, default=5, help="of which the median is taken (default 5)")
-    parser.add_argument("--write", action="store_true", help="write the page in results/ as well")
+    parser.add_argument("--write", action="store_true", help="write the page in docs/ as well")
     asked = parser.parse_args()
     if unknown := [part for part in asked.parts if part not in PARTS and asked.parts != [ALONE]]:
         parser.error(f"no such part: {unknown[0]}; expected some of {', '.join(PARTS)}; or {ALONE}, alone")
@@ -44,7 +44,7 @@ def main() -> int:
     text = report(rows, left_out)
     print(text)
     if asked.write:
-        path = ROOT / "results" / ("bench_vllm.md" if asked.parts == [ALONE] else "bench.md")
+        path = ROOT / "docs" / ("performance_vllm.md" if asked.parts == [ALONE] else "performance.md")
         path.parent.mkdir(exist_ok=True)
         path.write_text(text + "\n", encoding="utf-8")
         print(f"wrote {path}", file=sys.stderr)
@@ -63,7 +63,9 @@ def report(rows: list[Row], left_out: list[str]) -> str:
             "# Speed",
             "",
             "Written by `nox -s bench`; not edited by hand. Ratio: ours / theirs, above 1 is faster; "
-            f"medians of {rounds} rounds in which both took turns, in one process.",
+            + (
+                f"medians of {rounds} rounds in which both took turns, in one process." if rows else "nothing measured."
+            ),
             "",
             f"{time.strftime('%Y-%m-%d')}, commit {commit}; {_processor()}, {e['cpus']} CPUs, {e['platform']}, "
             f"load {os.getloadavg()[0]:.1f}; OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}; "

@@ -47,7 +47,7 @@ def policies(used: str, path: Path) -> list[PolicyEffect]:
     if used not in POLICIES:
         return []
     columns = ("gold", "response", "finish_reason", "verdict", "answer")
-    rows = pq.read_table(path, columns=columns).to_pylist()
+    rows = pq.read_table(path, columns=list(columns)).to_pylist()
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     with Grader() as grader:
         return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
