@@ -44,7 +44,7 @@ def training(m: Material) -> list[Plot]:
 
 
 def tokens(m: Material) -> list[Plot]:
-    from evals.analysis.tokens.entropy_drop import entropy_drops
+    from evals.analysis.tokens.entropy_drop import entropy_drops, fastest_tokens
     from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
 
     plots: list[Plot] = []
@@ -55,6 +55,7 @@ def tokens(m: Material) -> list[Plot]:
             plotted += plot_token_changes(m.readable, pairs, benchmark=b, read=read)
             try:
                 plotted.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
+                plotted += fastest_tokens([s.name for s in m.readable], m.over_steps(b), b)
             except ValueError as error:
                 m.skipped.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
         plots += of_benchmark(b, plotted)

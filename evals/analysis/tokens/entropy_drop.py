@@ -17,8 +17,9 @@ from evals.analysis.papers import TRIAL_AND_ERROR
 from evals.analysis.tokens.forks import top_share
 from evals.analysis.tokens.panels import counted, size
 from evals.analysis.tokens.token_table import CORRECT, INCORRECT, outcomes, same_tokens
+from evals.plots.intervals import name_rows
 from evals.plots.parts import legend_below
-from evals.plots.plot import Plot, look, tidy
+from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,6 +88,54 @@ ALL = "of all tokens"
 
 
 LABELS = {CORRECT: "only correct responses", INCORRECT: "only incorrect responses", BOTH: "both"}
+
+
+def fastest_tokens(
+    names: Sequence[str],
+    readings: Mapping[str, Mapping[int, pd.DataFrame]],
+    benchmark: str,
+    *,
+    count: int = 15,
+    minimum: int = LEAST,
+) -> list[Plot]:
+    """For each run the tokens whose entropy falls fastest, marked by where they occur (arXiv 2508.07534, Fig. 3b).
+
+    Args:
+        readings, minimum: as `entropy_drops`. count: how many tokens.
+    Raises:
+        ValueError: as `entropy_slopes`; no token occurs often enough.
+    """
+    return [
+        _fastest_tokens(number, name, entropy_slopes(readings[name], minimum=minimum), benchmark, count, minimum)
+        for number, name in enumerate(names)
+        if name in readings
+    ]
+
+
+def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str, count: int, minimum: int) -> Plot:
+    if slopes.empty:
+        raise ValueError(f"{name}: no token occurs {minimum} times in scored responses")
+    rows = slopes.sort_values(["slope", "token_id"], ignore_index=True).head(count)
+    numbers = rows.assign(model=name, slope=1000 * rows["slope"]).rename(columns={"slope": "nats per 1,000 steps"})
+    hatches = {CORRECT: "", INCORRECT: "///", BOTH: "..."}
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        words = [repr(token)[1:-1] for token in rows["token"]]
+        name_rows(axis, [f"{word[:18]}  ({n})" for word, n in zip(words, rows["count"], strict=True)], 40)
+        for place in PLACES:
+            at = rows.index[rows["place"] == place]
+            axis.barh(at, numbers.loc[at, "nats per 1,000 steps"], 0.7, color=look(number)["color"],
+                      hatch=hatches[place], edgecolor="white", label=LABELS[place])  # fmt: skip
+        axis.set_xlabel("change of mean entropy (nats per 1,000 steps)")
+        legend_below(figure, *axis.get_legend_handles_labels())
+
+    caption = (
+        f"{name}, {benchmark}. The {len(rows)} vocabulary tokens whose mean entropy falls fastest over the steps, of "
+        f"{len(slopes)} with at least {minimum} occurrences; in brackets how often. One set of responses: no intervals."
+    )
+    return Plot(f"entropy_drop_tokens_{number}_{benchmark}", f"Tokens of fastest entropy drop: {name} on {benchmark}",
+                caption, f"{TRIAL_AND_ERROR}, Fig. 3b", numbers, render, (WIDTH, 1.5 + 0.2 * len(rows)))  # fmt: skip
 
 
 def entropy_drops(

@@ -10,7 +10,7 @@ from evals.analysis.tokens.changes import change_concentration, change_distribut
 from evals.analysis.tokens.entropies import branching, entropy_by_outcome, entropy_by_position, entropy_distribution
 from evals.analysis.tokens.forks import RHO, fork_kept, fork_words
 from evals.analysis.tokens.panels import present
-from evals.analysis.tokens.updates import perplexity, update_sizes
+from evals.analysis.tokens.updates import perplexity, update_sizes, weighted_update_sizes
 from evals.plots.parts import names_of
 from evals.plots.plot import Plot
 
@@ -71,4 +71,5 @@ def plot_token_changes(
         fork_kept(names, pairs, benchmark, rho=rho, read=read),
         change_distribution(names, pairs, benchmark, read=read),
         change_concentration(names, pairs, benchmark, share=rho, read=read),
+        weighted_update_sizes(names, pairs, benchmark, read=read),
     ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis.tokens.changes import Pairs
 from evals.analysis.tokens.panels import (
     BAND,
     TITLES,
@@ -19,14 +20,21 @@ from evals.analysis.tokens.panels import (
     number_of,
     panels,
     present,
-    size,
 )
-from evals.analysis.tokens.token_table import by_bin, outcomes, perplexities, rank_bins
+from evals.analysis.tokens.panels import (
+    size as size_of,
+)
+from evals.analysis.tokens.quantities import clipped_weight
+from evals.analysis.tokens.token_table import by_bin, outcomes, perplexities, rank_bins, same_tokens
+from evals.grading.verdicts import Verdict
 from evals.plots.parts import line_look
 from evals.plots.plot import Plot, tidy
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
+
+
+CLIP = 0.2, 0.28  # the paper's range, below and above 1
 
 
 def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count: int = 10) -> Plot:
@@ -61,7 +69,81 @@ def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count:
         f"{counted(tables)}"
     )
     return Plot(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size([n for _, n in held]))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size_of([n for _, n in held]))  # fmt: skip
+
+
+def step_weights(
+    before: pd.DataFrame, after: pd.DataFrame, *, clip_low: float = CLIP[0], clip_high: float = CLIP[1]
+) -> pd.Series:
+    """alpha_t of each token (`quantities.clipped_weight`), from the run's ratio and a group-relative advantage.
+
+    The ratio is p_after / p_before, over a whole training instead of one update. The advantage is
+    (correct - mean) / std over the scored responses to a problem (0 where all are alike), as GRPO has it.
+
+    Returns:
+        by token, indexed as `before`; NaN for unscored responses.
+    Raises:
+        ValueError: as `same_tokens`.
+    """
+    import pandas as pd
+    import torch
+
+    ratio = np.exp(same_tokens(before, after)["logp"] - before["logp"])
+    responses = before.drop_duplicates(["problem_id", "sample"]).set_index(["problem_id", "sample"])["verdict"]
+    reward = (responses == Verdict.CORRECT).astype(float).where(responses != Verdict.UNSCORED)
+    groups = reward.groupby(level="problem_id")
+    spread = groups.transform("std")
+    advantage = ((reward - groups.transform("mean")) / spread.where(spread > 0)).where(
+        reward.isna() | (spread > 0), 0.0
+    )
+    of_token = advantage.reindex(pd.MultiIndex.from_frame(before[["problem_id", "sample"]])).to_numpy(float)
+    pair = torch.tensor(ratio.to_numpy(float)), torch.tensor(of_token)
+    weights = clipped_weight(*pair, clip_low=clip_low, clip_high=clip_high).numpy()
+    return pd.Series(weights, before.index)
+
+
+def weighted_update_sizes(
+    names: Sequence[str], pairs: Pairs, benchmark: str, *, count: int = 10, read: str = "the same responses"
+) -> Plot:
+    """G_t with its weight |alpha_t|, by entropy (arXiv 2508.07534, Eq. 4, A.1 and Fig. 4)."""
+    import pandas as pd
+
+    before = {name: tables[0] for name, tables in pairs.items()}
+    held = number_of(names, before)
+    parts, clipped = [], []
+    for _, name in held:
+        table, after = pairs[name]
+        weight = step_weights(table, after)
+        known = weight.notna()
+        moved = known & (table["verdict"] != Verdict.UNSCORED)
+        size = (weight.abs() * table["update_size"])[known]
+        bins = rank_bins(table["entropy"][known], count)
+        found = by_bin(size, bins, table["problem_id"][known], count=count)
+        parts.append(found.assign(model=name))
+        clipped.append(f"{name}: {100 * (weight[moved] == 0).mean():.0f} %")
+    numbers = pd.concat(parts, ignore_index=True)
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        tidy(axis)
+        for number, name in held:
+            rows = numbers[numbers["model"] == name]
+            band_line(axis, number, rows["bin"] + 1, rows, name)
+        above_zero(axis, numbers["mean"])
+        axis.set_xticks(range(1, count + 1))
+        axis.set_xlabel(f"entropy before, from low to high ({count} parts of the tokens)")
+        axis.set_ylabel("update size $G_t$ with weight")
+        legend(figure, axis)
+
+    caption = (
+        f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| under {names[0]}, which reads {read}. alpha_t is the "
+        f"derivative of GRPO's clipped objective (clip {1 - CLIP[0]:g} to {1 + CLIP[1]:g}): ratio of the run's "
+        f"probability to that of {names[0]}, times the group-relative advantage of the response. Tokens of weight 0 "
+        f"(clipped, or a group of equal rewards): {'; '.join(clipped)}. Unscored responses are excluded. {BAND} "
+        f"{counted(before)}"
+    )
+    return Plot(f"weighted_update_size_{benchmark}", f"Update size with weight, by entropy, on {benchmark}", caption,
+                f"{TRIAL_AND_ERROR}, Fig. 4", numbers, render, size_of([n for _, n in held]))  # fmt: skip
 
 
 def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
@@ -99,4 +181,4 @@ def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     )
     return Plot(f"perplexity_{benchmark}", f"Perplexity of responses on {benchmark}", caption,
                    f"{TRIAL_AND_ERROR}, section 3.3", numbers, render,
-                   size([n for _, n in held], len(there)))  # fmt: skip
+                   size_of([n for _, n in held], len(there)))  # fmt: skip

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.entropy_drop import entropy_drops, entropy_slopes, fastest_drops
+from evals.analysis.tokens.entropy_drop import entropy_drops, entropy_slopes, fastest_drops, fastest_tokens
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.token_tables import random_table
 
@@ -59,6 +59,17 @@ def test_shares_by_hand() -> None:
         entropy_slopes({0: STEPS[0]})
     with pytest.raises(ValueError, match="the same tokens"):
         entropy_slopes({0: STEPS[0], 1: STEPS[10][:-1]})
+
+
+def test_the_fastest_tokens_are_listed_first() -> None:
+    (plot,) = fastest_tokens(["base", "GRPO"], {"GRPO": STEPS}, "b", minimum=2)
+    # slopes per step: c -0.075, b -0.01, a 0
+    assert plot.numbers["token"].tolist() == ["c", "b", "a"]
+    assert plot.numbers["nats per 1,000 steps"].tolist() == pytest.approx([-75, -10, 0])
+    assert plot.source.endswith("Fig. 3b")
+    check_renders(plot)
+    with pytest.raises(ValueError, match="no token occurs 9 times"):
+        fastest_tokens(["GRPO"], {"GRPO": STEPS}, "b", minimum=9)
 
 
 @pytest.mark.parametrize("runs", [1, 3])

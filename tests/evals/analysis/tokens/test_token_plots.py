@@ -8,6 +8,7 @@ import pytest
 
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
+from evals.analysis.tokens.updates import step_weights
 from evals.plots.plot import Plot
 from tests.evals.analysis.token_tables import random_table
 
@@ -66,7 +67,7 @@ def test_changes_between_runs() -> None:
     before = random_table(seed=3)
     pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
     found = drawn(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
-    assert list(found) == ["forks_kept", "probability_change", "change_concentration"]
+    assert list(found) == ["forks_kept", "probability_change", "change_concentration", "weighted_update_size"]
     kept = found["forks_kept"].numbers.set_index("model")["kept (%)"]
     assert 100 > kept["GRPO"] > kept["ERPO"] > 20  # the more it moves, the fewer forks it keeps
     scored = before[before["verdict"] != "unscored"]
@@ -111,3 +112,18 @@ def test_bad_input_is_named() -> None:
             plot_tokens(subjects("base"), tables, benchmark="aime24")
     with pytest.raises(ValueError, match="no word of base occurs 999 times"):
         plot_tokens(subjects("base"), {"base": table}, benchmark="aime24", minimum=999)
+
+
+def test_step_weights_by_hand() -> None:
+    """Two responses to p: correct (advantage 1 / sqrt 2) and wrong (-1 / sqrt 2); one to q: no advantage."""
+    rows = [("p", 0, "correct"), ("p", 1, "wrong"), ("q", 0, "correct"), ("q", 1, "unscored")]
+    before = pd.DataFrame(rows, columns=["problem_id", "sample", "verdict"]).assign(position=0, token_id=1, logp=-1.0)
+    a = 0.5**0.5
+
+    def weights(ratio: float) -> list[float]:
+        return step_weights(before, before.assign(logp=-1.0 + np.log(ratio))).fillna(9).tolist()
+
+    # ratio 1.1 is within 0.8 to 1.28: r A; 1.5 is clipped above for A > 0 alone; 0.5 below for A < 0 alone
+    assert weights(1.1) == pytest.approx([1.1 * a, -1.1 * a, 0, 9])
+    assert weights(1.5) == pytest.approx([0, -1.5 * a, 0, 9])
+    assert weights(0.5) == pytest.approx([0.5 * a, 0, 0, 9])
