@@ -90,14 +90,15 @@ def step_weights(
 
     ratio = np.exp(same_tokens(before, after)["logp"] - before["logp"])
     responses = before.drop_duplicates(["problem_id", "sample"]).set_index(["problem_id", "sample"])["verdict"]
-    reward = (responses == Verdict.CORRECT).astype(float).where(responses != Verdict.UNSCORED)
+    correct: pd.Series[float] = (responses == Verdict.CORRECT).astype(float)
+    reward = correct.where(responses != Verdict.UNSCORED)
     groups = reward.groupby(level="problem_id")
     spread = groups.transform("std")
     advantage = ((reward - groups.transform("mean")) / spread.where(spread > 0)).where(
         reward.isna() | (spread > 0), 0.0
     )
     of_token = advantage.reindex(pd.MultiIndex.from_frame(before[["problem_id", "sample"]])).to_numpy(float)
-    pair = torch.tensor(ratio.to_numpy(float)), torch.tensor(of_token)
+    pair = torch.tensor(np.asarray(ratio, dtype=float)), torch.tensor(of_token)
     weights = clipped_weight(*pair, clip_low=clip_low, clip_high=clip_high).numpy()
     return pd.Series(weights, before.index)
 
