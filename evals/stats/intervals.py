@@ -8,7 +8,7 @@ One method throughout; results/coverage.md has its coverage by simulation (bench
 - Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
   the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA
   69, 1974: squares add up), which covers slightly too much, and Satterthwaite (Biometrics 2, 1946), which covers
-  slightly too little.
+  slightly too little; with two seeds it is Howe's alone.
 - mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
   vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
   Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
@@ -263,6 +263,8 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float)
 
     alone, seeds = np.asarray(problems, dtype=float), np.asarray(seeds, dtype=float)
     howe = np.hypot(alone, t_quantile(quantile, df) * np.sqrt(seeds))
+    if df == 1:  # two seeds: Satterthwaite's degrees of freedom rest on one, and the mean of the two covers too little
+        return np.asarray(howe)
     variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
     share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)
     df_joined = df / np.maximum(share**2, 1e-9)  # beyond a thousand million, t is normal

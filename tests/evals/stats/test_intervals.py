@@ -209,6 +209,8 @@ def slow_half_width(
     else:
         problems = slow_problems_half(by_problem, noise_part, low, high)
     howe = math.sqrt(problems**2 + t_quantile(0.975, df) ** 2 * seeds_part)
+    if df == 1:
+        return howe
     variance = (problems / 1.95996398) ** 2 + seeds_part
     if variance == 0:
         return 0.0
