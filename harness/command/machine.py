@@ -146,6 +146,11 @@ def check_engine(hardware: Hardware) -> None:
         raise ValueError(
             "hardware.rollouts: expected transformers, got 'vllm_colocate': vLLM is not installed in this environment"
         )
+    for name, package in (("vllm", "vllm"), ("ray", "ray"), ("ray_vllm", "vllm"), ("ray_vllm", "ray")):
+        if hardware.engine == name and find_spec(package) is None:
+            raise ValueError(
+                f"hardware.engine: expected transformers, got {name!r}: {package} is not installed in this environment"
+            )
     if hardware.rollouts == "vllm_server":
         _check_server(str(hardware.vllm_server_url))
     if hardware.deepspeed is not None:

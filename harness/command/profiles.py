@@ -31,6 +31,8 @@ class Profile:
             nodes=self.nodes,
             gradient_checkpointing=True,
             rollouts="vllm_colocate",
+            engine="vllm",
+            engine_replicas=self.gpus,
             ray_address="auto" if self.nodes > 1 else None,
             fused_kernels=backend == "verl",
         )

@@ -24,6 +24,7 @@ from typing import Any
 from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
 from evals.fingerprint import model_fingerprint
 from evals.redaction import redact
+from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed
 from harness.command.resolve import Job
 from harness.command.watch import Watch
@@ -258,6 +259,7 @@ def _evaluate(job: Job, model: str, folder: Path, hardware: Hardware, data_dir: 
             out_dir=folder / "eval",
             data_dir=data_dir,
             seed=job.seed,
+            engine=sampling_engine(hardware, model),
             workers=hardware.grader_workers,
             limit_s=hardware.grader_limit_s,
             after_batch=check,

@@ -24,6 +24,8 @@ class Hardware:
     micro_batch: Count | None = None
     gradient_checkpointing: bool = False
     rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = "transformers"
+    engine: Literal["transformers", "vllm", "ray", "ray_vllm"] = "transformers"
+    engine_replicas: Count = 1
     vllm_gpu_memory: Share = 0.3
     vllm_server_url: str | None = None
     vllm_tensor_parallel: Count = 1
@@ -111,6 +113,8 @@ HELP: Mapping[str, str] = {
     "micro_batch": "sequences per process in one forward pass; null: a whole update at once",
     "gradient_checkpointing": "recompute activations in the backward pass to save memory",
     "rollouts": "the sampling engine: transformers, vllm_colocate (in the training processes) or vllm_server",
+    "engine": "what evaluates, and samples for rejection sampling: transformers, vllm, ray or ray_vllm (on Ray)",
+    "engine_replicas": "models that it holds at once, one a GPU",
     "vllm_gpu_memory": "share of a GPU's memory for a colocated vLLM",
     "vllm_server_url": "address of a running `trl vllm-serve`",
     "vllm_tensor_parallel": "GPUs per colocated vLLM engine",

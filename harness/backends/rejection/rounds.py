@@ -21,9 +21,9 @@ from evals.data import prompts
 from evals.data.benchmarks import Benchmark, Problem
 from evals.files import read_json, read_jsonl, write_json, write_jsonl
 from evals.grading.verdicts import Verdict
-from evals.sampling import engines
 from evals.sampling.engines import Decoding, Engine
 from evals.sampling.evaluate import sample_problems
+from harness.backends.engine import sampling_engine
 from harness.data.problems import content_hash, load_problems
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
@@ -108,7 +108,7 @@ def select_samples(
     from evals.analysis.tokens.token_pass import measure
 
     device = "cpu" if hardware.device == "cpu" else None
-    engine = make_engine(model) if make_engine else engines.create("transformers", model, device=device)
+    engine = make_engine(model) if make_engine else sampling_engine(hardware, model)
     # Whatever follows the first box may be cut off, so it is the first box that must be correct.
     prompt = replace(prompts.get(declared.prompt.value), policy="boxed_first")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
