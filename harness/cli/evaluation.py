@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EVAL = """options:
   model=PATH_OR_HUB_ID   required
-  protocol=NAME          required; see `rlvr list`
+  protocol=NAME          required; see `rlvr list`, or FILE.yaml with your own (docs/benchmarks.md)
   out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it resumes
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
@@ -110,13 +110,18 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     from harness.cli.engine_options import take_engine
 
     name = take(values, "protocol", str, required=True)
-    choose("protocol", [name], protocols.PROTOCOLS)
+    own = name.endswith((".yaml", ".yml"))
+    if not own:
+        choose("protocol", [name], protocols.PROTOCOLS)
     seed = take(values, "seed", int, 0)
     engine = take_engine(values, model)
     data_dir = take(values, "data_dir", str)
     changed = take(values, "allow_changed_data", bool, False)
-    out = Path(take(values, "out", str, f"evaluations/{label or model_label(model)}-{name}-seed{seed}"))
-    protocol = protocols.get(name)
+    try:
+        protocol = protocols.read(name) if own else protocols.get(name)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"protocol: {error}") from error
+    out = Path(take(values, "out", str, f"evaluations/{label or model_label(model)}-{protocol.name}-seed{seed}"))
     no_more({k: v for k, v in values.items() if k not in protocol.sourced()}, (*protocol.sourced(), *EVAL_KEYS))
     if isinstance(values.get("benchmarks"), str):
         values["benchmarks"] = [values["benchmarks"]]
