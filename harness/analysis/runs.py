@@ -193,7 +193,7 @@ def _from_job(job: Path, record: Mapping[str, Any]) -> Source:
     link = read_json(job / "mlflow.json") or {}
     tags = {key: str(record[key]) for key in TAGS if key in record}
     made = _made(record)
-    curves = _kept_curves(job)
+    curves = kept_curves(job)
     kept, steps = checkpoints(job, curves), evaluated_steps(job)
     return Source(job / "eval", _trained(job, record), curves, tags, link.get("run_id"), made, kept, steps)
 
@@ -227,7 +227,8 @@ def _trained(job: Path, record: Mapping[str, Any]) -> str | None:
     return str(record["base_model"]["loaded_from"])
 
 
-def _kept_curves(job: Path) -> pd.DataFrame | None:
+def kept_curves(job: Path) -> pd.DataFrame | None:
+    """The training metrics in a job folder, and scores of evaluations while it trained (`curve/...`), by step."""
     import pandas as pd
 
     path = job / "train" / "metrics.jsonl"
@@ -272,7 +273,7 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
     tags = {key: run.data.tags[f"rlvr.{key}"] for key in TAGS if f"rlvr.{key}" in run.data.tags}
     job = home() / tags["paper"] / tags["scale"]
     job /= f"{tags['model']}-{tags['arm']}-{run.data.tags['rlvr.digest']}-seed{tags['seed']}"
-    curves = _kept_curves(job)
+    curves = kept_curves(job)
     if curves is None:
         curves = _logged_curves(tracker, run_id, run.data.metrics)
     kept, steps = checkpoints(job, curves), evaluated_steps(job)

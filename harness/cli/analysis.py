@@ -28,8 +28,8 @@ ANALYZE = """options:
                          evaluations/; with its options: protocol=NAME (required), benchmarks, n, seed, engine, ...
   names=[base,ours]      what legends call them (default: the arms)
   benchmarks=[A,B]       some of those that all runs have
-  only=family,...        verdicts, unsolvable, training, tokens, words (the default); and these, which generate text
-                         with the models and run only when they are named:
+  only=family,...        verdicts, unsolvable, training, evaluation (of `eval.every=K`), tokens, words (the default);
+                         and these, which generate text with the models and run only when they are named:
                          interventions     tokens replaced or perturbed, the rest of the response written anew
                          tools             pass@k with a response's ```python blocks run in a sandbox, and without
                          fork_temperature  another temperature at tokens of high entropy than elsewhere
