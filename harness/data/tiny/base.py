@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from harness.data.tiny import FAMILIES, family, tokenizer
+from harness.step.finite import check_number, check_weights
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -101,10 +102,13 @@ def train_base(name: str, seed: int, settings: BaseSettings, progress: bool) -> 
             pairs = practice if step < settings.practice_steps else mixture
             optimiser.zero_grad()
             loss = accumulate_gradient(model, encoded(words, list(islice(pairs, settings.batch))), settings)
-            torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
+            check_number(loss, "loss", step=step + 1)
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), settings.gradient_norm)
+            check_number(norm.item(), "gradient norm", step=step + 1)
             optimiser.step()
             schedule.step()
             bar.set_postfix(loss=f"{loss:.3f}")
+    check_weights(model.named_parameters(), step=settings.steps)
     return model.eval(), words
 
 

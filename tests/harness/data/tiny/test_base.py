@@ -159,3 +159,13 @@ def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
     assert loss == pytest.approx(slow.item(), rel=1e-6)
     for parameter, gradient in zip(model.parameters(), expected, strict=True):
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
+
+
+def test_a_base_model_whose_loss_is_not_finite_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.data.tiny import base
+    from harness.step.finite import Diverged
+
+    real = base.accumulate_gradient
+    monkeypatch.setattr(base, "accumulate_gradient", lambda *args: real(*args) * float("nan"))
+    with pytest.raises(Diverged, match="step 1: loss is nan"):
+        base.train_base("tiny", 0, SHORT, False)
