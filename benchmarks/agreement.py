@@ -15,6 +15,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,7 @@ from harness.cli.columns import columns
 from harness.runs.record import environment
 
 ROOT = Path(__file__).resolve().parents[1]
-CHANGES, PAIRS, TIMED = 5000, 600, 600
+CHANGES, PAIRS, TIMED = 3000, 300, 200
 Row = dict[str, Any]
 
 
@@ -42,17 +43,15 @@ def main() -> int:
     if not sources:
         parser.error(f"data: expected .jsonl files in {asked.data / 'grader'}, found none")
     rows = [row for own in sources.values() for row in own]
-    mine = ours(rows)
+    with ProcessPoolExecutor(4) as processes:  # the sections are independent
+        later: list[Future[Any]] = [processes.submit(theirs, rows), processes.submit(changes, asked.data)]
+        later += [processes.submit(policies, sources), processes.submit(speed, rows)]
+        mine = ours(rows)
+        alone, *sections = (each.result() for each in later)
     if asked.verdicts:
         asked.verdicts.write_text(json.dumps(mine), encoding="utf-8")
     before = json.loads(asked.before.read_text(encoding="utf-8")) if asked.before else None
-    parts = [
-        heading(),
-        agreement(sources, mine, theirs(rows), before),
-        changes(asked.data),
-        policies(sources),
-        speed(rows),
-    ]
+    parts = [heading(), agreement(sources, mine, alone, before), *sections]
     text = "\n".join(parts)
     print(text)
     if asked.write:
