@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
 ANSWER, RESPONSE = 5_000, 100_000  # characters; answers beyond 10,000 are refused unread
+SHORT = 390  # below this length all rules are tried in the calling process
 PARTS = r"""
 a|A|1|1 |,|, |.|. |...|'|''|"|-|+ -|<|=|^|_|^{|^(|[|(|{|\{|\\|$|$$|$1|\$|\$1,000|%|:|1:1|1.|0.1|1,000|x=|x=1,|A(1,2),
 < and|and|,and|and <|or|to|2 to|not|if|where|for all|per|5per|th|7th|five|one hundred|million|5 million|5 a|zz|june 1
@@ -26,7 +27,7 @@ from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
 from evals.grading.locate import locate
 from evals.grading.rules.quantities import arithmetic_in_words
-from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE
+from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE, SHORT
 
 def repeated(start, part, end, length):
     return (start + part * (length // len(part) + 1))[: length - len(end)] + end
@@ -39,6 +40,7 @@ for part in parts:
         locate(text)
         with suppress(UnscorableError):  # nested too deeply
             quick("7", text)
+            quick("7", repeated(start, part, end, SHORT))
         arithmetic_in_words("7", text, equal)
     for policy in POLICIES:
         extract(repeated("", part, "", RESPONSE), policy)
