@@ -79,7 +79,7 @@ def _singular(word: str) -> str:
     return re.sub(r"ie$", "y", word.removesuffix("s"))
 
 
-_EXPONENT = r"(?:\s*\^\s*\{?\s*(?:\{\s*)?-?\d\s*\}?\s*\}?)?"
+_EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE)
 _DEGREE = re.compile(
     r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b\s*\}?)\s*$"
