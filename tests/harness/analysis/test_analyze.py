@@ -114,7 +114,7 @@ def test_kept_checkpoints_before_the_last_step(tmp_path: Path) -> None:
         Material([run], ["b"], tmp_path).over_steps("b")
 
 
-def test_names_come_from_the_arms_and_are_told_apart(tmp_path: Path) -> None:
+def test_names_come_from_the_arms_and_are_unique(tmp_path: Path) -> None:
     paths = [str(job(tmp_path / f"j{i}", arm, 2)) for i, arm in enumerate(("grpo", "egsw", "grpo"))]
     assert [m.name for m in read_runs(paths[:2], None, data_dir=None, cache=tmp_path)] == ["grpo", "egsw"]
     names = [m.name for m in read_runs(paths, None, data_dir=None, cache=tmp_path)]
@@ -187,7 +187,9 @@ def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pyt
     assert "no benchmark that all of them were measured on" in capsys.readouterr().err
 
 
-def test_a_family_that_cannot_be_drawn_leaves_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def fails(material: Material) -> list[Plot]:
         raise ValueError("two models at least")
 

@@ -104,7 +104,7 @@ def test_the_page_asks_for_nothing_from_elsewhere() -> None:
     assert "url(" not in style and "@import" not in style
 
 
-def test_every_section_is_there_and_named_and_what_is_empty_is_not_shown() -> None:
+def test_every_section_is_named_and_empty_ones_are_not_shown() -> None:
     page = render(document())
     for key in ("claims", "results", "tables", "figures", "responses", "values", "differences", "provenance"):
         assert f'<section id="{key}" aria-labelledby="h-{key}">' in page and f'href="#{key}"' in page
@@ -142,7 +142,7 @@ def test_claims_that_were_not_measured_are_folded() -> None:
     assert "New is better." in before and "New is better." not in after
 
 
-def test_an_svg_loses_what_is_no_picture() -> None:
+def test_an_svg_loses_everything_but_the_picture() -> None:
     body = SVG.replace("><path", "><metadata>a<b/></metadata>\n <!-- c -->\n <path").replace("M 0 0", "M 0.001 0")
     assert smaller(f'<?xml version="1.0"?>\n<!DOCTYPE svg>\n{body}\n') == SVG.replace("M 0 0", "M 0.00 0")
     kept = '<use transform="scale(0.015625)"/>'  # a scale may not be rounded

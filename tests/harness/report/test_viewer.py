@@ -87,7 +87,7 @@ def test_what_does_not_fit_is_sampled_evenly_and_right_and_wrong_ones_take_turns
 
 
 @given(st.lists(st.integers(0, 40), max_size=20), st.integers(0, 3000))
-def test_what_is_kept_fits(lengths: list[int], budget: int) -> None:
+def test_kept_responses_fit_the_budget(lengths: list[int], budget: int) -> None:
     shown = [
         replace(response("a", "p", i), tokens=("t",) * n, entropies=(0.0,) * n, verdict=("correct", "wrong")[i % 2])
         for i, n in enumerate(lengths)

@@ -25,7 +25,7 @@ def some_branches(engine: TransformersEngine) -> list[Branch]:
     return [Branch(f"b{n}", "1+1=", tuple(ids[:n]), "7") for n in (0, 2, 5)]
 
 
-def test_they_begin_as_told_and_a_run_is_resumed(engine: TransformersEngine, tmp_path: Path) -> None:
+def test_continuations_start_with_their_prefix_and_a_run_is_resumed(engine: TransformersEngine, tmp_path: Path) -> None:
     branches = some_branches(engine)
 
     def again(k: int, branches: list[Branch] = branches) -> list[tuple[str, int, str, int]]:
@@ -46,7 +46,7 @@ def test_they_begin_as_told_and_a_run_is_resumed(engine: TransformersEngine, tmp
         again(2, [*branches[:2], Branch("b5", "1+1=", branches[2].forced[::-1], "7")])
 
 
-def test_what_is_over_is_not_gone_on_with(random_model: Path) -> None:
+def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> None:
     inner = Rule(random_model, lambda _: True)
     end = model_stop_tokens(str(random_model), inner.tokenizer)[0]
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
@@ -61,7 +61,7 @@ def test_what_is_over_is_not_gone_on_with(random_model: Path) -> None:
     assert [request.key[0] for request in inner.asked] == ["open"]
 
 
-def test_branches_that_are_none(random_model: Path, tmp_path: Path) -> None:
+def test_invalid_branches_are_refused(random_model: Path, tmp_path: Path) -> None:
     inner = Rule(random_model, lambda _: True)
     for branches, message in (([], "one branch or more"), ([Branch("a", "p", (), "7")] * 2, "ids of their own")):
         with pytest.raises(ValueError, match=message):

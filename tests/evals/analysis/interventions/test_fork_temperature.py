@@ -129,6 +129,6 @@ def test_scores_by_hand() -> None:
 
 
 @pytest.mark.parametrize(("fork", "at"), [(-1.0, 1.0), (1.0, float("inf")), (float("nan"), 1.0)])
-def test_values_that_are_none(fork: float, at: float) -> None:
+def test_invalid_temperatures_are_refused(fork: float, at: float) -> None:
     with pytest.raises(ValueError, match="expected a number >= 0"):
         ForkTemperatureEngine("m", fork_temperature=fork, threshold=at)

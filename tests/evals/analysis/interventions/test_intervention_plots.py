@@ -121,7 +121,7 @@ def test_tools(runs: int, tmp_path: Path) -> None:
     drawn(one, tmp_path)
 
 
-def test_what_cannot_be_drawn() -> None:
+def test_invalid_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="one run or more"):
         plot_replacement({}, benchmark="b")
     with pytest.raises(ValueError, match="by='length', expected one of: entropy, perplexity, position"):

@@ -90,7 +90,7 @@ def verdicts(**letters: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_what_is_answered_for_sure() -> None:
+def test_sure_problems_have_at_least_the_asked_accuracy() -> None:
     table = verdicts(a="ccc", b="ccw", c="cuc", d="uuu", e="www")
     assert sure_problems(table, 1.0) == ["a", "c"]  # unscored is not wrong, and three of them say nothing
     assert sure_problems(table, 0.6) == ["a", "b", "c"]
@@ -137,6 +137,6 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
         ({"problems": 0}, "problems=0, expected >= 1"),
     ],
 )
-def test_perturbations_that_are_none(values: dict[str, Any], message: str) -> None:
+def test_invalid_perturbations_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Perturbation(**values)

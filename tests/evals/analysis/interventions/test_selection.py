@@ -65,7 +65,7 @@ def test_responses_by_perplexity() -> None:
         ({"kind": "top", "count": 1, "within": (0.5, 0.5)}, "within=(0.5, 0.5), expected 0 <= first < last <= 1"),
     ],
 )
-def test_selections_that_are_none(values: dict[str, Any], message: str) -> None:
+def test_invalid_selections_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError) as error:
         Selection(**values)
     assert message in str(error.value)

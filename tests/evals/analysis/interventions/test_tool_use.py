@@ -52,7 +52,7 @@ PROBLEMS = (Problem("a", "6*7", "42"), Problem("b", "3*3", "9"))
 
 
 @needs_sandbox
-def test_responses_are_drawn_with_the_output_of_their_code(random_model: Path, tmp_path: Path) -> None:
+def test_responses_hold_the_output_of_their_code(random_model: Path, tmp_path: Path) -> None:
     subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
     engine = Calculator(random_model)
 

@@ -27,7 +27,7 @@ def test_seeds_are_crossed_with_problems() -> None:
     assert mean.interval == over_problems_and_seeds([[1, 0], [0.5, 0.5]])
 
 
-def test_what_is_missing_is_left_out_and_counted() -> None:
+def test_missing_values_are_excluded_and_counted() -> None:
     # q has no value in seed 1, so it is out in both; of p one value is missing
     rows = frame((0, "p", 1), (0, "p", None), (0, "q", 1), (1, "p", 0), (1, "q", None))
     mean = mean_over_problems(rows, "x", bounds=(0.0, 1.0))

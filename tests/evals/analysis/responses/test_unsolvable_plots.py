@@ -36,7 +36,7 @@ def test_regions_are_counted(count: int) -> None:
 
 
 @pytest.mark.parametrize("count", [2, 4])
-def test_problems_that_all_solve_can_be_drawn(count: int) -> None:
+def test_an_empty_set_of_unsolved_problems_is_plotted(count: int) -> None:
     (plot,) = plot_unsolvable([Subject(f"m{i}", {"b": table({"p": "c"})}) for i in range(count)])
     assert plot.numbers["problems"].tolist() == [1]
     check_renders(plot)

@@ -34,7 +34,7 @@ def test_numbers_and_captions() -> None:
         check_renders(plot)
 
 
-def test_awkward_runs_can_be_drawn() -> None:
+def test_runs_with_unknown_values_are_plotted() -> None:
     one = subject("one problem, one sample", {"p": "n"}, tokens=[None], finish_reason=[None])
     drawn = plot_verdicts([one])
     assert [plot.name for plot in drawn] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]

@@ -73,7 +73,7 @@ def test_the_fastest_tokens_are_listed_first() -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_it_is_drawn(runs: int) -> None:
+def test_entropy_drops_are_plotted_with_shares_that_sum_to_one(runs: int) -> None:
     names = ["base", *(f"{i} " + "a long name of a method, " * 3 for i in range(runs))]
     readings = {
         name: {step: random_table(6, 4, shift=0.1 * step * i) for step in (0, 3, 5)}

@@ -84,7 +84,7 @@ def test_one_and_four_runs(names: tuple[str, ...]) -> None:
     drawn(plot_tokens(subjects(*names), tables, benchmark="aime24"))
 
 
-def test_missing_values_are_drawn_as_missing() -> None:
+def test_missing_values_are_plotted_as_missing() -> None:
     tables = {
         "one problem": random_table(problems=1),
         "nothing right": random_table(seed=1).assign(verdict="wrong"),

@@ -33,7 +33,7 @@ def curves(**columns: object) -> pd.DataFrame:
     return frame.assign(**columns)
 
 
-def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
+def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
     law = curves(**{"train/reward": 0.9 - 0.3 * np.exp(ENTROPY), "train/shaping_ratio": ENTROPY})
     drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
     assert list(drawn) == [
@@ -58,7 +58,7 @@ def test_every_figure_is_drawn_with_what_the_curves_have() -> None:
     assert dynamics.loc[dynamics["model"] == "GRPO", "train/entropy"].tolist() == ENTROPY.tolist()
 
 
-def test_short_and_gappy_curves_can_be_drawn() -> None:
+def test_short_and_gappy_curves_are_plotted() -> None:
     gaps = curves().head(6).assign(**{"train/entropy": 0.5, "train/entropy_positive": np.nan})
     drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": gaps})}
     assert "GRPO: none (needs at least 10 steps, got 6)" in drawn["training_stages"].caption

@@ -82,7 +82,7 @@ def test_one_run_and_one_problem() -> None:
     plot_all(found)
 
 
-def test_runs_without_tokens_are_named_and_what_never_occurs_is_drawn() -> None:
+def test_runs_without_tokens_are_named_and_absent_categories_are_plotted() -> None:
     plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
     subjects = [Subject(name, {}) for name in ("base", "lost", "GRPO")]
     plots = plot_words(subjects, {"base": plain, "GRPO": plain})
