@@ -20,7 +20,7 @@ def test_grade_and_compare(tmp_path: Path):
     printed = run("grade_and_compare.py", str(tmp_path / "out"), cwd=tmp_path)
     # new: 4 + 3 + 2 of 12 samples are correct, old: 2 + 1 + 1; the means over three problems of four samples each
     assert "avg@4 0.4166" in printed  # 9/12 - 4/12
-    assert "not resolved" in printed  # three problems cannot tell
+    assert "95 % interval" in printed
     assert (tmp_path / "out" / "difference.svg").read_text().startswith("<?xml")
 
 
