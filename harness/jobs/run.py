@@ -182,8 +182,7 @@ def run_job(
                 made = _record(job, base, fingerprint, hardware, training, verdicts, diverged, folder, command)
                 record = write_record(folder / "record.json", made)
             else:
-                record = finished
-                _check_same(folder, finished)
+                record = _made_again(folder, finished, verdicts)
             _log(outbox, record, verdicts, folder)
             (folder / ERROR).unlink(missing_ok=True)
             status = "FINISHED"
@@ -302,11 +301,7 @@ def _record(
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
         "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
-        "files": {
-            str(file.relative_to(folder)): file_sha256(file)
-            for table in verdicts.values()
-            for file in (table, table.with_name("manifest.json"))
-        },
+        "files": _hashes(folder, verdicts),
         "scores": scores,
         "hardware": {**asdict(hardware), "gpus": gpus()},
         "environment": {**environment(), "command": command},
@@ -334,13 +329,25 @@ def _refill(outbox: Outbox, job: Job, fingerprint: str, finished: dict[str, Any]
     outbox.finish("FINISHED")
 
 
-def _check_same(folder: Path, finished: dict[str, Any]) -> None:
-    """Raise RefusedError if verdicts that were made again are not those that the record has its scores from."""
-    if broken := differing_files(folder, finished.get("files", {})):
+def _hashes(folder: Path, verdicts: dict[str, Path]) -> dict[str, str]:
+    """SHA-256 of the verdict tables and their manifests, by path in the job's folder."""
+    files = [file for table in verdicts.values() for file in (table, table.with_name("manifest.json"))]
+    return {str(file.relative_to(folder)): file_sha256(file) for file in files}
+
+
+def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path]) -> dict[str, Any]:
+    """The record of a finished job whose files were made again; manifests may differ (in versions, say).
+
+    Raises:
+        RefusedError: the verdicts are not those that the record has its scores from.
+    """
+    tables = {name: sha256 for name, sha256 in finished.get("files", {}).items() if name.endswith(".parquet")}
+    if broken := differing_files(folder, tables):
         raise RefusedError(
             f"{folder / 'record.json'} does not fit the files beside it ({'; '.join(broken)}, also when made again): "
             "delete it, and the same command makes it from them"
         )
+    return write_record(folder / "record.json", {**finished, "files": _hashes(folder, verdicts)})
 
 
 def _log(outbox: Outbox, record: dict[str, Any], verdicts: dict[str, Path], folder: Path) -> None:
