@@ -28,7 +28,6 @@ from harness.cli.columns import columns
 from harness.runs.record import environment
 
 ROOT = Path(__file__).resolve().parents[1]
-CHANGES, PAIRS, TIMED = 3000, 300, 200
 Row = dict[str, Any]
 
 
@@ -38,20 +37,25 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write results/grader.md as well")
     parser.add_argument("--verdicts", type=Path, help="write our verdicts there")
     parser.add_argument("--before", type=Path, help="verdicts of an earlier commit")
+    parser.add_argument(
+        "--size", type=int, default=3000, help="changed golds of each kind; pairs and timings in proportion"
+    )
+    parser.add_argument("--ours-only", action="store_true", help="leave math-verify out of the agreement (it is slow)")
     asked = parser.parse_args()
     sources = {path.stem: read(path) for path in sorted((asked.data / "grader").glob("*.jsonl"))}
     if not sources:
         parser.error(f"data: expected .jsonl files in {asked.data / 'grader'}, found none")
     rows = [row for own in sources.values() for row in own]
     with ProcessPoolExecutor(4) as processes:  # the sections are independent
-        later: list[Future[Any]] = [processes.submit(theirs, rows), processes.submit(changes, asked.data)]
-        later += [processes.submit(policies, sources), processes.submit(speed, rows)]
+        later: list[Future[Any]] = [processes.submit(theirs, [] if asked.ours_only else rows)]
+        later += [processes.submit(changes, asked.data, asked.size), processes.submit(policies, sources)]
+        later += [processes.submit(speed, rows, asked.size // 15)]
         mine = ours(rows)
         alone, *sections = (each.result() for each in later)
     if asked.verdicts:
         asked.verdicts.write_text(json.dumps(mine), encoding="utf-8")
     before = json.loads(asked.before.read_text(encoding="utf-8")) if asked.before else None
-    parts = [heading(), agreement(sources, mine, alone, before), *sections]
+    parts = [heading(), agreement(sources, mine, alone or None, before), *sections]
     text = "\n".join(parts)
     print(text)
     if asked.write:
@@ -108,7 +112,10 @@ def heading() -> str:
 
 
 def agreement(
-    sources: dict[str, list[Row]], mine: list[bool | None], alone: list[bool | None], before: list[bool | None] | None
+    sources: dict[str, list[Row]],
+    mine: list[bool | None],
+    alone: list[bool | None] | None,
+    before: list[bool | None] | None,
 ) -> str:
     """By source and by tier: three graders on the same rows."""
     groups: dict[str, list[int]] = {}
@@ -120,13 +127,14 @@ def agreement(
     for tier in sorted({row["tier"] for row in rows}):
         groups[f"tier {tier}"] = [i for i, row in enumerate(rows) if row["tier"] == tier]
     groups["all"] = list(range(len(rows)))
-    graders = {"math-verify": alone, **({"before": before} if before else {}), "ours": mine}
-    header = ("source", "rows", *(f"{name} %" for name in graders), *(f"{name} {what}" for name in graders
+    graders = {"math-verify": alone, "before": before, "ours": mine}
+    given = {name: verdicts for name, verdicts in graders.items() if verdicts is not None}
+    header = ("source", "rows", *(f"{name} %" for name in given), *(f"{name} {what}" for name in given
               for what in ("wrong accepted", "right refused")), "unscored")  # fmt: skip
     cells = []
     for name, where in groups.items():
         own = [rows[i] for i in where]
-        counts = [matrix(own, [verdicts[i] for i in where]) for verdicts in graders.values()]
+        counts = [matrix(own, [verdicts[i] for i in where]) for verdicts in given.values()]
         cells.append(line(name, *counts))
     return (
         "## Agreement\n\nShare of rows on which a verdict agrees with the source's own label. Not all labels are "
@@ -147,7 +155,7 @@ def line(name: str, *counts: Counter[tuple[bool, bool | None]]) -> tuple[str, ..
     return (name, str(counts[-1].total()), *map(rate, counts), *map(str, errors), str(unscored))
 
 
-def changes(data: Path) -> str:
+def changes(data: Path, size: int) -> str:
     """Rewrites, mutations and false accepts."""
     sets = rewrites.golds(data)
     parts = [
@@ -156,11 +164,11 @@ def changes(data: Path) -> str:
     ]
     with Grader() as grader:
         for change, expected in (("rewrites", Verdict.CORRECT), ("mutations", Verdict.WRONG)):
-            lines, missed = rewrites.table(rewrites.changed(sets, change, CHANGES), grader, expected)
+            lines, missed = rewrites.table(rewrites.changed(sets, change, size), grader, expected)
             parts += [columns((change, "graded", str(expected), "unscored"), lines, left=1), ""]
             parts += [f"Missed: `{gold}` by {kind}: `{text}`  " for gold, kind, text in missed[:20]]
             parts += [""] * bool(missed)
-        lines, accepted = rewrites.false_accepts(sets, grader, PAIRS)
+        lines, accepted = rewrites.false_accepts(sets, grader, size // 10)
     header = (
         "benchmark",
         "golds",
@@ -202,7 +210,7 @@ def policies(sources: dict[str, list[Row]]) -> str:
 POLICIES_BESIDE = ("boxed_strict", "answer_line", "answer_tag", "qwen", "letter")
 
 
-def speed(rows: list[Row]) -> str:
+def speed(rows: list[Row], size: int) -> str:
     """CPU seconds for distinct answers: ours, workers included, and math-verify in a loop, each gold parsed once."""
     distinct = list(dict.fromkeys(pair(row) for row in rows if row["kind"] != "response"))
     texts = [(gold, answer) for gold, answer in distinct if gold != answer]
@@ -210,7 +218,7 @@ def speed(rows: list[Row]) -> str:
     numeric = [(g, a) for g, a in texts if "\\" not in g + a]
     cells = []
     for name, pairs in (("numbers and text", numeric), ("LaTeX on both sides", symbolic)):
-        chosen = pairs[:: max(1, len(pairs) // TIMED)]
+        chosen = pairs[:: max(1, len(pairs) // size)]
         mine, alone = cpu_seconds(lambda own=chosen: _ours(own)), cpu_seconds(lambda own=chosen: _theirs(own))
         cells.append(
             (name, str(len(chosen)), f"{len(chosen) / mine:.0f}", f"{len(chosen) / alone:.0f}", f"{alone / mine:.1f}")
