@@ -106,7 +106,7 @@ def heading() -> str:
     commit = str(e["commit"])[:10] + (" with uncommitted changes" if e["uncommitted_changes"] else "")
     return (
         "# The grader against labels of others\n\n"
-        f"Written by `python -m benchmarks.agreement ../shared/data --write` on {time.strftime('%Y-%m-%d')}, "
+        f"Written by `python -m benchmarks.agreement {' '.join(sys.argv[1:])}` on {time.strftime('%Y-%m-%d')}, "
         f"commit {commit}, math-verify {version('math-verify')}; not edited by hand.\n"
     )
 

@@ -99,14 +99,15 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
 
 
 def joined(text: str, filled: Sequence[Box]) -> str:
-    """The last box, with those before it while only a separator, "and" or "or" stands between them."""
+    """The last box, with those before it while a separator, "and" or "or", and one more word at most stand between."""
     answer = [filled[-1].content.strip()]
     for before, after in zip(filled[-2::-1], filled[:0:-1], strict=True):
         gap = text[before.end : after.start]
-        words = re.findall(r"[A-Za-z]+|[^A-Za-z]", _GAP_MARKS.sub(" ", gap).replace(" ", "")) if gap else []
+        plain = _GAP_MARKS.sub(" ", gap)
+        words = re.findall(r"[a-z]+", plain.lower())
         if len(gap) > _LONGEST_GAP or "\n\n" in gap or before.content.strip() == answer[0]:
             break
-        if not set(word.lower() for word in words) <= {"and", "or"}:
+        if re.search(r"[\d=<>]", plain) or len(words) > 2 or (words and not {"and", "or"} & set(words)):
             break
         answer.insert(0, before.content.strip())
     return ", ".join(answer)
