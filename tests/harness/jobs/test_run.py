@@ -127,10 +127,9 @@ def test_the_table_keeps_published_and_measured_apart(
     ]
     assert f"{float(cell['measured']):.1f}" in line
     table1 = made.grids[0]
-    assert table1.header[1:3] == ("Math-500 published", "Math-500 measured")
+    assert table1.header[1:3] == ("Math-500", "AIME24")  # published; nothing was measured at paper scale
     egsw = next(row for row in table1.rows if row[0] == "GRPO + EGSW")
-    assert egsw[1:9:2] == ("74.1", "25.0", "11.65", "34.09")  # as printed in Table 1
-    assert set(egsw[2:9:2]) == {"–"}  # nothing was measured at paper scale
+    assert egsw[1:5] == ("74.1", "25.0", "11.65", "34.09")  # as printed in Table 1
     cells = made.as_dict()["cells"]
     assert [c["why_missing"] for c in cells if c["published"] is not None] == [
         "no finished run of this arm at paper scale"
