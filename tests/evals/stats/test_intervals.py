@@ -226,7 +226,7 @@ def test_both_chances_add_up(table: list[list[float]]) -> None:
         assert half < 1e-8
     else:
         assert got.covers == "problems and seeds"
-        assert (got.high - got.low) / 2 == pytest.approx(half, rel=1e-6)
+        assert (got.high - got.low) / 2 == pytest.approx(half, rel=1e-6, abs=1e-8)
         assert (got.high + got.low) / 2 == pytest.approx(np.mean(table))
 
 

@@ -68,7 +68,11 @@ class _Trainer:
     def __init__(self, *, reference_was_reset: bool = False) -> None:
         self.reference_was_reset = reference_was_reset
         self.actor_rollout_wg = self
+        self.job = self
         self.saved: list[str] = []
+
+    def snapshot_step(self, _: int) -> None:
+        """No evaluation during this training."""
 
     def save_reference(self, folder: str) -> None:
         assert not Path(folder).with_name(WHOLE).exists()  # the mark comes last
@@ -92,6 +96,8 @@ def test_only_whole_checkpoints_count_and_the_last_two_stay(tmp_path: Path) -> N
 @pytest.mark.parametrize("reset", [True, False])
 def test_a_reference_that_was_reset_belongs_to_the_checkpoint(reset: bool, tmp_path: Path) -> None:
     trainer = _Trainer(reference_was_reset=reset)
-    MarkWhole().on_save(trainer, str(tmp_path))
-    assert trainer.saved == [str(tmp_path / "reference")] * reset
-    assert (tmp_path / WHOLE).exists()
+    folder = tmp_path / "global_step_3"
+    folder.mkdir()
+    MarkWhole().on_save(trainer, str(folder))
+    assert trainer.saved == [str(folder / "reference")] * reset
+    assert (folder / WHOLE).exists()

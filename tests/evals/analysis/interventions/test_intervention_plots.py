@@ -8,12 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.effects import effects
+from evals.analysis.interventions.effects import contrasts, effects
 from evals.analysis.interventions.fork_temperature import plot_fork_temperatures
 from evals.analysis.interventions.perturbation import Perturbation, plot_perturbation
 from evals.analysis.interventions.replacement import plot_replacement
 from evals.analysis.interventions.tool_use import plot_tools
 from evals.plots.plot import Plot, save
+from evals.stats.differences import holm
 
 LONG = "GRPO + EGSW with a name that is longer than a line of a legend can be, three training seeds averaged"
 WORDS = {"c": "correct", "w": "wrong", "u": "unscored"}
@@ -79,8 +80,11 @@ def test_perturbation(tmp_path: Path) -> None:
     assert one.caption.startswith(
         "The first 25 % of a response are kept; in them the 5 % of tokens of highest (lowest)"
     )
-    # differences 1, 0, 3/2: of the four sign patterns of the two that are not 0, two are as far: 1/2, times 3 at most 1
-    assert "base: top less bottom +83.3 points, p = 1.000" in one.caption
+    # differences by problem 1, 0, 3/2: mean 5/6; the p-value is corrected over the three tests that are shown
+    table = contrasts(FRAME, [("top", "bottom"), ("top", None), ("bottom", None)])
+    assert table["difference"][0] == pytest.approx(5 / 6)
+    assert table["p_holm"][0] == pytest.approx(holm(list(table["p_value"]))[0]) and 0.05 < table["p_value"][0] < 0.5
+    assert f"base: top less bottom +83.3 points, p = {table['p_holm'][0]:.3f}" in one.caption
     drawn(one, tmp_path)
     (other,) = plot_perturbation(
         {"base": FRAME}, benchmark="b", perturbation=Perturbation(scope="one", token="alternative")

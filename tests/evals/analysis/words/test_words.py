@@ -34,8 +34,10 @@ def test_contrasts_by_hand() -> None:
     # sentences of p: So x. (1), Check it (2, reflective), Yes (1)
     assert (reflective["group_entropy"], reflective["rest_entropy"]) == (2.0, 1.0)
     run = found.loc[("run", "pivotal")]
-    # p: 1 - (0.5 + 0.5 + 1) / 3, q: 3 - 1; of the four sign patterns two are as far from zero
-    assert run["difference"] == pytest.approx((1 / 3 + 2) / 2) and run["p_value"] == 0.5
+    # p: 1 - (0.5 + 0.5 + 1) / 3 = 1/3, q: 3 - 1 = 2: mean 7/6, standard error (5/3) / 2 = 5/6, t = 7/5 with 1 degree of
+    # freedom, whose tail is Cauchy's: p = 1 - (2 / pi) atan(7/5)
+    assert run["difference"] == pytest.approx((1 / 3 + 2) / 2)
+    assert run["p_value"] == pytest.approx(1 - 2 / math.pi * math.atan(7 / 5), rel=1e-6)
     assert ("run", "rare") not in found.index and (found["embedder"] == "").all()
 
 
