@@ -50,7 +50,18 @@ def simplerl_row(question: str, answer: str) -> dict[str, Any]:
     }
 
 
+def open_thoughts_row(problem: str, answer: str) -> dict[str, Any]:
+    return {
+        "problem": problem,
+        "deepseek_reasoning": "Let me add.",
+        "deepseek_solution": rf"So \boxed{{{answer}}}.",
+        "domain": "math",
+    }
+
+
 ROWS = {
+    "openthoughts": [open_thoughts_row("1+1?", "2"), open_thoughts_row("2+2?", "4")],
+    "openthoughts_math": [open_thoughts_row("1+1?", "2"), open_thoughts_row("2+2?", "4")],
     DAPO: [dapo_row("1+1?", "2", "a"), dapo_row("2+2?", "4", "b")],
     STILL_3: [{"question": "1+1?", "answer": "2"}, {"question": "2+2?", "answer": "4"}],
     MATH: [math_row("1+1?", "2"), math_row("2+2?", "4")],
