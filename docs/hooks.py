@@ -60,7 +60,12 @@ def _benchmarks() -> str:
 def _equations(text: str) -> str:
     from latex2mathml.converter import convert
 
-    text = re.sub(r"\$\$(.+?)\$\$", lambda m: convert(" ".join(m[1].split()), display="block"), text, flags=re.S)
+    text = re.sub(
+        r"\$\$(.+?)\$\$",  # wider than a phone, it scrolls by itself
+        lambda m: f'<div class="equation">{convert(" ".join(m[1].split()), display="block")}</div>',
+        text,
+        flags=re.S,
+    )
     # the span keeps an equation at the start of a line inside its paragraph
     return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: f"<span>{convert(m[1])}</span>", text)
 
@@ -75,11 +80,11 @@ def _links(path: Path) -> str:
         if "://" in target or target.startswith("#"):
             return match[0]
         file, _, anchor = target.partition("#")
-        found = (path.parent / file).resolve()
-        if not found.exists():
+        linked = (path.parent / file).resolve()
+        if not linked.exists():
             raise ValueError(f"{path.relative_to(ROOT)}: link to {target}, which does not exist")
-        if found in by_file:
-            return f"[{words}]({posixpath.relpath(by_file[found], here or '.')}{'#' + anchor if anchor else ''})"
-        return f"`{found.relative_to(ROOT)}`"
+        if linked in by_file:
+            return f"[{words}]({posixpath.relpath(by_file[linked], here or '.')}{'#' + anchor if anchor else ''})"
+        return f"`{linked.relative_to(ROOT)}`"
 
     return re.sub(r"\[([^\]\n]+)\]\(([^)\s]+)\)", link, path.read_text(encoding="utf-8"))

@@ -36,6 +36,14 @@ def erpo(
 ) -> Tensor:
     """Norm_G(A + eta Psi), Psi = W sgn(A) s~ rescaled to a standard deviation of sigma_target  (Eq. 6-10, Algorithm 1).
 
+    Cases that the paper leaves open:
+
+    - A group of equal rewards, or of one response: 0 exactly.
+    - A response without a reward (NaN): 0, and excluded from every statistic.
+    - A token whose log-ratio or entropy is not finite: Psi = 0, and excluded from the statistics of Psi.
+    - A bucket of one token, or whose progress signals are all equal: s~ = 0 there. A group whose entropies are all
+      equal: W = 1/2 there. A group whose W sgn(A) s~ are all equal over active tokens: Psi = 0 there.
+
     Args:
         beta_p: > 0, scale of the progress signal (it cancels in Eq. 9 but for delta). gamma: >= 0, steepness of the
             gate. eta: >= 0, weight of Psi. buckets: K >= 1, stages of a response. sigma_target: > 0.
@@ -43,12 +51,7 @@ def erpo(
         std: "sample" divides by n - 1, "population" by n, in all statistics of the equations.
     Returns:
         [B, T], 0 on masked positions; over the tokens of a group the mean is 0 and (with delta = 0) the variance 1
-        (Eq. 16). Cases that the paper leaves open:
-        - A group of equal rewards, or of one response: 0 exactly.
-        - A response without a reward (NaN): 0, and excluded from every statistic.
-        - A token whose log-ratio or entropy is not finite: Psi = 0, and excluded from the statistics of Psi.
-        - A bucket of one token, or whose progress signals are all equal: s~ = 0 there. A group whose entropies are all
-          equal: W = 1/2 there. A group whose W sgn(A) s~ are all equal over active tokens: Psi = 0 there.
+        (Eq. 16).
     Raises:
         ValueError: a value is out of range, or entropies, logp, ref_logp or advantages are missing.
     """

@@ -87,7 +87,7 @@ def _point(text: str) -> str | None:
 
 
 def _interval(text: str) -> str | None:
-    """`a<x\le b` and the like, with one variable at an end or in the middle."""
+    r"""`a<x\le b` and the like, with one variable at an end or in the middle."""
     parts = [part.strip() for part in _BOUND.sub("\0", text).split("\0")]
     signs = [match[1] or match[2] for match in _BOUND.finditer(text)]
     if "=" in text or not signs or "" in parts:
