@@ -14,7 +14,7 @@ from harness.analysis.families import FAMILIES, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
 from harness.command.config import UsageError, choose
-from harness.data.tiny import TIERS
+from harness.data.tiny import MADE
 from harness.runs.record import environment
 from harness.runs.track import Tracker
 from harness.spec.scales import SCALES
@@ -97,7 +97,7 @@ def index_page(
 ) -> str:
     """The folder's page, in Markdown: what was analysed, every figure with its words, what was skipped."""
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
-    if any(benchmark in TIERS for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
+    if any(benchmark in MADE for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
     lines = ["# Analysis", "", f"Written by `{command}`; not edited by hand.", ""]
     lines += [f"**{label[:1].upper()}{label[1:]}.**\n" for s in scales if s in SCALES and (label := SCALES[s].label)]

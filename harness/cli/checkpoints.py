@@ -10,7 +10,7 @@ from typing import Any
 from harness.analysis.runs import tiny_benchmarks
 from harness.cli.evaluation import Evaluation, take_evaluation
 from harness.command.config import UsageError
-from harness.data.tiny import TIERS
+from harness.data.tiny import MADE
 
 
 def labels(checkpoints: Sequence[str]) -> list[str]:
@@ -51,7 +51,7 @@ def evaluations(
     found = []
     for path, label in zip(checkpoints, labels(checkpoints), strict=True):
         evaluation = take_evaluation({**given, **({"data_dir": data_dir} if data_dir else {})}, path, label=label)
-        if data_dir is None and all(name in TIERS for name in evaluation.protocol.benchmarks.value):
+        if data_dir is None and all(name in MADE for name in evaluation.protocol.benchmarks.value):
             evaluation = replace(evaluation, data_dir=str(tiny_benchmarks()))
         found.append(evaluation)
     return found

@@ -15,6 +15,8 @@ search_short  one sign to find
 search_long   two signs to find; the first is + or -
 search_rare   two signs to find; the first is *, which the systematic strategy tries last
 
+``tiny_validation`` and ``search_validation`` have other problems of their family's tiers, for tuning.
+
 Whatever reports a number measured here calls it tiny-scale.
 """
 
@@ -30,12 +32,15 @@ FAMILIES = {"tiny": "harness.data.tiny.chain", "tiny_search": "harness.data.tiny
 """Name of a family, which is also the name of its base model and its training set -> its module."""
 
 TIERS = ("tiny_short", "tiny_long", "tiny_rare", "search_short", "search_long", "search_rare")
+MADE = (*TIERS, "tiny_validation", "search_validation")
+"""Every benchmark that is made here: the tiers, and the validation sets."""
 
 
 class Family(Protocol):
     """What a family's module provides; see `chain` for the meaning of each."""
 
     EVAL_SHAPES: dict[str, tuple[int, bool]]
+    VALIDATION: str
 
     def practice_pairs(self, seed: int) -> Iterator[tuple[str, str]]: ...
 
@@ -46,6 +51,8 @@ class Family(Protocol):
     def train_solutions(self, n: int, seed: int) -> list[dict[str, str]]: ...
 
     def eval_problems(self, tier: str) -> list[dict[str, str]]: ...
+
+    def validation_problems(self) -> list[dict[str, str]]: ...
 
     def pieces(self) -> list[str]: ...
 
@@ -62,10 +69,11 @@ def family(name: str) -> Family:
 
 
 def write_benchmarks(folder: Path) -> None:
-    """Write ``<tier>.jsonl`` for every tier of every family into ``folder`` (made if absent)."""
+    """Write ``<name>.jsonl`` for every tier and validation set of every family into ``folder`` (made if absent)."""
     folder.mkdir(parents=True, exist_ok=True)
     for name in FAMILIES:
         module = family(name)
-        for tier in module.EVAL_SHAPES:
-            lines = [json.dumps(problem) + "\n" for problem in module.eval_problems(tier)]
-            (folder / f"{tier}.jsonl").write_text("".join(lines), encoding="utf-8")
+        problems = {tier: module.eval_problems(tier) for tier in module.EVAL_SHAPES}
+        for benchmark, rows in {**problems, module.VALIDATION: module.validation_problems()}.items():
+            lines = [json.dumps(problem) + "\n" for problem in rows]
+            (folder / f"{benchmark}.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -56,6 +56,7 @@ SUPERVISED_SHAPES: dict[Shape, float] = {(n, backwards): 1.0 for n in (2, 3, 4) 
 PRACTICE_ROUTES = {"told order": 0.4, "by name": 0.6}
 TRAIN_SHAPES: dict[Shape, float] = {(2, False): 0.32, (3, False): 0.37, (4, False): 0.31}
 BACKWARDS: Shape = (3, True)
+VALIDATION = "tiny_validation"
 EVAL_SHAPES: dict[str, Shape] = {"tiny_short": (2, False), "tiny_long": (4, False), "tiny_rare": BACKWARDS}
 EVAL_SIZE = 48
 
@@ -261,12 +262,30 @@ def eval_problems(tier: str) -> list[dict[str, str]]:
     """
     if tier not in EVAL_SHAPES:
         raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
+    problems = _distinct(f"tiny eval {tier}", tier, EVAL_SIZE).values()
+    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(problems)]
+
+
+def validation_problems() -> list[dict[str, str]]:
+    """``EVAL_SIZE`` more problems, the tiers in turn, none with the arithmetic of an evaluation problem: settings are
+    tuned on them."""
+    used = {canonical for tier in EVAL_SHAPES for canonical in _distinct(f"tiny eval {tier}", tier, EVAL_SIZE)}
+    chosen: dict[str, Problem] = {}
+    each = EVAL_SIZE // len(EVAL_SHAPES)
+    for tier in EVAL_SHAPES:
+        chosen.update(_distinct(f"tiny validation {tier}", tier, each, frozenset(used | chosen.keys())))
+    return [row(f"{VALIDATION}_{i}", problem.text, problem.answer) for i, problem in enumerate(chosen.values())]
+
+
+def _distinct(seed: str, tier: str, size: int, used: frozenset[str] = frozenset()) -> dict[str, Problem]:
+    """The first ``size`` problems of a tier with different arithmetic that is not in ``used``, by their arithmetic."""
     distinct: dict[str, Problem] = {}
-    for problem in sample_problems(random.Random(f"tiny eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
-        distinct.setdefault(problem.canonical, problem)
-        if len(distinct) == EVAL_SIZE:
+    for problem in sample_problems(random.Random(seed), "eval", {EVAL_SHAPES[tier]: 1.0}):
+        if problem.canonical not in used:
+            distinct.setdefault(problem.canonical, problem)
+        if len(distinct) == size:
             break
-    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(distinct.values())]
+    return distinct
 
 
 def row(identifier: str, problem: str, answer: str) -> dict[str, str]:

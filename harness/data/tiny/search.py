@@ -41,6 +41,7 @@ Shape = tuple[int, bool]
 SUPERVISED_SHAPES: dict[Shape, float] = {(1, False): 1.0, (1, True): 0.5, (2, False): 2.0, (2, True): 1.5}
 TRAIN_SHAPES: dict[Shape, float] = {(1, False): 0.35, (2, False): 0.65}
 RARE: Shape = (2, True)
+VALIDATION = "search_validation"
 EVAL_SHAPES: dict[str, Shape] = {"search_short": (1, False), "search_long": (2, False), "search_rare": RARE}
 EVAL_SIZE = 48
 
@@ -193,12 +194,29 @@ def eval_problems(tier: str) -> list[dict[str, str]]:
     """
     if tier not in EVAL_SHAPES:
         raise ValueError(f"tier: got {tier!r}, expected one of {list(EVAL_SHAPES)}")
+    problems = _distinct(f"tiny search eval {tier}", tier, EVAL_SIZE).values()
+    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(problems)]
+
+
+def validation_problems() -> list[dict[str, str]]:
+    """``EVAL_SIZE`` more problems, tiers in turn, none of them an evaluation problem: settings are tuned on them."""
+    used = {text for tier in EVAL_SHAPES for text in _distinct(f"tiny search eval {tier}", tier, EVAL_SIZE)}
+    chosen: dict[str, Problem] = {}
+    each = EVAL_SIZE // len(EVAL_SHAPES)
+    for tier in EVAL_SHAPES:
+        chosen.update(_distinct(f"tiny search validation {tier}", tier, each, frozenset(used | chosen.keys())))
+    return [row(f"{VALIDATION}_{i}", problem.text, problem.answer) for i, problem in enumerate(chosen.values())]
+
+
+def _distinct(seed: str, tier: str, size: int, used: frozenset[str] = frozenset()) -> dict[str, Problem]:
+    """The first ``size`` different problems of a tier that are not in ``used``, by their text."""
     distinct: dict[str, Problem] = {}
-    for problem in sample_problems(random.Random(f"tiny search eval {tier}"), "eval", {EVAL_SHAPES[tier]: 1.0}):
-        distinct.setdefault(problem.text, problem)
-        if len(distinct) == EVAL_SIZE:
+    for problem in sample_problems(random.Random(seed), "eval", {EVAL_SHAPES[tier]: 1.0}):
+        if problem.text not in used:
+            distinct.setdefault(problem.text, problem)
+        if len(distinct) == size:
             break
-    return [row(f"{tier}_{i}", problem.text, problem.answer) for i, problem in enumerate(distinct.values())]
+    return distinct
 
 
 def pieces() -> list[str]:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.data.tiny import TIERS, chain, write_benchmarks
+from harness.data.tiny import MADE, chain, write_benchmarks
 from harness.data.tiny.chain import Problem
 
 # The problem of the module's docstring, and the same one told backwards.
@@ -186,7 +186,7 @@ def test_share_told_backwards(share: float, expected: int) -> None:
 
 def test_write_benchmarks(tmp_path: Path) -> None:
     write_benchmarks(tmp_path / "made")
-    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in TIERS)
+    assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in MADE)
     for tier in chain.EVAL_SHAPES:
         lines = (tmp_path / "made" / f"{tier}.jsonl").read_text().splitlines()
         assert [json.loads(line) for line in lines] == chain.eval_problems(tier)
@@ -204,3 +204,13 @@ def test_wrong_arguments_are_named() -> None:
         chain.train_problems(0, seed=0)
     with pytest.raises(ValueError, match=r"backwards: got 1.5"):
         chain.train_problems(1, seed=0, backwards=1.5)
+
+
+def test_validation_shares_no_arithmetic_with_evaluation_and_has_every_tier_alike() -> None:
+    validation = chain.validation_problems()
+    evaluation = {arithmetic(row["problem"]) for tier in chain.EVAL_SHAPES for row in chain.eval_problems(tier)}
+    own = {arithmetic(row["problem"]) for row in validation}
+    assert len(own) == len(validation) == chain.EVAL_SIZE
+    assert not own & evaluation
+    steps = [row["problem"].count(" is ") for row in validation]  # start, steps, question
+    assert [steps.count(n) for n in (4, 5, 6)] == [16, 16, 16]

@@ -115,3 +115,10 @@ def test_every_word_of_the_family_is_one_token() -> None:
     for pair in islice(search.supervised_pairs(5), 200):
         for text in pair:
             assert tokenizer.decode(tokenizer(text).input_ids) == text
+
+
+def test_validation_shares_no_problem_with_evaluation() -> None:
+    own = {row["problem"] for row in search.validation_problems()}
+    evaluated = {row["problem"] for tier in search.EVAL_SHAPES for row in search.eval_problems(tier)}
+    assert len(own) == search.EVAL_SIZE
+    assert not own & evaluated
