@@ -97,6 +97,23 @@ def weights_bytes(how: Mode) -> int:
     return 4 if how == "float32" else 2
 
 
+def cast_weights(a: Architecture) -> int:
+    """Weights that autocast casts: those of all matrices, the head's among them; not of an embedding of its own."""
+    return a.parameters - (0 if a.tied else a.vocab * a.hidden)
+
+
+def forward_end(a: Architecture, tokens: float, scored: float) -> float:
+    """Bytes at the end of a forward pass under autocast, with layers that will be recomputed.
+
+    Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), which is at
+    the end of the forward pass: all copies at once, beside the layers' inputs, the work of one feed-forward layer, and
+    the logits in bfloat16. The backward pass recomputes each layer in a context of its own: there one layer's copies
+    are alive at a time, and `states` counts those.
+    """
+    work = 3 * 2 * a.intermediate * a.active_experts
+    return 2.0 * cast_weights(a) + tokens * ((a.layers + 2) * 4 * a.hidden + work) + scored * 2 * a.vocab
+
+
 def states(a: Architecture, training: Training, backend: str, hardware: Hardware, how: Mode) -> dict[str, float]:
     """Weights, gradients and optimiser of the trained model on one device."""
     devices = hardware.processes * hardware.nodes
@@ -125,9 +142,10 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
             "optimiser": 12 * trained * shard * on_device,
         }
     copies = 0
-    if how == "autocast":  # bfloat16 copies: of all linear layers until the backward pass, or of one that is recomputed
-        cast = a.layer + a.vocab * a.hidden if hardware.gradient_checkpointing else n
-        copies = 2 * cast
+    if (
+        how == "autocast" and rank is None
+    ):  # bfloat16 copies: all, kept for the backward pass, or of one layer at a time
+        copies = 2 * (a.layer + a.vocab * a.hidden if hardware.gradient_checkpointing else cast_weights(a))
     return {
         "weights": each * trained + frozen + copies,
         # DistributedDataParallel reduces gradients in buckets that hold them once more
@@ -169,7 +187,8 @@ def need(a: Architecture, training: Training, backend: str, hardware: Hardware, 
     fixed = dict(own)
     if isinstance(training, Experiment):
         if _reads_reference(training) and training.lora_rank.value is None:
-            fixed["reference"] = a.parameters * weights_bytes(how) / (devices if sharded else 1)
+            each = 4 if how == "autocast" else weights_bytes(how)  # loaded as the trained model is
+            fixed["reference"] = a.parameters * each / (devices if sharded else 1)
         if training.critic.value:
             fixed["critic"] = sum(own.values())
     scaled = isinstance(training, Experiment) and training.rollout_temperature.value != 1
@@ -177,6 +196,9 @@ def need(a: Architecture, training: Training, backend: str, hardware: Hardware, 
         "activations": activations(a, total, how, checkpointing=hardware.gradient_checkpointing, padded=not packed),
         "logits": logits(a, scored, how, fused=hardware.fused_kernels and backend == "verl", scaled=scaled),
     }
+    if how == "autocast" and hardware.gradient_checkpointing and training.lora_rank.value is None:
+        backward = sum(work.values()) + 2 * (a.layer + a.vocab * a.hidden)
+        work["copies at the end of the forward pass"] = max(0.0, forward_end(a, total, scored) - backward)
     if backend == "verl" and hardware.offload:
         kept = {key: 0.0 for key in fixed}
         # back on the device one model at a time: the critic and the reference wait while the policy trains

@@ -45,7 +45,7 @@ class Watch:
         """The steps whose snapshots stay; a metric that no step has keeps nothing.
 
         Args:
-            scores: of the steps that were evaluated; of equal ones the earlier is best.
+            scores: of the steps that were evaluated, 0 for the base model; of equal ones the earlier is best.
         """
         stay: set[int] = set()
         for policy in self.keep:
@@ -55,7 +55,7 @@ class Watch:
             elif kind == "every":
                 stay |= {step for step in steps if step % int(value) == 0}
             else:
-                known = [(scores[s][value], -s) for s in scores if value in scores[s]]
+                known = [(scores[s][value], -s) for s in scores if s and value in scores[s]]
                 stay |= {-max(known)[1]} if known else set()
         return stay & set(steps)
 

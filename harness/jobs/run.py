@@ -167,6 +167,8 @@ def run_job(
                 watcher = None
                 if watch is not None and watch.snapshot_every and job.experiment is not None:
                     watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
+                    if watch.every:
+                        watcher.measure(0, base)
                 with observed(watcher):
                     model, training = _train(job, base, folder, outbox, hardware)
                 if watcher is not None:

@@ -1,6 +1,6 @@
 """Evaluate a model while it trains: `eval.every=K` with a protocol of its own, and which snapshots are kept.
 
-    <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps
+    <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
     <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
 
 The evaluations change nothing of the training and are not part of a job's digest. MLflow gets each score as
@@ -49,7 +49,7 @@ class Watcher:
             if step not in kept:
                 shutil.rmtree(model)
 
-    def measure(self, step: int, model: Path, *, log: bool = True) -> None:
+    def measure(self, step: int, model: Path | str, *, log: bool = True) -> None:
         """Evaluate the model of one step, unless that was done; a rerun completes what a kill left."""
         from evals.files import read_parquet
         from evals.sampling.evaluate import evaluate

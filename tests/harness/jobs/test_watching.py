@@ -62,12 +62,12 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     assert (watched / final).read_bytes() == (plain / final).read_bytes()
     assert watched.name == plain.name  # the evaluations are no part of a job's identity
     rows = [json.loads(line) for line in (watched / CURVE).read_text().splitlines()]
-    assert [row["step"] for row in rows] == [2, 4, 5]  # every second step, and the last
+    assert [row["step"] for row in rows] == [0, 2, 4, 5]  # the base model, every second step, and the last
     for row in rows:
         score = row["scores"]["tiny_short"]
         assert score["avg_at_4"]["value"] is not None
     logged = [m for m in Outbox(watched).messages() if m["op"] == "curve"]
-    assert [m["step"] for m in logged] == [2, 4, 5] and "curve/tiny_short/avg_at_4" in logged[0]["values"]
+    assert [m["step"] for m in logged] == [0, 2, 4, 5] and "curve/tiny_short/avg_at_4" in logged[0]["values"]
     (kept,) = (watched / "train" / "snapshots").iterdir()
     assert kept.name == "step-000004"
     assert not (plain / "train" / "snapshots").exists() and not (plain / CURVE).exists()
@@ -78,9 +78,9 @@ def test_evaluations_leave_the_training_as_it_is_and_give_a_curve(
     assert all(ours[name].equal(theirs[name]) for name in ours) and ours.keys() == theirs.keys()
 
     frame = curves([("grpo", 0, watched)])
-    assert list(frame["step"]) == [2, 4, 5] and {"arm", "seed", "tiny_short/avg_at_4"} <= set(frame)
+    assert list(frame["step"]) == [0, 2, 4, 5] and {"arm", "seed", "tiny_short/avg_at_4"} <= set(frame)
     again = train(tmp_path / "a", model, monkeypatch, WATCH)  # finished: nothing is done twice
-    assert len((again / CURVE).read_text().splitlines()) == 3
+    assert len((again / CURVE).read_text().splitlines()) == 4
 
 
 def test_a_training_that_was_killed_completes_its_curve(
@@ -91,7 +91,7 @@ def test_a_training_that_was_killed_completes_its_curve(
     evaluated: list[int] = []
     real = watching.Watcher.measure
 
-    def measure(self: Any, step: int, folder: Path, **options: Any) -> None:
+    def measure(self: Any, step: int, folder: Any, **options: Any) -> None:
         if step == 4 and not evaluated.count(4):
             evaluated.append(step)
             raise RuntimeError("killed here")
@@ -103,4 +103,4 @@ def test_a_training_that_was_killed_completes_its_curve(
         train(tmp_path, model, monkeypatch, WATCH)
     folder = train(tmp_path, model, monkeypatch, WATCH)
     rows = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
-    assert [row["step"] for row in rows] == [2, 4, 5]
+    assert [row["step"] for row in rows] == [0, 2, 4, 5]
