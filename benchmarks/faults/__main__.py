@@ -18,12 +18,13 @@ from typing import Any
 
 from benchmarks.faults import damages, interruptions, models, stores, trust
 from benchmarks.faults.lives import warm
-from benchmarks.faults.rows import Row
+from benchmarks.faults.rows import LOG, Row
 from evals.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reliability.json"
 CASES = ("signals", "kills", "chosen", "damages", "stores", "models", "trust")
+USED = {"kills": ("kills", "seed"), "chosen": ("most",), "damages": ("most",)}  # the options that a case reads
 
 
 def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, options: argparse.Namespace) -> Iterator[Row]:
@@ -44,7 +45,7 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
         yield from trust.rows(root)
 
 
-def keep(case_rows: Iterable[Row], case: str, command: str) -> None:
+def keep(case_rows: Iterable[Row], case: str, command: str, root: Path) -> None:
     """Put a case's rows into KEPT in place of its earlier ones, and write docs/reliability.md from all of them."""
     from harness.runs.record import environment
 
@@ -52,7 +53,14 @@ def keep(case_rows: Iterable[Row], case: str, command: str) -> None:
     known[case] = {
         "command": command,
         "commit": str(environment()["commit"])[:10],
-        "rows": [{**asdict(row), "result": row.result} for row in case_rows],
+        "rows": [
+            {
+                **asdict(row),
+                "broken": [text.replace(str(root), "FOLDER") for text in row.broken],
+                "result": row.result,
+            }
+            for row in case_rows
+        ],
     }
     write_json(KEPT, known)
     write_text(ROOT / "docs" / "reliability.md", page(known))
@@ -84,7 +92,11 @@ def main() -> int:
     parser.add_argument("--most", type=int, help="at most so many of the chosen moments, of each kind of damage")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
-    parser.add_argument("--keep", type=Path, help="a folder for the runs (default: a temporary one)")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        help="a folder for the runs (default: a temporary one); a command that was stopped goes on there",
+    )
     options = parser.parse_args()
     unknown = set(options.cases) - set(CASES)
     if unknown:
@@ -93,20 +105,19 @@ def main() -> int:
     warm()
     broken = False
     with TemporaryDirectory(prefix="rlvr-faults-") as folder:
-        root = options.keep or Path(folder)
+        root = (options.keep or Path(folder)).resolve()
         begin = time.monotonic()
         expected, seconds = interruptions.unbroken(root)
         for case in options.cases or CASES:
             found = []
+            LOG[:] = [root / f"{case}.tried.jsonl"] if options.keep else []
             for row in rows(case, root, expected, seconds, options):
                 found.append(row)
                 print(f"[{time.monotonic() - begin:.0f} s] {row.promise}: {row.result}", flush=True)
             broken |= any(row.broken for row in found)
             if options.write:
-                given = [
-                    f"--{key} {getattr(options, key)}" for key in ("kills", "most", "seed") if getattr(options, key)
-                ]
-                keep(found, case, " ".join(["nox -s faults --", case, *given]))
+                given = [f"--{key} {getattr(options, key)}" for key in USED.get(case, ()) if getattr(options, key)]
+                keep(found, case, " ".join(["nox -s faults --", case, *given]), root)
     return int(broken)
 
 

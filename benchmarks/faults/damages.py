@@ -74,9 +74,12 @@ def _finished(root: Path, expected: dict[str, Any]) -> Row:
         f"{', '.join(HOW)}, edited: {', '.join((*JSON_FILES, *FINISHED))}",
     )
     whole = root / "finished"
+    shutil.rmtree(whole, ignore_errors=True)
     assert live(SAVE_OFTEN, whole).code == 0
     every = [(file, how) for file in (*JSON_FILES, *FINISHED) for how in HOW] + [("record.json", "edited")]
     for file, how in _some(every):
+        if row.again(f"{file} {how}"):
+            continue
         home = _copy(whole, root / "damaged")
         (target,) = job_folder(home).glob(file)
         {**HOW, "edited": _edit}[how](target)
@@ -92,6 +95,8 @@ def _measuring(root: Path, expected: dict[str, Any]) -> Row:
     )
     files = ("eval/tiny_short/shards/000000-*.parquet", "train/final/model.safetensors", "train/final/config.json")
     for file, how in _some([(file, how) for file in files for how in HOW]):
+        if row.again(f"{file} {how}"):
+            continue
         home = _copy(root / "finished", root / "damaged")
         folder = job_folder(home)
         (folder / "record.json").unlink()
@@ -111,13 +116,16 @@ def _stopped(root: Path, expected: dict[str, Any]) -> Row:
     )
     for name, step in (("killed", 4), ("killed-at-the-end", 6)):
         killed = root / name
+        shutil.rmtree(killed, ignore_errors=True)
         live(SAVE_OFTEN, killed, meanwhile=when(_checkpoint(killed, step), lambda pid: _kill(pid)))
         for file, how in _some([(file, how) for file in CHECKPOINT for how in (*HOW, "missing")]):
+            if row.again(f"{name}/{file} {how}"):
+                continue
             home = _copy(killed, root / "damaged")
             found = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
             {**HOW, "missing": Path.unlink}[how](found[-1] / file)
             (job_folder(home) / "trained.json").unlink(missing_ok=True)
-            row.check(f"{found[-1].name}/{file} {how}", _outcome(home, found[-1] / file, expected))
+            row.check(f"{name}/{file} {how}", _outcome(home, found[-1] / file, expected))
     return row
 
 
@@ -148,7 +156,10 @@ def _outcome(home: Path, target: Path, expected: dict[str, Any]) -> str | None:
         life = live(SAVE_OFTEN, home)
     if life.code != 0 or life.traceback:
         return f"exit code {life.code}: {life.err[-400:]}"
-    return difference(home, expected)
+    wrong = difference(home, expected)
+    if wrong is None:
+        shutil.rmtree(home)
+    return wrong
 
 
 def _to_delete(life: Life, home: Path) -> Path | None:
@@ -164,6 +175,7 @@ def _copy(whole: Path, home: Path) -> Path:
     where they were."""
     copies[0] += 1
     home = home.with_name(f"{home.name}{copies[0]}")
+    shutil.rmtree(home, ignore_errors=True)
     shutil.copytree(whole, home)
     return home
 

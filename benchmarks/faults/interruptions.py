@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,7 @@ SAVE_OFTEN = [*RUN, "hardware.save_every=1"]
 
 def unbroken(root: Path) -> tuple[dict[str, Any], float]:
     """(what an uninterrupted run leaves, its seconds)."""
+    shutil.rmtree(root / "unbroken", ignore_errors=True)
     life = live(RUN, root / "unbroken")
     assert life.code == 0, life.err
     return result(root / "unbroken"), life.seconds
@@ -75,56 +77,69 @@ def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
 
 def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills: int, seed: int) -> Row:
     """SIGKILL at random moments, again and again until a run is done."""
-    rng = random.Random(seed)
     row = Row(
-        "SIGKILL at any moment loses nothing that was saved: equal weights, verdicts and MLflow points, none twice",
-        f"random moments over the length of a run ({seconds:.0f} s), until it is done",
+        "SIGKILL at any moment loses nothing that was saved: equal weights, verdicts and MLflow points, none twice, "
+        "none missing",
+        f"random moments over the length of an unbroken run ({STEPS} steps), again and again until it is done",
     )
-    home = 0
+    number = 0
     while row.tried < kills:
-        folder = root / f"random{home}"
-        home += 1
+        number += 1
+        if row.again(f"run {number}"):
+            continue
+        rng = random.Random(f"{seed}-{number}")
+        home = root / f"random{number}"
+        shutil.rmtree(home, ignore_errors=True)
         moments: list[float] = []
         while True:
             moment = rng.uniform(0, seconds)
             stop = row.tried + len(moments) >= kills
-            life = live(SAVE_OFTEN, folder, meanwhile=None if stop else after(moment, signal.SIGKILL))
+            life = live(SAVE_OFTEN, home, meanwhile=None if stop else after(moment, signal.SIGKILL))
             if life.code != -signal.SIGKILL:
                 break
             moments.append(round(moment, 2))
-        wrong = difference(folder, expected) if life.code == 0 else f"exit code {life.code}: {life.err[-400:]}"
-        for _ in moments:
-            row.check(f"after kills at {moments} s", wrong)
-            wrong = None  # counted once a run
-        if not moments:
-            row.check(f"run {home}", wrong)
+        wrong = difference(home, expected) if life.code == 0 else f"exit code {life.code}: {life.err[-400:]}"
+        row.check(f"run {number}", wrong and f"after kills at {moments} s: {wrong}", trials=len(moments))
+        if wrong is None:
+            shutil.rmtree(home)
+    row.note = f"kills, in {number} runs"
     return row
 
 
 def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> Row:
     """SIGKILL before the first, second, ... last moment at which something is written."""
     row = Row(
-        "SIGKILL at every moment at which a file is written, renamed or sent to MLflow",
+        "SIGKILL at every moment at which a file is written, renamed or sent to MLflow: equal weights, verdicts and "
+        "MLflow points, none twice, none missing",
         "before each such call of a run (after it too for MLflow, whose answer is then lost), then the command again",
     )
     counted = root / "events"
-    live(SAVE_OFTEN, root / "count", inside=partial(_faults, None, counted))
+    if not counted.exists():
+        live(SAVE_OFTEN, root / "count", inside=partial(_faults, None, counted))
     names = counted.read_text().splitlines()
     chosen = list(range(len(names)))
     if most is not None and most < len(chosen):
         chosen = sorted(random.Random(0).sample(chosen, most))
+    late = 0
     for number in chosen:
+        name = f"{number}: {names[number]}"
+        if row.again(name):
+            continue
         home = root / f"chosen{number}"
+        shutil.rmtree(home, ignore_errors=True)
         life = live(SAVE_OFTEN, home, inside=partial(_faults, number, root / "ignored"))
         wrong = None
         if life.code not in (-signal.SIGKILL, 0):  # 0: this life had fewer such moments
             wrong = f"the kill did not happen (exit code {life.code})"
+        late += life.code == 0
         again = live(SAVE_OFTEN, home)
         wrong = wrong or (
             difference(home, expected) if again.code == 0 else f"exit code {again.code}: {again.err[-400:]}"
         )
-        row.check(f"{number}: {names[number]}", wrong)
-    row.note = f"of {len(names)} moments in a run"
+        row.check(name, wrong)
+        if wrong is None:
+            shutil.rmtree(home)
+    row.note = f"of {len(names)} moments in a run" + (f"; {late} runs had fewer" if late else "")
     return row
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from pathlib import Path
+
+LOG: list[Path] = []  # where the trials of this case are kept, so that a case that was stopped goes on
 
 
 @dataclass
@@ -15,12 +19,31 @@ class Row:
     broken: list[str] = field(default_factory=list)
     note: str = ""
 
-    def check(self, name: str, wrong: str | None) -> None:
-        """Count a trial; `wrong`: what was not as promised."""
-        self.tried += 1
+    def check(self, name: str, wrong: str | None, *, trials: int = 1) -> None:
+        """Count a trial, or several that end in one result; `wrong`: what was not as promised."""
+        self._count(name, wrong, trials)
+        if LOG:
+            with LOG[0].open("a") as file:
+                line = {"promise": self.promise, "name": name, "wrong": wrong, "trials": trials}
+                file.write(json.dumps(line) + "\n")
+        if wrong is not None:
+            print(f"    not kept: {name}: {wrong}", flush=True)
+
+    def again(self, name: str) -> bool:
+        """Whether this trial was done by a command that was stopped; then it is counted."""
+        if not LOG or not LOG[0].exists():
+            return False
+        for text in LOG[0].read_text().splitlines():
+            known = json.loads(text)
+            if (known["promise"], known["name"]) == (self.promise, name):
+                self._count(name, known["wrong"], known["trials"])
+                return True
+        return False
+
+    def _count(self, name: str, wrong: str | None, trials: int) -> None:
+        self.tried += trials
         if wrong is not None:
             self.broken.append(f"{name}: {wrong}")
-            print(f"    not kept: {name}: {wrong}", flush=True)
 
     @property
     def result(self) -> str:
