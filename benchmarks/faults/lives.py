@@ -5,6 +5,7 @@ A fork runs the real command in a process of its own. What a life costs is then 
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -14,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 STEPS = 6
@@ -51,7 +53,7 @@ class Life:
 
 
 def warm() -> None:
-    """Import what every life needs, without starting threads."""
+    """Import and read what every life needs, without starting threads."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
@@ -59,14 +61,24 @@ def warm() -> None:
     import pyarrow.parquet  # noqa: F401
     import torch
     from mlflow import MlflowClient  # noqa: F401
+    from safetensors.torch import load_file  # noqa: F401
 
     import harness.backends.trl.train
     import harness.backends.trl.trainer
     import harness.cli.main
     import harness.jobs.run
     import harness.tables.tabulate  # noqa: F401
+    from harness.cli.training import prepare
+    from harness.data.problems import load_problems
 
     torch.set_num_threads(1)
+    with TemporaryDirectory() as folder:
+        os.environ["RLVR_HOME"] = folder
+        prepare([*RUN[1:], "hardware.save_every=1"])  # declarations, command line
+        del os.environ["RLVR_HOME"]
+    load_problems("tiny", seed=0)
+    gc.collect()
+    gc.freeze()  # a life collects only its own garbage
 
 
 def live(

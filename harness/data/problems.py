@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,8 @@ def load_problems(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
         ValueError: the file is missing, a row lacks a column (row and column are named), there are no rows, or the rows
             are not those of the named set.
     """
-    if dataset in FAMILIES:
-        return _checked(dataset, family(dataset).train_problems(TINY_PROBLEMS, seed=seed), COLUMNS)
-    problems = _checked(dataset, _read(dataset), COLUMNS)
-    name, _ = _named(dataset)
+    problems = _loaded(dataset, COLUMNS, seed)
+    name = None if dataset in FAMILIES else _named(dataset)[0]
     expected = SETS[name].sha256 if name else None
     if expected not in (None, content_hash(problems)):
         raise ValueError(f"dataset {dataset!r}: expected rows with the hash {expected}, got {content_hash(problems)}")
@@ -50,9 +49,31 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
     Raises:
         ValueError: as for `load_problems`.
     """
+    return _loaded(dataset, SOLUTION_COLUMNS, seed)
+
+
+def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str, str]]:
+    """The checked rows: of a file and of a tiny family they are kept, so that the check before a run and the training
+    read them once. A file that has changed meanwhile is read again."""
     if dataset in FAMILIES:
-        return _checked(dataset, family(dataset).train_solutions(TINY_PROBLEMS, seed=seed), SOLUTION_COLUMNS)
-    return _checked(dataset, _read(dataset), SOLUTION_COLUMNS)
+        return list(_tiny(dataset, columns, seed))
+    _, file = _named(dataset)
+    if file is None and not dataset.endswith(SUFFIXES):
+        return _checked(dataset, _read(dataset), columns)
+    path = file or Path(dataset)
+    stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
+    return list(_file(dataset, columns, stamp))
+
+
+@lru_cache(maxsize=2)
+def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str], ...]:
+    made = family(name).train_problems if columns == COLUMNS else family(name).train_solutions
+    return tuple(_checked(name, made(TINY_PROBLEMS, seed=seed), columns))
+
+
+@lru_cache(maxsize=1)
+def _file(dataset: str, columns: tuple[str, ...], _: tuple[int, int] | None) -> tuple[dict[str, str], ...]:
+    return tuple(_checked(dataset, _read(dataset), columns))
 
 
 def _checked(dataset: str, rows: list[dict[str, Any]], columns: tuple[str, ...]) -> list[dict[str, str]]:
