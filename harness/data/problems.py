@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.files import SUFFIXES, count_file_rows, read_rows
-from harness.data.named import SETS
+from harness.data.named import SETS, NamedSet
 from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
@@ -57,12 +57,12 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
     read them once. A file that has changed meanwhile is read again."""
     if dataset in FAMILIES:
         return list(_tiny(dataset, columns, seed))
-    _, file = _named(dataset)
+    name, file = _named(dataset)
     if file is None and not dataset.endswith(SUFFIXES):
         return _checked(dataset, _read(dataset), columns)
     path = file or Path(dataset)
     stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return list(_file(dataset, columns, stamp))
+    return list(_file(dataset, columns, SETS[name] if name else None, stamp))
 
 
 @lru_cache(maxsize=2)
@@ -72,7 +72,10 @@ def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str
 
 
 @lru_cache(maxsize=1)
-def _file(dataset: str, columns: tuple[str, ...], _: tuple[int, int] | None) -> tuple[dict[str, str], ...]:
+def _file(
+    dataset: str, columns: tuple[str, ...], declared: NamedSet | None, stamp: tuple[int, int] | None
+) -> tuple[dict[str, str], ...]:
+    """`declared` and `stamp` (of the file) are only what decides whether it must be read again."""
     return tuple(_checked(dataset, _read(dataset), columns))
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from harness.data import files
 from harness.data.problems import content_hash, load_problems, load_solutions
 
 
@@ -113,3 +115,24 @@ def test_unreadable_bytes_are_one_clear_error(content: bytes, tmp_path: Path) ->
         (tmp_path / name).write_bytes(content)
         with pytest.raises(ValueError, match=r"dataset .*x\."):
             load_problems(str(tmp_path / name))
+
+
+def test_a_file_is_read_once_until_it_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.data import problems
+
+    reads: list[Path] = []
+
+    def counted(path: Path) -> Any:
+        reads.append(path)
+        return files.read_rows(path)
+
+    monkeypatch.setattr(problems, "read_rows", counted)
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"problem": "1+1?", "answer": "2"}\n')
+    first = load_problems(str(path))
+    first.clear()  # what a caller does to its list is its own affair
+    assert load_problems(str(path)) == [{"problem": "1+1?", "answer": "2"}]
+    assert len(reads) == 1
+    path.write_text('{"problem": "1+10?", "answer": "11"}\n')
+    assert load_problems(str(path)) == [{"problem": "1+10?", "answer": "11"}]
+    assert len(reads) == 2
