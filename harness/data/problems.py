@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.data.files import SUFFIXES, count_file_rows, read_rows
-from harness.data.named import SETS, NamedSet
+from harness.data.named import SETS
 from harness.data.tiny import FAMILIES, family
 
 COLUMNS = ("problem", "answer")
@@ -62,7 +62,7 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
         return _checked(dataset, _read(dataset), columns)
     path = file or Path(dataset)
     stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
-    return list(_file(dataset, columns, SETS[name] if name else None, stamp))
+    return list(_file(dataset, columns, str(SETS[name]) if name else None, stamp))
 
 
 @lru_cache(maxsize=2)
@@ -73,7 +73,7 @@ def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str
 
 @lru_cache(maxsize=1)
 def _file(
-    dataset: str, columns: tuple[str, ...], declared: NamedSet | None, stamp: tuple[int, int] | None
+    dataset: str, columns: tuple[str, ...], declared: str | None, stamp: tuple[int, int] | None
 ) -> tuple[dict[str, str], ...]:
     """`declared` and `stamp` (of the file) are only what decides whether it must be read again."""
     return tuple(_checked(dataset, _read(dataset), columns))
