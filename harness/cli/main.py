@@ -30,6 +30,7 @@ from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
 from harness.cli.probing import PROBE, do_probe
 from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
+from harness.cli.study import STUDY, do_study
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.command.config import UsageError
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
@@ -106,6 +107,7 @@ def build_parser() -> argparse.ArgumentParser:
         )
     )
     options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it resumes.", RUN))
+    options(command("study", do_study, "The tiny-scale study: every method, many seeds, placebos and controls.", STUDY))
     batch = command(
         "batch", do_batch, "Run several `rlvr run` commands in one process, one line of options each.", BATCH
     )

@@ -1,0 +1,8 @@
+"""The tiny-scale study: every method on one footing, many seeds, two task families, with placebos and controls.
+
+design.py    what is trained and compared, declared before the first run
+jobs.py      the design as jobs: the search for settings, then the runs that count
+tuning.py    which settings the search chose
+outcomes.py  what the runs say of each claim, placebo and control
+page.py      the pages and figures of results/study
+"""

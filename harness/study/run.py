@@ -1,0 +1,91 @@
+"""Run the study: the search first, then the runs that count, tier by tier. Started again, it resumes where it was."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from harness.command.resolve import Job
+from harness.study.design import Design
+from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
+from harness.study.tuning import Ending, chosen, trials
+
+if TYPE_CHECKING:
+    from harness.runs.track import Tracker
+
+
+def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
+    """Everything of some tiers that is not finished yet. Returns how many jobs failed.
+
+    Args:
+        design: with the families to run now. seeds: only the first so many.
+    Raises:
+        as `harness.jobs.run.run_jobs`.
+    """
+    failed = _run(base_jobs(design), command)
+    for tier in tiers:
+        settings = tune(design, command, tier)
+        last = seeds if seeds is not None else design.seeds
+        jobs = [job for job in study_jobs(design, settings, tiers=[tier]) if job.seed < last]
+        failed += _run(jobs, command)
+    return failed
+
+
+def tune(design: Design, command: str, tier: int) -> Settings:
+    """Run the search of a tier; what it chose."""
+    from harness.runs.track import Tracker
+
+    _run(rate_jobs(design, tier), command)
+    tracker = Tracker.open()
+    rates = chosen(design, trials(design, accuracies(tracker, design), tier), tier)
+    _run(knob_jobs(design, tier, rates), command)
+    return chosen(design, trials(design, accuracies(tracker, design), tier), tier)
+
+
+def accuracies(tracker: Tracker, design: Design) -> Any:
+    """How each trial of the search ended, as MLflow has it: a function of its job (see `tuning.Scored`)."""
+    ended: dict[tuple[str, int], Ending] = {}
+    for paper in design.papers():
+        for run in tracker.arms(paper):
+            tags = run.data.tags
+            key = (tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"]))
+            name = f"avg_at_{design.tuning_samples}"
+            values = [value for metric, value in run.data.metrics.items() if metric.endswith(f"_validation/{name}")]
+            if "rlvr.diverged" in tags:
+                ended[key] = "diverged"
+            elif len(values) == 1:
+                ended[key] = float(values[0])
+    return lambda job: ended.get((job.digest, job.seed), "unfinished")
+
+
+def _run(jobs: Sequence[Job], command: str) -> int:
+    if not jobs:
+        return 0
+    from harness.command.machine import check_machine, take_machine
+    from harness.jobs.run import check_data, run_jobs
+    from harness.runs.disk import full_disk_named
+    from harness.runs.interrupt import handled
+    from harness.runs.track import make_home
+
+    _one_thread()
+    machines = take_machine({}).by_arm(list(jobs))
+    home = make_home()
+    data_dir = check_data(list(jobs), None)
+    check_machine(list(jobs), machines, data_dir=data_dir)
+    machines = {key: hardware.with_device() for key, hardware in machines.items()}
+    with handled(), full_disk_named(home):
+        outcomes = run_jobs(jobs, hardware=machines, data_dir=data_dir, command=command, keep_going=True)
+    return sum(outcome.error is not None for outcome in outcomes)
+
+
+def _one_thread() -> None:
+    """The number of threads decides the last bits of a sum: every run of the study has one."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def of_families(design: Design, families: Sequence[str]) -> Design:
+    """The same design, for some families only."""
+    return replace(design, families=tuple(family for family in design.families if family in families))

@@ -1,0 +1,69 @@
+"""The search for each method's learning rate and knob: the same for all, on problems that no result uses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from harness.command.resolve import Job
+from harness.study.design import Design, StudyArm
+from harness.study.jobs import Settings, knob_jobs, rate_jobs
+
+Ending = float | Literal["unfinished", "diverged"]
+Scored = Callable[[Job], Ending]
+"""The mean accuracy of a trial on its validation set, or why it has none."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One setting tried for one method."""
+
+    scale: str
+    paper: str
+    method: str
+    values: Mapping[str, float]
+    accuracy: Ending
+
+
+def trials(design: Design, scored: Scored, tier: int) -> list[Trial]:
+    """Every trial of a tier, finished or not; those of knobs only where the rates are all there."""
+    of_rates = [_trial(job, ("learning_rate",), scored) for job in rate_jobs(design, tier)]
+    if any(t.accuracy == "unfinished" for t in of_rates):
+        return of_rates
+    rates = chosen(design, of_rates, tier)
+    knobs = {arm.method: arm.knob.key for arm in design.methods() if arm.knob is not None}
+    of_knobs = [_trial(job, ("learning_rate", knobs[job.arm]), scored) for job in knob_jobs(design, tier, rates)]
+    return [*of_rates, *of_knobs]
+
+
+def chosen(design: Design, tried: Sequence[Trial], tier: int) -> Settings:
+    """The setting of each method with the highest accuracy; of equal ones the first tried (the
+    declared knob before others).
+
+    Raises:
+        ValueError: a method of the tier has no finished trial.
+    """
+    best: dict[tuple[str, str, str], Mapping[str, float]] = {}
+    for arm in design.methods():
+        if arm.tier == tier:
+            for scale in design.families:
+                best[scale, arm.paper, arm.method] = _best(arm, scale, tried).values
+    return best
+
+
+def _best(arm: StudyArm, scale: str, tried: Sequence[Trial]) -> Trial:
+    finished = [
+        (trial.accuracy, trial)
+        for trial in tried
+        if (trial.scale, trial.paper, trial.method) == (scale, arm.paper, arm.method)
+        and isinstance(trial.accuracy, float)
+    ]
+    if not finished:
+        raise ValueError(f"{arm.name} ({scale}): expected a finished trial of its settings, found none")
+    return max(finished, key=lambda pair: pair[0])[1]
+
+
+def _trial(job: Job, keys: Sequence[str], scored: Scored) -> Trial:
+    values = {key: float(job.command_line[key]) for key in keys}
+    return Trial(job.scale, job.paper, job.arm, values, scored(job))
