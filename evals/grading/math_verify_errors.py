@@ -1,8 +1,9 @@
 """Load math-verify so that running out of memory or stack raises, instead of counting as an unequal answer.
 
-math-verify and its parser swallow all errors (`except Exception`), so a MemoryError or RecursionError becomes "not
-equal". This module inserts, before each such handler, one that re-raises these two errors. It edits the syntax tree
-while the module is compiled; no file on disk changes.
+math-verify and its parser swallow all errors (`except Exception`), so that a MemoryError becomes "not equal"; so does a
+SystemError, which Python itself raises when it has no memory left for a call ("error return without exception set").
+This module inserts, before each such handler, one that re-raises these errors. It edits the syntax tree while the
+module is compiled; no file on disk changes.
 
 Used by `evals.grading.worker` alone, before math-verify is first imported in its process.
 """
@@ -22,8 +23,10 @@ MODULES = (
     "latex2sympy2_extended.latex2sympy2",
     "latex2sympy2_extended.math_normalization",
     "latex2sympy2_extended.sets",
+    "mpmath.ctx_mp_python",
+    "mpmath.libmp.libmpf",
 )
-LET_THROUGH = (MemoryError, RecursionError)
+LET_THROUGH = (MemoryError, RecursionError, SystemError)
 
 
 def install() -> None:

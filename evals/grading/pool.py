@@ -154,7 +154,12 @@ class _Worker:
         if isinstance(reply, str):
             self.kill()
             return reply
-        return bool(reply["equal"]) if "equal" in reply else str(reply["reason"])
+        if "equal" in reply:
+            return bool(reply["equal"])
+        reason = str(reply["reason"])
+        if reason.startswith(("memory:", "crash:")):
+            self.kill()  # what a failed allocation left behind is unknown
+        return reason
 
     def kill(self) -> None:
         """Kill and reap the process."""

@@ -46,6 +46,8 @@ def reply(task: str, gold: str, answer: str, conventions: Conventions) -> dict[s
         return {"reason": "memory: the comparison ran out of memory"}
     except RecursionError:
         return {"reason": "size: nested too deeply"}
+    except SystemError as error:  # Python raises it where memory runs out within a call
+        return {"reason": f"crash: the interpreter failed, as it does without memory ({error})"[:250]}
     except Exception as error:  # one failed comparison is one unscored answer
         return {"reason": f"error: {type(error).__name__}: {str(error)[:200]}"}
 
