@@ -84,12 +84,12 @@ def theirs(rows: list[Row]) -> list[bool | None]:
     """math-verify alone; it gives no reasons, and what it cannot read is not correct."""
     from math_verify import parse, verify
 
-    found: list[bool | None] = []
+    verdicts: list[bool | None] = []
     for row in rows:
         gold, prediction = pair(row)
         answer = prediction if row["kind"] == "response" else rf"\boxed{{{prediction}}}"
-        found.append(bool(verify(parse(rf"\boxed{{{gold}}}"), parse(answer))))
-    return found
+        verdicts.append(bool(verify(parse(rf"\boxed{{{gold}}}"), parse(answer))))
+    return verdicts
 
 
 def pair(row: Row) -> tuple[str, str]:

@@ -385,8 +385,8 @@ def _table(title: str, cases: Cases) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for name, simulations in cases.items():
         print(f"{title}: {name}", file=sys.stderr)
-        found = [simulate() for simulate in simulations]
-        plain, rough = ([f.share for f in found if f.labelled is rough] for rough in (False, True))
+        simulated = [simulate() for simulate in simulations]
+        plain, rough = ([f.share for f in simulated if f.labelled is rough] for rough in (False, True))
         outside = sum(not 0.93 <= share <= 0.97 for share in plain)
         cells = [name, str(len(plain)), *_extremes(plain), str(outside) if plain else "–"]
         low, _, high = _extremes(rough)

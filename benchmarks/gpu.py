@@ -70,14 +70,14 @@ class Bench:
     def seconds(self, call: Callable[[], Any], rounds: int = 5) -> float:
         """Median of some calls after one to warm up."""
         call()
-        found = []
+        times = []
         for _ in range(rounds):
             self.sync()
             start = time.perf_counter()
             call()
             self.sync()
-            found.append(time.perf_counter() - start)
-        return median(found)
+            times.append(time.perf_counter() - start)
+        return median(times)
 
     def peak(self, *, reset: bool = False) -> float | None:
         """Bytes at the peak since the last reset; None on a CPU."""
@@ -353,11 +353,11 @@ def methods(bench: Bench) -> Iterator[dict[str, Any]]:
     )
     for name, case in CASES.items():
         try:
-            found = bench.seconds(lambda case=case: case.method.apply(batch), rounds=3)  # type: ignore[misc]
+            seconds = bench.seconds(lambda case=case: case.method.apply(batch), rounds=3)  # type: ignore[misc]
         except ValueError as error:  # a method that needs a critic's values, say
             yield {"method": name, "skipped": str(error)[:200]}
             continue
-        yield {"method": name, "batch": s.batch, "length": s.length, "seconds": found}
+        yield {"method": name, "batch": s.batch, "length": s.length, "seconds": seconds}
 
 
 # -- tiny arms, determinism --------------------------------------------------------------------------------------

@@ -66,10 +66,10 @@ class Life:
 
 def samples(out: Path) -> Counter[tuple[str, int]]:
     """How often each sample is on disk."""
-    found: Counter[tuple[str, int]] = Counter()
+    counts: Counter[tuple[str, int]] = Counter()
     for path in (out / "toy" / "shards").glob("*.parquet"):
-        found.update((row["problem_id"], row["sample"]) for row in pq.read_table(path).to_pylist())
-    return found
+        counts.update((row["problem_id"], row["sample"]) for row in pq.read_table(path).to_pylist())
+    return counts
 
 
 def main(kills: int, seed: int) -> dict[str, Any]:

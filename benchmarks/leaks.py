@@ -25,11 +25,11 @@ SIZE, OTHERS, STEPS = 24, 8, 200
 def problems(seed: int, count: int) -> list[Problem]:
     """Distinct problems of the chain family, two to five steps."""
     rng = random.Random(seed)
-    found: dict[str, Problem] = {}
-    while len(found) < count:
+    by_text: dict[str, Problem] = {}
+    while len(by_text) < count:
         one = chain.sample_problem(rng, rng.randint(2, 5), False)
-        found.setdefault(one.text, Problem(f"p{len(found)}", one.text, one.answer))
-    return list(found.values())
+        by_text.setdefault(one.text, Problem(f"p{len(by_text)}", one.text, one.answer))
+    return list(by_text.values())
 
 
 def train(texts: list[str], folder: Path, seed: int, steps: int) -> Path:

@@ -28,11 +28,11 @@ Changed = tuple[str, str, str]  # gold, its kind of change, the changed gold
 
 def golds(folder: Path) -> dict[str, list[str]]:
     """The distinct golds of every benchmark file, by benchmark."""
-    found: dict[str, list[str]] = {}
+    by_benchmark: dict[str, list[str]] = {}
     for path in sorted([*(folder / "benchmarks").glob("*.jsonl"), *(folder / "fresh").glob("*.jsonl")]):
         rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        found[path.stem] = list(dict.fromkeys(str(row["answer"]).strip() for row in rows if row.get("answer")))
-    return found
+        by_benchmark[path.stem] = list(dict.fromkeys(str(row["answer"]).strip() for row in rows if row.get("answer")))
+    return by_benchmark
 
 
 def rewrites(gold: str) -> Iterator[tuple[str, str]]:
@@ -67,14 +67,14 @@ def mutations(gold: str) -> Iterator[tuple[str, str]]:
         yield "plus 1", f"({text})+1"
         yield "times 3, plus 2", f"3({text})+2" if number(text) is None or number(text).value != -1 else f"({text})+5"  # type: ignore[union-attr]
         yield "another symbol", f"({text})+q"
-    found = collection(text)
-    if found is not None and len(found.items) > 1 and found.kind in ("list", "set", "()"):
+    items = collection(text)
+    if items is not None and len(items.items) > 1 and items.kind in ("list", "set", "()"):
         opening, closing = (text[:2], text[-2:]) if text.startswith(r"\{") else (text[0], text[-1])
-        if found.kind == "list":
+        if items.kind == "list":
             opening = closing = ""
-        if r"\pm" not in text and not found.names:
-            yield "an item less", f"{opening}{','.join(found.items[:-1])}{closing}" if len(found.items) > 2 else "97"
-            yield "an item more", f"{opening}{','.join(found.items)},97{closing}"
+        if r"\pm" not in text and not items.names:
+            yield "an item less", f"{opening}{','.join(items.items[:-1])}{closing}" if len(items.items) > 2 else "97"
+            yield "an item more", f"{opening}{','.join(items.items)},97{closing}"
 
 
 def value(text: str) -> bool:

@@ -185,14 +185,14 @@ def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, st
 
 def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
     """What of a folder is not as `folder_sha256s` gave it: missing and changed files, in words; more files are fine."""
-    found = []
+    problems = []
     for name, sha256 in expected.items():
         path = folder / name
         if not path.is_file():
-            found.append(f"{name} is missing")
+            problems.append(f"{name} is missing")
         elif file_sha256(path) != sha256:
-            found.append(f"{name} has changed")
-    return found
+            problems.append(f"{name} has changed")
+    return problems
 
 
 @contextmanager

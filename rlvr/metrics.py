@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from evals.grading.verdicts import Verdict
+from evals.stats.formatting import bounds_text, number_text
 from evals.stats.score import Score, score
 from rlvr.notebook import Rows
 
@@ -19,13 +20,11 @@ class Scores(Rows[tuple[str, Score]]):
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
         benchmark, own = row
-        value = "–" if own.value is None else f"{own.factor * own.value:.1f}{' %' if own.unit == '%' else ''}"
-        interval, covers = "–", own.why or ""
-        if own.interval is not None:
-            low, high = own.factor * own.interval.low, own.factor * own.interval.high
-            interval, covers = f"{own.interval.mark}[{low:.1f}, {high:.1f}]", own.interval.covers
+        value = number_text(own.value, own.factor) + (" %" if own.unit == "%" and own.value is not None else "")
+        covers = own.interval.covers if own.interval is not None else own.why or ""
         if own.as_wrong not in (None, own.value):
-            value += f" ({own.factor * own.as_wrong:.1f} with unscored as wrong)"
+            value += f" ({number_text(own.as_wrong, own.factor)} with unscored as wrong)"
+        interval = bounds_text(own.interval, own.factor)
         return (benchmark, own.name, value, interval, covers, str(own.problems), str(own.unscored))
 
 
@@ -74,8 +73,8 @@ def maj_at_k(answers: Sequence[Sequence[Hashable]], gold: Sequence[Hashable], k:
 
 
 def _score(table: object, metric: str, k: int) -> Score:
-    (found,) = score(table, ks=[k], metrics=[metric])
-    return found
+    (own,) = score(table, ks=[k], metrics=[metric])
+    return own
 
 
 def _table(correct: Samples, classes: Sequence[Sequence[int | None]] | None = None) -> object:

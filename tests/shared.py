@@ -12,12 +12,12 @@ SHARED = Path(os.environ.get("RLVR_SHARED", Path(__file__).resolve().parents[2] 
 
 def shared_file(relative: str) -> Path:
     """A file of the shared folder, by a path or a glob pattern that fits just one; skips the test when it is absent."""
-    found = sorted(SHARED.glob(relative))
-    if not found:
+    files = sorted(SHARED.glob(relative))
+    if not files:
         pytest.skip(f"no {relative} in {SHARED}; set RLVR_SHARED")
-    if len(found) > 1:
-        raise ValueError(f"{relative}: expected one file in {SHARED}, found {[path.name for path in found]}")
-    return found[0]
+    if len(files) > 1:
+        raise ValueError(f"{relative}: expected one file in {SHARED}, found {[path.name for path in files]}")
+    return files[0]
 
 
 def paper_text(number: int) -> str:

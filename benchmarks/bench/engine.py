@@ -47,9 +47,9 @@ def _generate(path: Path, rounds: int) -> Row:
         ended = (new == engine.tokenizer.eos_token_id).int()
         counts["theirs"] = int(((ended.cumsum(1) - ended) == 0).sum())  # up to the first end token, itself included
 
-    found = medians({"ours": ours, "theirs": theirs}, rounds)
+    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
     return Row(
-        "engine", "tokens/s", counts["ours"] / found["ours"], counts["theirs"] / found["theirs"], "model.generate",
+        "engine", "tokens/s", counts["ours"] / seconds["ours"], counts["theirs"] / seconds["theirs"], "model.generate",
         rounds, f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours has a "
         "stream of random numbers for each sample",
     )  # fmt: skip
@@ -85,11 +85,12 @@ def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
         )  # fmt: skip
         rows["theirs"] = sum(len(s["resps"][0]) for s in result["samples"]["tiny_short"])
 
-    found = medians({"ours": ours, "theirs": theirs}, rounds)
+    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
     if rows["ours"] != rows["theirs"]:
         raise RuntimeError(f"not the same work: {rows} samples")
     return Row(
-        "evaluator", "samples/s", rows["ours"] / found["ours"], rows["theirs"] / found["theirs"], "lm_eval --model hf",
+        "evaluator", "samples/s",
+        rows["ours"] / seconds["ours"], rows["theirs"] / seconds["theirs"], "lm_eval --model hf",
         rounds, f"{rows['ours']} samples drawn and graded by each, with the same grader; imports not counted",
     )  # fmt: skip
 

@@ -77,12 +77,12 @@ def _loop(pairs: Sequence[Pair], rounds: int) -> tuple[float, list[bool | None]]
     work on each is the same, one pass is timed a round."""
     distinct = list(dict.fromkeys(pairs))
     share = len(pairs) / len(distinct)
-    seconds, found = [], {}
+    seconds, verdicts = [], {}
     for _ in range(rounds):
         start = time.perf_counter()
-        found = {pair: _math_verify(*pair) for pair in distinct}
+        verdicts = {pair: _math_verify(*pair) for pair in distinct}
         seconds.append(time.perf_counter() - start)
-    return median(seconds) * share, [found[pair] for pair in pairs]
+    return median(seconds) * share, [verdicts[pair] for pair in pairs]
 
 
 _golds: dict[str, Any] = {}
@@ -115,7 +115,7 @@ def _by_kind(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
             kinds["literal"].append((gold, response))
         else:
             kinds["numeric"].append((gold, response))
-    return {kind: found for kind, found in kinds.items() if found}
+    return {kind: own for kind, own in kinds.items() if own}
 
 
 def _responses() -> dict[str, list[Pair]]:

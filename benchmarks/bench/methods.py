@@ -29,9 +29,10 @@ def run(rounds: int) -> Iterator[Row]:
         def theirs(slow: object = case.slow) -> None:
             slow(with_grpo(batch))  # type: ignore[operator]
 
-        found = medians({"ours": ours, "theirs": theirs}, rounds)
+        seconds = medians({"ours": ours, "theirs": theirs}, rounds)
         yield Row(
-            f"method {name}", "tokens/s", ROWS * TOKENS / found["ours"], ROWS * TOKENS / found["theirs"], "its loops",
+            f"method {name}", "tokens/s",
+            ROWS * TOKENS / seconds["ours"], ROWS * TOKENS / seconds["theirs"], "its loops",
             rounds, f"{ROWS} x {TOKENS} tokens; equal to 1e-5 in tests/harness/backends/test_trl_trainer.py",
         )  # fmt: skip
 

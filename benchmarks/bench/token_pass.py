@@ -29,18 +29,18 @@ def run(rounds: int) -> Iterator[Row]:
     size = f"{TOKENS:,} tokens, vocabulary {VOCABULARY:,}, random model of width 64"
     with tempfile.TemporaryDirectory() as folder:
         _save_model(Path(folder) / "model")
-        found: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+        measured: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
         for _ in range(rounds):
             for way in WAYS:
-                found[way].append(_measured(way, Path(folder)))
+                measured[way].append(_measured(way, Path(folder)))
         ours, theirs = np.load(Path(folder) / "ours.npz"), np.load(Path(folder) / "theirs.npz")
     names = ("logp", "entropy", "alternative_logp", "update_size")
     apart = max(float(np.abs(ours[n] - theirs[n]).max() / np.abs(theirs[n]).max()) for n in names)
     same = all(np.array_equal(ours[name], theirs[name]) for name in ("nucleus", "alternative_id"))
     if apart > 1e-6 or not same:
         raise AssertionError(f"both ways differ: by {apart:.1e} of the largest value; counts and ids equal: {same}")
-    seconds = {way: median(r["seconds"] for r in found[way]) for way in WAYS}
-    memory = {way: median(r["peak_bytes"] for r in found[way]) - median(r["peak_bytes"] for r in found["load"])
+    seconds = {way: median(r["seconds"] for r in measured[way]) for way in WAYS}
+    memory = {way: median(r["peak_bytes"] for r in measured[way]) - median(r["peak_bytes"] for r in measured["load"])
               for way in WAYS}  # fmt: skip
     against = "the whole logits at once"
     entropy = float(theirs["entropy"].mean())
@@ -70,8 +70,8 @@ def _measured(way: str, folder: Path) -> dict[str, float]:
         [sys.executable, "-m", "benchmarks.bench.token_pass", way, str(folder)],
         check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"},
     )  # fmt: skip
-    found: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return found
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
 
 
 def _child(way: str, folder: Path) -> None:
@@ -120,17 +120,17 @@ def _whole(model: Any, ids: Any) -> dict[str, Any]:
         norms = out.hidden_states[-1][0, :-1].norm(dim=-1)
         log_p = out.logits[0, :-1].log_softmax(-1)
         del out
-        found = {"logp": log_p.gather(1, tokens)[:, 0]}
+        values = {"logp": log_p.gather(1, tokens)[:, 0]}
         best = log_p.topk(2)
         column = (best.indices[:, :1] == tokens).long()  # the second where the first is the token itself
-        found["alternative_id"] = best.indices.gather(1, column)[:, 0]
-        found["alternative_logp"] = best.values.gather(1, column)[:, 0]
+        values["alternative_id"] = best.indices.gather(1, column)[:, 0]
+        values["alternative_logp"] = best.values.gather(1, column)[:, 0]
         p = log_p.exp()
-        found["entropy"] = -log_p.mul_(p).sum(-1)
+        values["entropy"] = -log_p.mul_(p).sum(-1)
         del log_p
-        found["nucleus"] = torch.cat([_nucleus(part) for part in p.split(256)])
-        found["update_size"] = p.scatter_add_(1, tokens, torch.full(tokens.shape, -1.0)).norm(dim=-1) * norms
-        return found
+        values["nucleus"] = torch.cat([_nucleus(part) for part in p.split(256)])
+        values["update_size"] = p.scatter_add_(1, tokens, torch.full(tokens.shape, -1.0)).norm(dim=-1) * norms
+        return values
 
 
 def _nucleus(p: Any) -> Any:

@@ -30,14 +30,14 @@ def run(rounds: int) -> Iterator[Row]:
                     "ours": _step(name, model, Path(folder), parts, ours=True),
                     "theirs": _step(name, model, Path(folder), parts),
                 }
-                found = medians(steps, rounds)
+                seconds = medians(steps, rounds)
                 tokens = PROMPTS * GROUP * TOKENS
                 cut = (
                     "one micro-batch" if parts == 1 else f"{parts} micro-batches: one more pass over all but the first"
                 )
                 yield Row(
                     f"TRL step, {name}, {parts} micro-batch{'es' if parts > 1 else ''}", "tokens/s",
-                    tokens / found["ours"], tokens / found["theirs"], "TRL's GRPO loss",
+                    tokens / seconds["ours"], tokens / seconds["theirs"], "TRL's GRPO loss",
                     rounds, f"{PROMPTS * GROUP} x {TOKENS} tokens, tiny model, {cut}",
                 )  # fmt: skip
 

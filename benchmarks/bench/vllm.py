@@ -30,10 +30,10 @@ def run(rounds: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         model = str(make_model(Path(folder) / "model", hidden=128, spread=0.02))  # near uniform: few samples end early
         both = {name: engines.create(name, model) for name in ("vllm", "transformers")}
-        found = medians({name: lambda name=name: draw(name) for name in both}, rounds)
+        seconds = medians({name: lambda name=name: draw(name) for name in both}, rounds)
         device = both["vllm"].describe()["device"]
     yield Row(
-        "engine vllm", "tokens/s", tokens["vllm"] / found["vllm"], tokens["transformers"] / found["transformers"],
+        "engine vllm", "tokens/s", tokens["vllm"] / seconds["vllm"], tokens["transformers"] / seconds["transformers"],
         "engine transformers", rounds, f"{PROBLEMS} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random "
         f"model on a {device}; start-up not counted",
     )  # fmt: skip

@@ -76,10 +76,10 @@ def page(known: dict[str, Any]) -> str:
         "part for each case; not edited by hand.",
     ]
     for case in (case for case in CASES if case in known):
-        found = known[case]
-        lines += ["", f"## {case}", "", f"`{found['command']}`, with code at {found['commit']}.", ""]
+        saved = known[case]
+        lines += ["", f"## {case}", "", f"`{saved['command']}`, with code at {saved['commit']}.", ""]
         lines += ["| promise | test | tried | result |", "| --- | --- | --- | --- |"]
-        for row in found["rows"]:
+        for row in saved["rows"]:
             lines.append(f"| {row['promise']} | {row['test']} | {row['tried']} | {row['result']} |")
             lines += [f"| | not kept: {' '.join(text.split())[:300].replace('|', '/')} | | |" for text in row["broken"]]
     return "\n".join(lines) + "\n"
@@ -109,15 +109,15 @@ def main() -> int:
         begin = time.monotonic()
         expected, seconds = interruptions.unbroken(root)
         for case in options.cases or CASES:
-            found = []
+            recorded = []
             LOG[:] = [root / f"{case}.tried.jsonl"] if options.keep else []
             for row in rows(case, root, expected, seconds, options):
-                found.append(row)
+                recorded.append(row)
                 print(f"[{time.monotonic() - begin:.0f} s] {row.promise}: {row.result}", flush=True)
-            broken |= any(row.broken for row in found)
+            broken |= any(row.broken for row in recorded)
             if options.write:
                 given = [f"--{key} {getattr(options, key)}" for key in USED.get(case, ()) if getattr(options, key)]
-                keep(found, case, " ".join(["nox -s faults --", case, *given]), root)
+                keep(recorded, case, " ".join(["nox -s faults --", case, *given]), root)
     return int(broken)
 
 

@@ -122,10 +122,10 @@ def _stopped(root: Path, expected: dict[str, Any]) -> Row:
             if row.again(f"{name}/{file} {how}"):
                 continue
             home = _copy(killed, root / "damaged")
-            found = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
-            {**HOW, "missing": Path.unlink}[how](found[-1] / file)
+            checkpoints = sorted(job_folder(home).glob("train/checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
+            {**HOW, "missing": Path.unlink}[how](checkpoints[-1] / file)
             (job_folder(home) / "trained.json").unlink(missing_ok=True)
-            row.check(f"{name}/{file} {how}", _outcome(home, found[-1] / file, expected))
+            row.check(f"{name}/{file} {how}", _outcome(home, checkpoints[-1] / file, expected))
     return row
 
 

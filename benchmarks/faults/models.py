@@ -121,7 +121,7 @@ def _grader(root: Path, final: Path, data: Path) -> Row:
 
 
 def _children(pid: int) -> list[int]:
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             try:
@@ -129,8 +129,8 @@ def _children(pid: int) -> list[int]:
             except OSError:
                 continue
             if int(fields[1]) == pid:
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def _copy(model: Path, to: Path) -> Path:

@@ -201,9 +201,9 @@ def _mlflow(folder: Path) -> Iterator[str]:
 def _free_port() -> int:
     import socket
 
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
 
 
 class _Proxy(ThreadingMixIn, http.server.HTTPServer):

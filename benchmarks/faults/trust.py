@@ -49,8 +49,8 @@ def _credentials(root: Path) -> Row:
         for path in folder.rglob("*"):
             if path.is_file():
                 data = path.read_bytes()
-                found = [secret for secret in secrets if secret.encode() in data]
-                row.check(str(path.relative_to(root)), f"holds {found}" if found else None)
+                leaked = [secret for secret in secrets if secret.encode() in data]
+                row.check(str(path.relative_to(root)), f"holds {leaked}" if leaked else None)
     for life, code in zip(lives, (0, 2, 0, 0, 2), strict=True):
         row.check("exit codes", None if life.code == code and not life.traceback else _ended(life))
     return row

@@ -113,19 +113,19 @@ def completions_of(problems: Sequence[Problem], share: float) -> list[Question]:
     """
     if not 0 < share < 1:
         raise ValueError(f"shares: expected numbers between 0 and 1, got {share}")
-    found = []
+    questions = []
     for problem in problems:
         words = re.findall(r"\S+\s*", problem.problem)
         cut = min(ceil(share * len(words)), len(words) - 1)
         if cut >= 1:
             prefix, rest = "".join(words[:cut]).rstrip(), "".join(words[cut:]).strip()
-            found.append(Question(f"completion@{share:g}", problem.id, prefix, problem.answer, rest))
-    return found
+            questions.append(Question(f"completion@{share:g}", problem.id, prefix, problem.answer, rest))
+    return questions
 
 
 def without_question(problems: Sequence[Problem]) -> list[Question]:
     """Each problem without the sentence that asks (of one sentence: its first half); of choices, the choices alone."""
-    found = []
+    questions = []
     for problem in problems:
         if problem.choices:
             shown = replace(problem, problem=SUBJECT)
@@ -135,8 +135,8 @@ def without_question(problems: Sequence[Problem]) -> list[Question]:
             words = problem.problem.split()
             text = " ".join(sentences[:-1]) if len(sentences) > 1 else " ".join(words[: len(words) // 2])
         if text:
-            found.append(Question("no_question", problem.id, text, problem.answer))
-    return found
+            questions.append(Question("no_question", problem.id, text, problem.answer))
+    return questions
 
 
 def probe(
@@ -173,9 +173,11 @@ def probe(
             if shuffled and side in shuffled:
                 hits[side]["choice_order"] = _order(engine, problems, shuffled[side], max_tokens, grader)
     names = [name for name in hits[benchmark[0]] if name in hits[control[0]]]
-    found = [_compared(name, hits[benchmark[0]][name], hits[control[0]][name]) for name in names]
-    adjusted = holm([p.p_value for p in found])
-    probes = tuple(replace(p, p_holm=1.0 if value is None else value) for p, value in zip(found, adjusted, strict=True))
+    compared = [_compared(name, hits[benchmark[0]][name], hits[control[0]][name]) for name in names]
+    adjusted = holm([p.p_value for p in compared])
+    probes = tuple(
+        replace(p, p_holm=1.0 if value is None else value) for p, value in zip(compared, adjusted, strict=True)
+    )
     verdict, why = judge(probes)
     return LeakReport(model, benchmark[0], control[0], probes, verdict, why)
 
@@ -240,8 +242,8 @@ def _order(
     correct = []
     for name, own in (("given", problems), ("shuffled", shuffled)):
         asked = [Question(name, p.id, _choice_prompt(p), p.answer) for p in own]
-        found = _hits(asked, _ask(engine, asked, max_tokens), grader, choices=True)
-        correct.append(found.get(name, {}))
+        hits = _hits(asked, _ask(engine, asked, max_tokens), grader, choices=True)
+        correct.append(hits.get(name, {}))
     return {p: right and not correct[1][p] for p, right in correct[0].items() if p in correct[1]}
 
 

@@ -106,20 +106,20 @@ def read_subject(
     _check_model(name, run.conditions, model_path)
     tokenizer = load_tokenizer(model_path)
     problems, seen = {}, {}
-    for (benchmark, table), found in zip(run.tables.items(), run.conditions.values(), strict=True):
-        if found is not None:
+    for (benchmark, table), own in zip(run.tables.items(), run.conditions.values(), strict=True):
+        if own is not None:
             where = f"{name}, {benchmark}"
-            problems[benchmark], prompt = _asked(where, benchmark, found, table, tokenizer, data_dir)
+            problems[benchmark], prompt = _asked(where, benchmark, own, table, tokenizer, data_dir)
             seen[benchmark] = {p.id: prompts.render(prompt, p, tokenizer) for p in problems[benchmark]}
     return Subject(name, run.tables, model_path, seen, problems)
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
     """The model is the one that drew the samples, where the manifest holds its hash (a server's does not)."""
-    for benchmark, found in conditions.items():
-        if found is None:
+    for benchmark, own in conditions.items():
+        if own is None:
             raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
-    drew = {str(found["model"]["sha256"]) for found in conditions.values() if found and not _served(found)}
+    drew = {str(own["model"]["sha256"]) for own in conditions.values() if own and not _served(own)}
     if drew and drew != {here := model_fingerprint(model_path)}:
         raise ValueError(
             f"{name}: model_path={model_path!r} is not the model that drew the samples "
@@ -128,19 +128,19 @@ def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_p
 
 
 def _asked(
-    where: str, benchmark: str, found: Conditions, table: pd.DataFrame, tokenizer: Any, data_dir: str | Path | None
+    where: str, benchmark: str, conditions: Conditions, table: pd.DataFrame, tokenizer: Any, data_dir: str | Path | None
 ) -> tuple[tuple[Problem, ...], prompts.Prompt]:
     """Every problem of the table, in the benchmark's order, and the prompt that put it."""
-    data = found["data"]
+    data = conditions["data"]
     dataset = benchmarks.load(
         benchmark, data_dir=data_dir, allow_changed_data=data["changed"], choice_seed=data["choice_seed"] or 0
     )
     if dataset.sha256 != data["sha256"]:
         raise ValueError(f"{where}: the problems hash to {dataset.sha256}, expected {data['sha256']}")
-    prompt = prompts.get(found["prompt"]["name"])
+    prompt = prompts.get(conditions["prompt"]["name"])
     first = dataset.problems[0]
-    first_text = _as_served(prompt, first) if _served(found) else prompts.render(prompt, first, tokenizer)
-    if (now := text_sha256(first_text)) != (then := found["prompt"]["first_sha256"]):
+    first_text = _as_served(prompt, first) if _served(conditions) else prompts.render(prompt, first, tokenizer)
+    if (now := text_sha256(first_text)) != (then := conditions["prompt"]["first_sha256"]):
         raise ValueError(
             f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
             "wording or the chat template has changed since the samples were drawn"
@@ -151,9 +151,9 @@ def _asked(
     return tuple(problem for problem in dataset.problems if problem.id in asked), prompt
 
 
-def _served(found: Conditions) -> bool:
+def _served(conditions: Conditions) -> bool:
     """The samples came from a server, which has the model and its chat template."""
-    return "served_as" in found["model"]
+    return "served_as" in conditions["model"]
 
 
 def _as_served(prompt: prompts.Prompt, problem: Problem) -> str:

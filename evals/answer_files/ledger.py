@@ -20,6 +20,7 @@ from typing import Any
 from evals.answer_files.formats import Row, read_rows
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
+from evals.stats.formatting import bounds_text, number_text
 from evals.stats.intervals import Interval, over_problems
 
 POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
@@ -34,10 +35,8 @@ class Share:
     interval: Interval | None
 
     def __str__(self) -> str:
-        if self.interval is None:
-            return f"{100 * self.value:.1f}"
-        low, high = 100 * self.interval.low, 100 * self.interval.high
-        return f"{100 * self.value:.1f} {self.interval.mark}[{low:.1f}, {high:.1f}]"
+        interval = "" if self.interval is None else f" {bounds_text(self.interval, 100)}"
+        return number_text(self.value, 100) + interval
 
 
 @dataclass(frozen=True)

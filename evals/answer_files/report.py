@@ -10,6 +10,7 @@ from evals.answer_files.rows import Row
 from evals.grading import Explanation, Grade
 from evals.grading.effects import PolicyEffect
 from evals.grading.verdicts import Verdict
+from evals.stats.formatting import score_text
 from evals.stats.intervals import ROUGH
 
 if TYPE_CHECKING:
@@ -106,19 +107,13 @@ def agreements(rows: list[Row], grades: list[Grade]) -> dict[str, Agreement]:
 
 
 def _score_line(score: Score) -> str:
-    if score.value is None:
-        return f"  {score.name:<10} -  ({score.why})"
-    interval = f"  {score.interval.mark}[{score.interval.low:.4f}, {score.interval.high:.4f}]" if score.interval else ""
-    return (
-        f"  {score.name:<10} {score.value:.4f}{interval}"
-        + (f"  {score.excluded} problems excluded" if score.excluded else "")
-        + (f"  ({score.as_wrong:.4f} with unscored as wrong)" if score.as_wrong not in (None, score.value) else "")
-    )
+    excluded = f"; {score.excluded} problems excluded" if score.value is not None and score.excluded else ""
+    return f"  {score.name:<10} {score_text(score)}{excluded}"
 
 
-def _agreement_line(source: str, found: Agreement) -> str:
+def _agreement_line(source: str, a: Agreement) -> str:
     return (
-        f"  {source}: {found.rate:.2%} of {found.rows} as expected"
-        f" (right: {found.true_accepted} accepted, {found.true_refused} refused;"
-        f" wrong: {found.false_refused} refused, {found.false_accepted} accepted; {found.unscored} unscored)"
+        f"  {source}: {a.rate:.2%} of {a.rows} as expected"
+        f" (correct: {a.true_accepted} accepted, {a.true_refused} refused;"
+        f" incorrect: {a.false_refused} refused, {a.false_accepted} accepted; {a.unscored} unscored)"
     )

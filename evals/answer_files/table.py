@@ -54,8 +54,8 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
     classes: list[int | None] = [None] * len(rows)
     for indices in by_problem.values():
         own = [grades[index] for index in indices]
-        found = grader.answer_classes([grade.answer for grade in own], own)
-        for sample, (index, answer_class) in enumerate(zip(indices, found, strict=True)):
+        answer_classes = grader.answer_classes([grade.answer for grade in own], own)
+        for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
     names = (row.get("benchmark") for row in rows)
     return {

@@ -39,8 +39,8 @@ def gold(prompt: str, tests: str, entry_point: str) -> str:
 def last_block(response: str, entry_point: str) -> str | None:
     """The last fenced Python block that defines the function, or None."""
     defines = re.compile(rf"^(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
-    found = [block for block in _BLOCK.findall(response) if defines.search(block)]
-    return found[-1] if found else None
+    blocks = [block for block in _BLOCK.findall(response) if defines.search(block)]
+    return blocks[-1] if blocks else None
 
 
 def completion(response: str, _: str = "") -> str | None:

@@ -163,9 +163,9 @@ def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | 
         return f"its content hashes to {sha256}, pinned is {metadata['sha256']}"
     published = metadata.get("file_sha256")
     if metadata["sha256"] is None and published is not None and file is not None:
-        found = hashlib.sha256(file.read_bytes()).hexdigest()
-        if found != published:
-            return f"the file hashes to {found}, the publisher's own to {published}, and its rows' hash is not known"
+        digest = hashlib.sha256(file.read_bytes()).hexdigest()
+        if digest != published:
+            return f"the file hashes to {digest}, the publisher's own to {published}, and its rows' hash is not known"
     return None
 
 

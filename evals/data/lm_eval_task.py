@@ -115,8 +115,8 @@ def process_results(
 
     rows = verdicts(doc, results[0])
     table = VerdictTable(pd.DataFrame(rows))
-    found = {name: float(table.values(metric, k)[0, 0]) for name, (metric, k) in _names(len(rows), ks).items()}
-    values = {name: value for name, value in found.items() if not math.isnan(value)}
+    scores = {name: float(table.values(metric, k)[0, 0]) for name, (metric, k) in _names(len(rows), ks).items()}
+    values = {name: value for name, value in scores.items() if not math.isnan(value)}
     return values | {"unscored": table.unscored / table.samples}
 
 

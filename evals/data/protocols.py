@@ -39,7 +39,7 @@ class Protocol:
         ks: the k of pass@k (and maj@k) to report; each must be <= n.
         rows: how many problems from the start of the benchmark; None for all.
         choice_seed: orders the choices of multiple-choice questions.
-        extraction: how answers are found in responses: a policy of `evals.grading.extraction` (boxed_last,
+        extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
             boxed_strict, answer_line, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
     """
 

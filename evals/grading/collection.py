@@ -184,8 +184,8 @@ def _matrix(rows: _Rows) -> Collection:
 
 def has_names(text: str) -> bool:
     """Whether an answer is of the form `x=1, y=2`."""
-    found = collection(text) if "=" in text else None
-    return found is not None and found.kind == "names"
+    items = collection(text) if "=" in text else None
+    return items is not None and items.kind == "names"
 
 
 def one_by_one(form: Named) -> str | None:

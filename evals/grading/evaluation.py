@@ -81,10 +81,10 @@ def constant(text: str) -> Fraction | None:
     if symbols(tree):
         return None
     with mp.workdps(DIGITS):
-        found = real(_value(tree, {}))
-        if found is None or isinstance(found, Fraction):
-            return found
-        return Fraction(mp.nstr(found, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
+        number = real(_value(tree, {}))
+        if number is None or isinstance(number, Fraction):
+            return number
+        return Fraction(mp.nstr(number, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
 
 
 # ----------------------------------------------------------------------------------------------------------- comparison

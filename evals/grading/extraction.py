@@ -93,8 +93,8 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
     """
     if policy not in POLICIES:
         raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
-    found, opened = _scan(response)
-    filled = [box for box in found if box.content.strip()]
+    boxes, opened = _scan(response)
+    filled = [box for box in boxes if box.content.strip()]
     return Extraction(POLICIES[policy](response, filled), bool(filled), opened)
 
 
@@ -119,25 +119,25 @@ def _scan(text: str) -> tuple[list[Box], bool]:
     first = _COMMAND.search(text)
     if first is None:
         return [], False
-    found: list[Box] = []
+    boxes: list[Box] = []
     stack: list[tuple[int, int] | None] = []  # a box: (where it starts, where its content starts); another brace: None
     opened = False
     for token in _TOKEN.finditer(text, first.start()):
         if token["open"]:
             stack.append((token.start(), token.end()))
         elif token["bare"]:
-            found.append(Box(token.start(), token.end(), token["bare"].rstrip(".,;:")))
+            boxes.append(Box(token.start(), token.end(), token["bare"].rstrip(".,;:")))
         elif token["brace"] == "{":
             stack.append(None)
         elif token["brace"] == "}" and stack:
             box = stack.pop()
             if box is not None:
-                while found and found[-1].start > box[0]:  # boxes inside this one are part of its content
-                    found.pop()
-                found.append(Box(box[0], token.end(), text[box[1] : token.start()]))
+                while boxes and boxes[-1].start > box[0]:  # boxes inside this one are part of its content
+                    boxes.pop()
+                boxes.append(Box(box[0], token.end(), text[box[1] : token.start()]))
         elif token.end() == len(text) and token[0].lstrip("\\").startswith(("boxed", "fbox")):
             opened = True  # cut right after the command
-    return found, opened or any(box is not None for box in stack)
+    return boxes, opened or any(box is not None for box in stack)
 
 
 def _first_solution(response: str, filled: list[Box]) -> list[Box]:

@@ -107,14 +107,14 @@ class Grader:
         Raises:
             ValueError: the extraction policy is unknown.
         """
-        found = [extract(response, policy) for _, response, _ in rows]
-        pairs = [(locate(gold, numbers=False), one.answer) for (gold, _, _), one in zip(rows, found, strict=True)]
+        extracted = [extract(response, policy) for _, response, _ in rows]
+        pairs = [(locate(gold, numbers=False), one.answer) for (gold, _, _), one in zip(rows, extracted, strict=True)]
         grades = self._grade(pairs, progress)
         return [
             Grade(_without_answer(finish, one.truncated), None, None, one.boxed)
             if one.answer is None
             else Grade(grade.verdict, grade.answer, grade.reason, one.boxed)
-            for grade, one, (_, _, finish) in zip(grades, found, rows, strict=True)
+            for grade, one, (_, _, finish) in zip(grades, extracted, rows, strict=True)
         ]
 
     def grade_answers(self, rows: Sequence[tuple[str, str]], progress: Progress | None = None) -> list[Grade]:

@@ -99,8 +99,8 @@ def _last_candidate(text: str) -> str:
     counted = _COUNTED.match(text)
     if counted and not _NOT_COUNTED.search(counted[2]):
         return f"{counted[1]} {counted[2]}"
-    found = list(_CANDIDATE.finditer(text))
-    values = [match for match in found if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
+    candidates = list(_CANDIDATE.finditer(text))
+    values = [match for match in candidates if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
     if not values and (last_stated := _stated_last(text)) != text:
         return last_stated
     if not values or _DENIES.search(text[: values[-1].start()]):

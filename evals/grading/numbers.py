@@ -155,8 +155,8 @@ def spoken(text: str) -> str | None:
             return None
         return str(Fraction(scaled[1].replace(",", "")) * _AMOUNTS[scaled[2]])
     sign, bare = ("-", words[6:].strip()) if words.startswith("minus ") else ("", words)
-    found = _spelled(bare)
-    return None if found is None else f"{sign}{found}"
+    digits = _spelled(bare)
+    return None if digits is None else f"{sign}{digits}"
 
 
 def ordinal(text: str) -> int | None:

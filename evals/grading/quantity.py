@@ -145,8 +145,8 @@ def with_symbol(text: str, known: Unit) -> str | None:
 
 def bare_amount(text: str) -> str:
     """A cleaned answer without its unit, if it has one."""
-    found = quantity(text)
-    return text if found is None else found.body
+    amount = quantity(text)
+    return text if amount is None else amount.body
 
 
 def _is_constant(text: str) -> bool:

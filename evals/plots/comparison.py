@@ -9,6 +9,7 @@ from typing import Any
 
 from evals.plots.intervals import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
+from evals.stats.formatting import p_words
 
 FORMATS = (".svg", ".png")
 # Okabe and Ito's palette, told apart by all kinds of colour vision; marker shapes say the same again
@@ -77,8 +78,7 @@ def _panel(axis: Any, lines: Sequence[Line]) -> None:
 def _row(line: Line) -> ForestRow:
     assert line.difference is not None and line.low is not None and line.high is not None
     low, middle, high = (line.factor * v for v in (line.low, line.difference, line.high))
-    p = "" if line.p_holm is None else f"p {line.p_holm:.3f}" if line.p_holm >= 0.001 else "p < 0.001"
-    note = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p}"
+    note = f"{middle:+.1f} [{low:+.1f}, {high:+.1f}]  {p_words(line.p_holm)}"
     return ForestRow(f"{line.benchmark}  {line.name}", low, middle, high, _STYLE[line.verdict], note)
 
 

@@ -37,14 +37,14 @@ def common_benchmarks(subjects: Sequence[Subject], wanted: Sequence[str] | None 
         ValueError: there is none, or a run was not measured on one that is wanted.
     """
     names_of(subjects)
-    found = [b for b in subjects[0].tables if all(b in subject.tables for subject in subjects)]
+    common = [b for b in subjects[0].tables if all(b in subject.tables for subject in subjects)]
     if wanted is not None:
-        if missing := [b for b in wanted if b not in found]:
-            raise ValueError(f"benchmark {missing[0]!r}: not measured for every run; those that are: {found}")
+        if missing := [b for b in wanted if b not in common]:
+            raise ValueError(f"benchmark {missing[0]!r}: not measured for every run; those that are: {common}")
         return list(wanted)
-    if not found:
+    if not common:
         raise ValueError(f"subjects: no benchmark was measured for all of {[s.name for s in subjects]}")
-    return found
+    return common
 
 
 def tables_of(subjects: Sequence[Subject], benchmark: str) -> dict[str, pd.DataFrame]:
@@ -101,5 +101,5 @@ def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:
 
 def covered(covers: Sequence[str | None]) -> str:
     """What 95 % intervals cover, for a caption."""
-    found = sorted({c for c in covers if isinstance(c, str)})
-    return f"95 % intervals over {' or '.join(found)}." if found else "No interval: one problem shows no spread."
+    named = sorted({c for c in covers if isinstance(c, str)})
+    return f"95 % intervals over {' or '.join(named)}." if named else "No interval: one problem shows no spread."

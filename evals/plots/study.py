@@ -15,6 +15,7 @@ import numpy as np
 from evals.plots.intervals import ForestRow, Verdict, band, forest, name_rows, offsets, points
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import PALETTE, WIDTH, Plot, look, tidy
+from evals.stats.formatting import p_words
 from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -48,12 +49,12 @@ def mean_over_seeds(curves: pd.DataFrame, metric: str, *, level: float = 0.95) -
         row = known[known.duplicated(["arm", "seed", "step"])].iloc[0]
         raise ValueError(f"curves: expected each step once, got arm {row['arm']!r}, seed {row['seed']}, step "
                          f"{row['step']} twice")  # fmt: skip
-    found = known.groupby(["arm", "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
-    found = found.sort_values(["arm", "step"], kind="stable", ignore_index=True)
-    t = np.array([t_quantile((1 + level) / 2, n - 1) if n > 1 else np.nan for n in found["size"]])
-    half = t * found["std"] / np.sqrt(found["size"])
-    found = found.assign(low=found["mean"] - half, high=found["mean"] + half, seeds=found["size"])
-    return found[["arm", "step", "mean", "low", "high", "seeds"]]
+    means = known.groupby(["arm", "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
+    means = means.sort_values(["arm", "step"], kind="stable", ignore_index=True)
+    t = np.array([t_quantile((1 + level) / 2, n - 1) if n > 1 else np.nan for n in means["size"]])
+    half = t * means["std"] / np.sqrt(means["size"])
+    means = means.assign(low=means["mean"] - half, high=means["mean"] + half, seeds=means["size"])
+    return means[["arm", "step", "mean", "low", "high", "seeds"]]
 
 
 def learning_curves(
@@ -347,8 +348,7 @@ def _curves(
 
 
 def _forest_row(row: dict[Any, Any]) -> ForestRow:
-    p = "" if np.isnan(row["p"]) else f"  p {row['p']:.3f}" if row["p"] >= 0.001 else "  p < 0.001"
-    note = f"{row['difference']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]{p}"
+    note = f"{row['difference']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]  {p_words(row['p'])}".rstrip()
     return ForestRow(row["claim"], row["low"], row["difference"], row["high"], OUTCOMES[row["outcome"]], note)
 
 

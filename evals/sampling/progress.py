@@ -73,9 +73,10 @@ class Progress:
 
 def pass_at_1(correct: Mapping[str, Sequence[bool]]) -> str:
     """pass@1 of the problems that have a scored sample so far, with its 95 % interval over problems."""
+    from evals.stats.formatting import bounds_text
     from evals.stats.intervals import over_problems
 
     rates = [fmean(samples) for samples in correct.values()]
     interval = over_problems(rates)
-    ends = "" if interval is None else f" [{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
+    ends = "" if interval is None else f" {bounds_text(interval, 100)}"
     return f"pass@1={fmean(rates):.1%}{ends}"

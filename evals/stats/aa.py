@@ -66,9 +66,9 @@ def aa_test(
 def _rate(matrices: Mapping[str, Vector], runs: int, size: int, splits: int, seed: int) -> SplitRate:
     pairs = _pairs(runs, size, splits, np.random.default_rng([seed, size]))
     words = [_words(matrices, a, b) for a, b in pairs]
-    wrong = [any(w in ("higher", "lower") for w in found.values()) for found in words]
-    checkpoints = [any(w.startswith("checkpoint ") for w in found.values()) for found in words]
-    by_benchmark = {name: sum(found[name] != "not resolved" for found in words) for name in matrices}
+    wrong = [any(w in ("higher", "lower") for w in own.values()) for own in words]
+    checkpoints = [any(w.startswith("checkpoint ") for w in own.values()) for own in words]
+    by_benchmark = {name: sum(own[name] != "not resolved" for own in words) for name in matrices}
     counted = checkpoints if size == 1 else wrong
     low, high = _interval(counted, pairs, runs, runs // (2 * size))
     return SplitRate(size, len(pairs), runs // (2 * size), sum(wrong), sum(checkpoints), by_benchmark, low, high)

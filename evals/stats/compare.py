@@ -161,16 +161,16 @@ def compare_runs(
         raise ValueError(
             "measured in different ways (allow_different=true compares all the same): " + "; ".join(different)
         )
-    found = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
+    compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
     by_metric: dict[tuple[Any, ...], list[Line]] = {}
-    for line in found:
+    for line in compared:
         by_metric.setdefault((line.metric, line.k, line.tau), []).append(line)
     done: dict[tuple[Any, ...], Line] = {}
     for lines in by_metric.values():
         names = [line.benchmark for line in lines]
         for line in corrected(lines, f"A - B, {lines[0].name}, {', '.join(names)}"):
             done[line.benchmark, line.metric, line.k, line.tau] = line
-    ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in found)
+    ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in compared)
     return CompareResult(a.name, b.name, ordered, tuple(different), tuple(_notes(a, b, chosen)))
 
 

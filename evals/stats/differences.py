@@ -99,12 +99,12 @@ def paired_average(
     Args:
         pairs: (a, b) of each benchmark, as for `paired`; the seeds of a run are in the same order in all of them.
     """
-    found, covered = _estimate(pairs, trained, level, bounds)
-    if any(len(values) < 2 for values, _ in found.blocks):
-        return Paired(found.mean, None, None, "none: one problem", covered)
-    low, high = (None, None) if margin is None else (found.p_above(-margin), found.p_below(margin))
-    test = f"t over {found.covers}"
-    return Paired(found.mean, found.interval(level), found.p_value(), test, covered, low, high)
+    estimate, covered = _estimate(pairs, trained, level, bounds)
+    if any(len(values) < 2 for values, _ in estimate.blocks):
+        return Paired(estimate.mean, None, None, "none: one problem", covered)
+    low, high = (None, None) if margin is None else (estimate.p_above(-margin), estimate.p_below(margin))
+    test = f"t over {estimate.covers}"
+    return Paired(estimate.mean, estimate.interval(level), estimate.p_value(), test, covered, low, high)
 
 
 def over_seeds_difference(

@@ -61,6 +61,11 @@ def difference_text(line: Line) -> str:
     return f"{number_text(line.difference, line.factor, form)} {bounds_text(line_interval(line), line.factor, form)}"
 
 
+def p_words(p: float | None) -> str:
+    """ "p = 0.043" or "p < 0.001", for a caption; "" where there is none."""
+    return "" if p is None or p != p else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+
+
 def p_text(p: float | None) -> str:
     """ "0.043", "<0.001", or a dash."""
     return NONE if p is None else f"{p:.3f}" if p >= 0.001 else "<0.001"

@@ -66,13 +66,13 @@ def read_run(sources: Sequence[Path], name: str | None = None, *, responses: boo
             if "train_seed" in frames[0]:
                 raise ValueError(f"{sources[0]} holds the column train_seed: give it alone, or files of one seed each")
             frames = [frame.assign(train_seed=seed) for seed, frame in enumerate(frames)]
-        found = [conditions for _, conditions in (part[benchmark] for part in parts)]
-        for source, other in zip(sources, found, strict=True):
-            for field, first, now in decisive_differences(found[0], other):
+        every = [conditions for _, conditions in (part[benchmark] for part in parts)]
+        for source, other in zip(sources, every, strict=True):
+            for field, first, now in decisive_differences(every[0], other):
                 raise ValueError(
                     f"{source} is no other seed of {sources[0]}: on {benchmark}, {field} is {now!r} and not {first!r}"
                 )
-        tables[benchmark], conditions[benchmark] = pd.concat(frames, ignore_index=True), found[0]
+        tables[benchmark], conditions[benchmark] = pd.concat(frames, ignore_index=True), every[0]
     return MeasuredRun(name, tables, conditions, trained=any(map(_was_trained, sources)))
 
 
@@ -88,7 +88,7 @@ def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tup
     """(field, value in a, value in b) of all that decides the measurement; empty where one of them is unknown."""
     if a is None or b is None:
         return []
-    return [found for key in ("protocol", *_DECIDE) for found in differing_fields(a.get(key), b.get(key), key)]
+    return [field for key in ("protocol", *_DECIDE) for field in differing_fields(a.get(key), b.get(key), key)]
 
 
 def _tables(source: Path, responses: bool) -> dict[str, tuple[pd.DataFrame, Conditions | None]]:
@@ -100,14 +100,14 @@ def _tables(source: Path, responses: bool) -> dict[str, tuple[pd.DataFrame, Cond
         files = sorted(source.glob("*/verdicts.parquet"))
     if not files:
         raise ValueError(f"{source}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones")
-    found: dict[str, tuple[pd.DataFrame, Conditions | None]] = {}
+    by_benchmark: dict[str, tuple[pd.DataFrame, Conditions | None]] = {}
     for path in files:
         frame = _read(path, responses)
         names = frame["benchmark"].unique()
         if len(names) != 1:
             raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
-        found[str(names[0])] = frame, _conditions(path.with_name("manifest.json"))
-    return found
+        by_benchmark[str(names[0])] = frame, _conditions(path.with_name("manifest.json"))
+    return by_benchmark
 
 
 def _read(path: Path, responses: bool) -> pd.DataFrame:

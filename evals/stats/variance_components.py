@@ -64,17 +64,19 @@ def measured_spread(rows: Any, name: str, *, fallback: Spread, other: Any = None
     Raises:
         ValueError: fewer than 3 problems with 2 scored samples under every seed; or as `VerdictTable`.
     """
-    found = _moments(rows, name)
-    seeds, problems = found.means.shape
+    moments = _moments(rows, name)
+    seeds, problems = moments.means.shape
     interaction, seed, correlation = fallback.interaction_sd, fallback.seed_sd, fallback.correlation
     if seeds > 1:
-        interaction = _measured(found.cell - found.noise, name)
-        seed = _measured(float(found.means.mean(axis=1).var(ddof=1)) - found.cell / problems, name)
+        interaction = _measured(moments.cell - moments.noise, name)
+        seed = _measured(float(moments.means.mean(axis=1).var(ddof=1)) - moments.cell / problems, name)
     effect = fallback.effect_sd
     if other is not None:
-        correlation = _correlation(found, _moments(other, name), name)
+        correlation = _correlation(moments, _moments(other, name), name)
         effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
-    return Spread(_measured(found.within, name), _measured(found.between, name), correlation, interaction, seed, effect)
+    return Spread(
+        _measured(moments.within, name), _measured(moments.between, name), correlation, interaction, seed, effect
+    )
 
 
 @dataclass(frozen=True)
@@ -113,8 +115,8 @@ def _correlation(a: _Moments, b: _Moments, name: str) -> Sourced[float]:
         raise ValueError(f"{name}: expected two runs on the same problems")
     if min(a.between, b.between) <= 0:
         raise ValueError(f"{name}: the problems do not differ beyond the noise, so nothing shows their correlation")
-    found = float(np.cov(a.means.mean(axis=0), b.means.mean(axis=0))[0, 1]) / math.sqrt(a.between * b.between)
-    return Sourced(max(-1.0, min(1.0, found)), Origin.USER, f"measured on {name}")
+    correlation = float(np.cov(a.means.mean(axis=0), b.means.mean(axis=0))[0, 1]) / math.sqrt(a.between * b.between)
+    return Sourced(max(-1.0, min(1.0, correlation)), Origin.USER, f"measured on {name}")
 
 
 def _measured(variance: float, name: str) -> Sourced[float]:

@@ -121,23 +121,23 @@ class VerdictTable:
 
     def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
         """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
-        found = np.full(self.scored.shape, np.nan)
+        result = np.full(self.scored.shape, np.nan)
         if k is None:
-            return found
+            return result
         pairs = np.stack([self.scored, self.correct], axis=-1).reshape(-1, 2)
         different, where = np.unique(pairs, axis=0, return_inverse=True)
         values = [metric(int(n), int(c), k) if n >= k else np.nan for n, c in different]
-        return np.asarray(values, dtype=float)[where.reshape(-1)].reshape(found.shape)
+        return np.asarray(values, dtype=float)[where.reshape(-1)].reshape(result.shape)
 
     def _maj(self, k: int | None) -> Matrix:
-        found = np.full(self.scored.size, np.nan)
+        values = np.full(self.scored.size, np.nan)
         if k is None:
-            return found.reshape(self.scored.shape)
+            return values.reshape(self.scored.shape)
         scored = self.scored.reshape(-1)
         for cell in np.flatnonzero(scored >= k):
             right, rivals = self._votes.get(int(cell), (0, ()))
-            found[cell] = maj_of_votes(int(scored[cell]), right, rivals, k)
-        return found.reshape(self.scored.shape)
+            values[cell] = maj_of_votes(int(scored[cell]), right, rivals, k)
+        return values.reshape(self.scored.shape)
 
     @cached_property
     def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:

@@ -25,15 +25,15 @@ def evaluated_runs(home: Path, paper: str, scale: str) -> list[tuple[str, int, P
 
     An arm that was trained with several sets of values has the digest of each in its name.
     """
-    found = []
+    evaluated = []
     for folder in sorted((home / paper / scale).glob("*/")):
         record = read_object(folder / "record.json")
         if record is not None and (folder / CURVE).exists():
-            found.append((f"{record['model']}/{record['arm']}", record["digest"], int(record["seed"]), folder))
-    digests = {name: {digest for other, digest, *_ in found if other == name} for name, *_ in found}
+            evaluated.append((f"{record['model']}/{record['arm']}", record["digest"], int(record["seed"]), folder))
+    digests = {name: {digest for other, digest, *_ in evaluated if other == name} for name, *_ in evaluated}
     return [
         (name if len(digests[name]) == 1 else f"{name} {digest}", seed, folder)
-        for name, digest, seed, folder in sorted(found, key=lambda row: row[:3])
+        for name, digest, seed, folder in sorted(evaluated, key=lambda row: row[:3])
     ]
 
 

@@ -144,5 +144,5 @@ def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str
 
 def merged_tags(models: Sequence[Analysed]) -> dict[str, str]:
     """The runs' tags, to group by: each tag's distinct values, joined by commas."""
-    found = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in TAGS}
-    return {f"rlvr.{key}": ",".join(values) for key, values in found.items() if values}
+    by_key = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in TAGS}
+    return {f"rlvr.{key}": ",".join(values) for key, values in by_key.items() if values}

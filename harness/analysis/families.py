@@ -113,19 +113,19 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
         ValueError: two figures of one name.
     """
     wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
-    found: dict[str, list[Plot]] = {}
+    plots_of: dict[str, list[Plot]] = {}
     skipped = []
     for key in wanted:
         print(f"{key}: {FAMILIES[key].title.lower()}", file=sys.stderr, flush=True)
         try:
-            found[key] = FAMILIES[key].plot(material)
+            plots_of[key] = FAMILIES[key].plot(material)
         except ValueError as error:
             skipped.append(f"{key}: {error}")
             print(f"    skipped: {error}", file=sys.stderr, flush=True)
     for text in material.skipped:
         print(f"    skipped: {text}", file=sys.stderr, flush=True)
     skipped += material.skipped
-    twice = [name for name, n in Counter(d.name for plots in found.values() for d in plots).items() if n > 1]
+    twice = [name for name, n in Counter(d.name for plots in plots_of.values() for d in plots).items() if n > 1]
     if twice:
         raise ValueError(f"figures: two are called {twice[0]!r}")
-    return found, skipped
+    return plots_of, skipped

@@ -56,12 +56,12 @@ class Material:
         Raises:
             ValueError: a model cannot be read.
         """
-        found = []
+        readable = []
         for m in self.models:
             if m.readable is None:
                 raise ValueError(m.unread)
-            found.append(replace(m.readable, tables={b: m.readable.tables[b] for b in self.benchmarks}))
-        return found
+            readable.append(replace(m.readable, tables={b: m.readable.tables[b] for b in self.benchmarks}))
+        return readable
 
     def tokens(self, benchmark: str) -> dict[str, pd.DataFrame]:
         """Name -> token table of a benchmark, each model reading its own responses; kept on disk."""
@@ -92,7 +92,7 @@ class Material:
                 "no run's folder holds a checkpoint between the first model and the trained one (hardware.save_every; "
                 "the trainer keeps the last two), and a slope over steps needs three"
             )
-        found = {}
+        by_model = {}
         for m in self.models[1:]:
             curves = m.sources[0].curves
             if m.name in between and curves is not None:
@@ -101,8 +101,8 @@ class Material:
                     step: token_table(self.readable[0], benchmark, folder, reader=path)
                     for step, path in between[m.name].items()
                 }
-                found[m.name] = {0: before, **read, int(curves["step"].max()): after}
-        return found
+                by_model[m.name] = {0: before, **read, int(curves["step"].max()): after}
+        return by_model
 
     def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
         """Each model and its token table."""
@@ -135,18 +135,18 @@ class Material:
         """
         from evals.stats.measured_run import read_run
 
-        found: dict[str, dict[int, pd.DataFrame]] = {}
+        by_model: dict[str, dict[int, pd.DataFrame]] = {}
         for m in self.models:
             for step, folder in m.sources[0].steps.items():
                 if (folder / benchmark).is_dir():
                     run = read_run([folder / benchmark], m.name, responses=True)
-                    found.setdefault(m.name, {})[step] = run.tables[benchmark]
-        return found
+                    by_model.setdefault(m.name, {})[step] = run.tables[benchmark]
+        return by_model
 
     def curves(self) -> dict[str, pd.DataFrame]:
         """Name -> training curves, of the models that have some."""
-        found = ((m.name, m.curves) for m in self.models)
-        return {name: frame for name, frame in found if frame is not None}
+        curves = ((m.name, m.curves) for m in self.models)
+        return {name: frame for name, frame in curves if frame is not None}
 
 
 def of_benchmark(benchmark: str, plots: Sequence[Plot]) -> list[Plot]:

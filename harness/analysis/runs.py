@@ -68,8 +68,8 @@ class Analysed:
         from evals.analysis.training.curves import over_seeds
         from evals.analysis.training.evaluation import with_average
 
-        found = [s.curves for s in self.sources if s.curves is not None]
-        return over_seeds([with_average(c) for c in found]) if found else None
+        known = [s.curves for s in self.sources if s.curves is not None]
+        return over_seeds([with_average(c) for c in known]) if known else None
 
     def conditions(self, benchmark: str) -> dict[str, Any]:
         """What the first seed's responses to a benchmark were sampled with (`evals.sampling.evaluate`'s identity of
@@ -99,7 +99,7 @@ class Analysed:
     def tags(self) -> dict[str, str]:
         """Each tag's values over the seeds, joined by commas."""
         values = {key: dict.fromkeys(s.tags[key] for s in self.sources if key in s.tags) for key in TAGS}
-        return {key: ",".join(found) for key, found in values.items() if found}
+        return {key: ",".join(own) for key, own in values.items() if own}
 
 
 def check_names(texts: Sequence[str], key: str = "runs") -> None:
@@ -123,13 +123,13 @@ def read_runs(
         UsageError: no such run, or one without responses; names that are not one a run, or not told apart.
     """
     check_names(texts)
-    found = [[_source(part, cache) for part in text.split(",") if part] for text in texts]
-    if any(not sources for sources in found):
+    read = [[_source(part, cache) for part in text.split(",") if part] for text in texts]
+    if any(not sources for sources in read):
         raise UsageError("runs: expected a folder or a run id, got an empty one")
-    names = list(names) if names is not None else _names(found)
-    if len(names) != len(found) or len(set(names)) != len(names):
-        raise UsageError(f"names: expected {len(found)} different ones (one a run), got {', '.join(names)}")
-    return [analysed(name, sources, data_dir=data_dir) for name, sources in zip(names, found, strict=True)]
+    names = list(names) if names is not None else _names(read)
+    if len(names) != len(read) or len(set(names)) != len(names):
+        raise UsageError(f"names: expected {len(read)} different ones (one a run), got {', '.join(names)}")
+    return [analysed(name, sources, data_dir=data_dir) for name, sources in zip(names, read, strict=True)]
 
 
 def analysed(name: str, sources: Sequence[Source], *, data_dir: str | None) -> Analysed:
@@ -167,12 +167,12 @@ def tiny_benchmarks() -> Path:
     return folder
 
 
-def _names(found: Sequence[Sequence[Source]]) -> list[str]:
+def _names(read: Sequence[Sequence[Source]]) -> list[str]:
     """The arm of each run; with the paper, then the folder, where that does not tell them apart."""
-    arms = [s[0].tags.get("arm") or s[0].verdicts.resolve().name for s in found]
+    arms = [s[0].tags.get("arm") or s[0].verdicts.resolve().name for s in read]
     if len(set(arms)) == len(arms):
         return arms
-    longer = [f"{s[0].tags['paper']}/{a}" if "paper" in s[0].tags else a for s, a in zip(found, arms, strict=True)]
+    longer = [f"{s[0].tags['paper']}/{a}" if "paper" in s[0].tags else a for s, a in zip(read, arms, strict=True)]
     if len(set(longer)) == len(longer):
         return longer
     return [f"{a} ({i})" for i, a in enumerate(longer, 1)]
@@ -208,9 +208,11 @@ def checkpoints(job: Path, curves: pd.DataFrame | None) -> dict[int, str]:
     steps before the training's last."""
     if curves is None:
         return {}
-    found = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in job.glob("train/checkpoint-*/whole")}
+    by_step = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in job.glob("train/checkpoint-*/whole")}
     last = int(curves["step"].max())
-    return {step: str(path) for step, path in sorted(found.items()) if step < last and (path / "config.json").is_file()}
+    return {
+        step: str(path) for step, path in sorted(by_step.items()) if step < last and (path / "config.json").is_file()
+    }
 
 
 def _made(record: Mapping[str, Any]) -> str:
@@ -244,8 +246,8 @@ def kept_curves(job: Path) -> pd.DataFrame | None:
 def _model_of(folder: Path) -> str | None:
     """The model that a manifest names, where it is a folder that is still there, or a hub id."""
     manifests = [folder / "manifest.json", *sorted(folder.glob("*/manifest.json"))]
-    found = next((read_json(path) for path in manifests if path.is_file()), None)
-    model = (found or {}).get("record", {}).get("model_path")
+    manifest = next((read_json(path) for path in manifests if path.is_file()), None)
+    model = (manifest or {}).get("record", {}).get("model_path")
     if model is None or (Path(model).is_absolute() and not Path(model).is_dir()):
         return None
     return str(model)

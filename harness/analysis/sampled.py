@@ -59,14 +59,16 @@ def tools(m: Material) -> list[Plot]:
     plots: list[Plot] = []
     for b in m.benchmarks:
         try:
-            found = [_with_tools(m, i, b) for i in range(len(m.models))]
-            turns = {one.turns for one in found}
+            with_tools = [_with_tools(m, i, b) for i in range(len(m.models))]
+            turns = {one.turns for one in with_tools}
             if len(turns) > 1:
                 raise ValueError(f"code blocks that run: expected the same for all runs, got {sorted(turns)}")
-            tables = {model.name: (one.without, one.table) for model, one in zip(m.models, found, strict=True)}
-            notes = dict.fromkeys(one.note for one in found)
+            tables = {model.name: (one.without, one.table) for model, one in zip(m.models, with_tools, strict=True)}
+            notes = dict.fromkeys(one.note for one in with_tools)
             if len(notes) > 1:
-                notes = dict.fromkeys(f"{model.name}: {one.note}" for model, one in zip(m.models, found, strict=True))
+                notes = dict.fromkeys(
+                    f"{model.name}: {one.note}" for model, one in zip(m.models, with_tools, strict=True)
+                )
             plots += of_benchmark(b, plot_tools(tables, benchmark=b, turns=turns.pop(), note=" ".join(notes)))
         except ValueError as error:
             m.skipped.append(f"tools, {b}: {error}")

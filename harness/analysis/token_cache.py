@@ -84,8 +84,8 @@ def content(subject: Subject, benchmark: str) -> str:
 
 def digest(model: str, answers: Sequence[Response]) -> str:
     """Of the model's fingerprint and of every prompt, response and verdict."""
-    found = hashlib.sha256(f"{VERSION} {model}\n".encode())
+    sha = hashlib.sha256(f"{VERSION} {model}\n".encode())
     for a in answers:
         line = json.dumps([a.problem_id, a.sample, a.prompt, a.text, str(a.verdict)])
-        found.update(line.encode() + b"\n")
-    return found.hexdigest()[:32]
+        sha.update(line.encode() + b"\n")
+    return sha.hexdigest()[:32]

@@ -56,8 +56,8 @@ def snapshot_folder(out_dir: Path, step: int) -> Path:
 
 def snapshots(out_dir: Path) -> list[tuple[int, Path]]:
     """(step, folder) of each complete snapshot, in order of the steps."""
-    found = [(int(path.name.removeprefix("step-")), path) for path in (out_dir / SNAPSHOTS).glob("step-*")]
-    return sorted(found)
+    by_step = [(int(path.name.removeprefix("step-")), path) for path in (out_dir / SNAPSHOTS).glob("step-*")]
+    return sorted(by_step)
 
 
 @contextmanager

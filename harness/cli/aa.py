@@ -44,11 +44,11 @@ def do_aa(arguments: Any) -> int:
     from harness.tables.measured import gather
 
     chosen = pick(gather(paper, Tracker.open(), arms=arms), scale=scale, model=model, arms=arms)
-    found = [(m, rates(m, sizes=sizes, splits=splits, seed=seed)) for m in chosen]
+    of_arms = [(m, rates(m, sizes=sizes, splits=splits, seed=seed)) for m in chosen]
     command = " ".join(["rlvr aa", *arguments.options])
     path = out / paper / "aa.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(paper, command, found), encoding="utf-8")
+    path.write_text(page(paper, command, of_arms), encoding="utf-8")
     print(f"wrote {path}", file=sys.stderr)
-    print(json.dumps(document(paper, found), indent=2) if arguments.json else path.read_text(encoding="utf-8"))
+    print(json.dumps(document(paper, of_arms), indent=2) if arguments.json else path.read_text(encoding="utf-8"))
     return 0

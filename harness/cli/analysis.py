@@ -135,7 +135,7 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
     """Remove what tells the families how to measure, and check it: fields of `Material`, those that are given."""
     from evals.data.prompts import PROMPTS
 
-    found = {
+    options = {
         "embedder": take(values, "embedder", str),
         "continuations": take(values, "continuations", int),
         "sure": take_number(values, "sure"),
@@ -145,16 +145,16 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
         "temperatures": take_numbers(values, "temperatures", float),
     }
     for key in ("continuations", "samples", "turns"):
-        if found[key] is not None and found[key] < 1:
-            raise UsageError(f"{key}: expected at least 1, got {found[key]}")
-    if found["sure"] is not None and not 0 < found["sure"] <= 1:
-        raise UsageError(f"sure: expected a number in (0, 1], got {found['sure']}")
-    if found["tools_prompt"] is not None:
-        choose("tools_prompt", [found["tools_prompt"]], PROMPTS)
-    if found["embedder"] is not None:
-        _check_embedder(found["embedder"])
-    found["judge"] = _judge(take(values, "judge", str), take(values, "judge_url", str))
-    return {key: value for key, value in found.items() if value is not None}
+        if options[key] is not None and options[key] < 1:
+            raise UsageError(f"{key}: expected at least 1, got {options[key]}")
+    if options["sure"] is not None and not 0 < options["sure"] <= 1:
+        raise UsageError(f"sure: expected a number in (0, 1], got {options['sure']}")
+    if options["tools_prompt"] is not None:
+        choose("tools_prompt", [options["tools_prompt"]], PROMPTS)
+    if options["embedder"] is not None:
+        _check_embedder(options["embedder"])
+    options["judge"] = _judge(take(values, "judge", str), take(values, "judge_url", str))
+    return {key: value for key, value in options.items() if value is not None}
 
 
 def _judge(model: str | None, url: str | None) -> Any:

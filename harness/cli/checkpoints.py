@@ -24,9 +24,9 @@ def labels(checkpoints: Sequence[str]) -> list[str]:
             raise UsageError(f"checkpoints: {path}: expected a model's folder, or a hub id (OWNER/NAME)")
     parts = [Path(path).resolve().parts if Path(path).is_dir() else tuple(path.split("/")) for path in checkpoints]
     for length in range(1, 1 + max(map(len, parts))):
-        found = ["-".join(part.strip("/") for part in own[-length:]).strip("-") for own in parts]
-        if len(set(found)) == len(found):
-            return found
+        candidates = ["-".join(part.strip("/") for part in own[-length:]).strip("-") for own in parts]
+        if len(set(candidates)) == len(candidates):
+            return candidates
     raise UsageError(f"checkpoints: expected each once, got {', '.join(checkpoints)}")
 
 
@@ -48,10 +48,10 @@ def evaluations(
     given = dict(options)
     if benchmarks is not None:
         given["benchmarks"] = list(benchmarks)
-    found = []
+    planned = []
     for path, label in zip(checkpoints, labels(checkpoints), strict=True):
         evaluation = take_evaluation({**given, **({"data_dir": data_dir} if data_dir else {})}, path, label=label)
         if data_dir is None and all(name in MADE for name in evaluation.protocol.benchmarks.value):
             evaluation = replace(evaluation, data_dir=str(tiny_benchmarks()))
-        found.append(evaluation)
-    return found
+        planned.append(evaluation)
+    return planned

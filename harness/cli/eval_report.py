@@ -28,7 +28,7 @@ def summary(protocol: Protocol, verdicts: dict[str, Path]) -> dict[str, Any]:
     }
     effects = {name: policies(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
     return {
-        "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
+        "policies": {name: [asdict(effect) for effect in own] for name, own in effects.items()},
         "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
         "scores": scores,
         "verdicts": {name: str(path) for name, path in verdicts.items()},

@@ -31,7 +31,7 @@ EVAL = """options:
   out=FOLDER             where samples and verdicts go (default evaluations/NAME); started again, it resumes
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub
   benchmarks=[A,B]       some of the protocol's benchmarks; any other protocol value likewise: n=4 max_tokens=512
-  extraction=NAME        how answers are found in responses, instead of the form that the prompt asks for: boxed_last,
+  extraction=NAME        how an answer is extracted, instead of the form that the prompt asks for: boxed_last,
                          boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change
   seed=0                 sampling seed
   engine=NAME            who samples: transformers (default), vllm, openai (a server), ray (a cluster)
@@ -50,7 +50,7 @@ options:
   out=FILE               write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it
   columns=A:B,C:D        our column:theirs, as columns=problem_id:idx,answer:gold,response:output
   answers=true           rows are gold, prediction pairs of bare answers
-  policy=NAME            how answers are found: boxed_last (default), boxed_strict, boxed_first, answer_line,
+  policy=NAME            how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line,
                          answer_tag, qwen (box, "the answer is", last number), letter (default where golds are letters)
   explain=[1,5]          show for these rows what was extracted, how it was read and what decided
   digits=3               significant digits that a decimal must show to stand for an exact value

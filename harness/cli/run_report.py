@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from evals.stats.formatting import bounds_text, number_text
 from harness.cli.terminal import paragraph, sentence, table
 from harness.tables.summary import ArmResult, Summary
 
@@ -52,9 +53,7 @@ def _numbers(summary: Summary) -> list[str]:
 def _score(arm: ArmResult) -> tuple[str, str]:
     if arm.score is None or arm.score.value is None:
         return "–", "diverged" if arm.score is None else str(arm.score.why)
-    interval = arm.score.interval
-    text = "–" if interval is None else f"{interval.mark}[{100 * interval.low:.1f}, {100 * interval.high:.1f}]"
-    return f"{100 * arm.score.value:.1f}", text
+    return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
 
 
 def _difference(summary: Summary) -> str:

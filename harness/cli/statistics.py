@@ -106,8 +106,8 @@ def do_power(arguments: Any) -> int:
         no_more(values, (*_POWER_KEYS, *keys))
         spread = override(spread, mine)
         if source is not None:
-            measured_benchmark, found = measured(source, versus, benchmark, spread)
-            spread = override(found, mine)
+            measured_benchmark, sizes = measured(source, versus, benchmark, spread)
+            spread = override(sizes, mine)
             benchmark = benchmark or measured_benchmark
             problems = problems or benchmarks.task(benchmark)["metadata"]["rows"]
         if problems is None:

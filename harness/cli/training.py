@@ -70,10 +70,10 @@ def do_config(arguments: Any) -> int:
     machines = machine.by_arm(jobs)
     jobs = _that_run(jobs, _refused(jobs, machines), named=named)
     try:
-        found = trainer_configs(jobs, machines)
+        configs = trainer_configs(jobs, machines)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(yaml.safe_dump(json.loads(json.dumps(found, default=str)), sort_keys=False), end="")
+    print(yaml.safe_dump(json.loads(json.dumps(configs, default=str)), sort_keys=False), end="")
     return 0
 
 

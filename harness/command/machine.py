@@ -89,10 +89,10 @@ def check_memory(jobs: Iterable[Job], machines: Mapping[tuple[str, str], Hardwar
         if job.experiment is None:
             continue
         verdict = judge(job.experiment, job.backend, machines[model, arm], memory=memory)
-        if not verdict.fits and verdict.found is not None:
+        if not verdict.fits and verdict.need is not None:
             has = memory or gpu_memory(machines[model, arm])
             remedy = f"it fits with {verdict.remedy}" if verdict.remedy else "no settings known here make it fit"
-            needs = f"needs about {verdict.found.peak / 1e9:.0f} GB on each device while {verdict.found.phase}"
+            needs = f"needs about {verdict.need.peak / 1e9:.0f} GB on each device while {verdict.need.phase}"
             raise ValueError(
                 f"{model}/{arm} {needs}, which has {has / 1e9:.0f} GB: {remedy} (`rlvr plan` shows the parts; "
                 "force=true runs it anyway)"

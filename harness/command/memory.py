@@ -158,8 +158,8 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
 def _zero(deepspeed: str) -> Mapping[str, Any]:
     """The part of a DeepSpeed configuration on ZeRO; empty where the file cannot be read (a run refuses it)."""
     try:
-        found = json.loads(Path(deepspeed_file(deepspeed)).read_text(encoding="utf-8"))["zero_optimization"]
-        return found if isinstance(found, dict) else {}
+        zero = json.loads(Path(deepspeed_file(deepspeed)).read_text(encoding="utf-8"))["zero_optimization"]
+        return zero if isinstance(zero, dict) else {}
     except (OSError, ValueError, TypeError, KeyError):
         return {}
 
@@ -256,6 +256,6 @@ def engine_need(a: Architecture, training: Experiment, hardware: Hardware) -> fl
     return (a.parameters * each + context * a.cache(each)) / hardware.vllm_tensor_parallel + VLLM_OVERHEAD
 
 
-def fits(found: Need, gpu_memory: float) -> bool:
+def fits(need: Need, gpu_memory: float) -> bool:
     """Whether a device with so many bytes holds it."""
-    return found.peak <= USABLE * gpu_memory
+    return need.peak <= USABLE * gpu_memory

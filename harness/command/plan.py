@@ -180,37 +180,37 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, 
     if job.experiment is None:
         return None
     verdict = judge(job.experiment, job.backend, hardware, explicit)
-    if verdict.found is None:
+    if verdict.need is None:
         return None
     return {
         "gpu": hardware.gpu or "h100",
         "gpu_bytes": gpu_memory(hardware),
         "gpus": hardware.processes * hardware.nodes,
         "settings": changes(Hardware(), hardware),
-        "training": dict(verdict.found.training),
-        "sampling": dict(verdict.found.sampling),
-        "peak": verdict.found.peak,
+        "training": dict(verdict.need.training),
+        "sampling": dict(verdict.need.sampling),
+        "peak": verdict.need.peak,
         "fits": verdict.fits,
         "remedy": verdict.remedy,
     }
 
 
-def _memory_text(found: dict[str, Any] | None) -> list[str]:
-    if found is None:
+def _memory_text(needs: dict[str, Any] | None) -> list[str]:
+    if needs is None:
         return []
-    if found["peak"] < 4e9:  # a tiny model: any machine holds it
+    if needs["peak"] < 4e9:  # a tiny model: any machine holds it
         return []
-    settings = found["settings"] or "default settings"
-    lines = [f"  {found['gpus']} x {found['gpu']} ({found['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
+    settings = needs["settings"] or "default settings"
+    lines = [f"  {needs['gpus']} x {needs['gpu']} ({needs['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
     for phase in ("training", "sampling"):
-        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in found[phase].items() if size >= 5e7)
+        parts = ", ".join(f"{name} {size / 1e9:.1f}" for name, size in needs[phase].items() if size >= 5e7)
         if parts:
-            lines.append(f"    {phase}: {sum(found[phase].values()) / 1e9:.1f} GB = {parts}")
-    answer = "fits" if found["fits"] else "does not fit"
-    remedy = f"; it fits with {found['remedy']}" if found["remedy"] else ""
-    if not found["fits"] and not remedy:
+            lines.append(f"    {phase}: {sum(needs[phase].values()) / 1e9:.1f} GB = {parts}")
+    answer = "fits" if needs["fits"] else "does not fit"
+    remedy = f"; it fits with {needs['remedy']}" if needs["remedy"] else ""
+    if not needs["fits"] and not remedy:
         remedy = "; no settings known here make it fit"
-    return [*lines, f"    peak {found['peak'] / 1e9:.0f} GB with the GPU's context: {answer}{remedy}"]
+    return [*lines, f"    peak {needs['peak'] / 1e9:.0f} GB with the GPU's context: {answer}{remedy}"]
 
 
 def as_text(document: dict[str, Any]) -> str:

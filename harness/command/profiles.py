@@ -51,13 +51,13 @@ class Verdict:
     """Whether an arm fits, with which settings, and what it needs then.
 
     Args:
-        hardware: the settings. fits: whether they do. found: the need; None where the model's shape is not known.
+        hardware: the settings. fits: whether they do. need: the memory; None where the model's shape is not known.
         remedy: settings that would make it fit, or a profile; "" where it fits or nothing helps.
     """
 
     hardware: Hardware
     fits: bool
-    found: Need | None
+    need: Need | None
     remedy: str = ""
 
 
@@ -92,19 +92,19 @@ def judge(
     a = architecture(training.base_model.value)
     if a is None:
         return Verdict(hardware, True, None)
-    found = need(a, training, backend, hardware, memory or gpu_memory(hardware))
+    needs = need(a, training, backend, hardware, memory or gpu_memory(hardware))
     if holds(a, training, backend, hardware, memory):
-        return Verdict(hardware, True, found)
+        return Verdict(hardware, True, needs)
     for locked in (explicit, frozenset[str]()):
         better = search(a, training, backend, hardware, locked, memory)
         if better is not None:
-            return Verdict(hardware, False, found, changes(hardware, better))
+            return Verdict(hardware, False, needs, changes(hardware, better))
     for name, profile in PROFILES.items():
         if backend == "trl" and profile.nodes > 1:
             continue
         if search(a, training, backend, profile.base(backend), frozenset()) is not None:
-            return Verdict(hardware, False, found, f"hardware={name}")
-    return Verdict(hardware, False, found)
+            return Verdict(hardware, False, needs, f"hardware={name}")
+    return Verdict(hardware, False, needs)
 
 
 def choose(training: Training | None, backend: str, base: Hardware, explicit: frozenset[str]) -> Hardware:

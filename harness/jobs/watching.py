@@ -40,12 +40,12 @@ class Watcher:
 
     def __call__(self) -> None:
         """Evaluate the new snapshots, in order of their steps."""
-        found = snapshots(self.folder / "train")
-        for step, model in found:
+        saved = snapshots(self.folder / "train")
+        for step, model in saved:
             if self.watch.every and step % self.watch.every == 0:
                 self.measure(step, model)
-        kept = self.watch.kept([step for step, _ in found], self.scores())
-        for step, model in found:
+        kept = self.watch.kept([step for step, _ in saved], self.scores())
+        for step, model in saved:
             if step not in kept:
                 shutil.rmtree(model)
 

@@ -212,16 +212,16 @@ def fitting(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tup
     """(the figures that fit, family by family; what does not)."""
     left, kept, too_many = FIGURES, [], []
     for title, plots in plotted.items():
-        found = []
+        fit = []
         for figure in map(rendered, plots):
             size = len(picture(figure.svg)) + len(figure.csv) * 4 // 3
             if size <= left:
-                found.append(figure)
+                fit.append(figure)
                 left -= size
             else:
                 too_many.append(figure.title)
-        if found:
-            kept.append((title, tuple(found)))
+        if fit:
+            kept.append((title, tuple(fit)))
     note = f"Figures that do not fit into one file (rlvr analyze plots them): {', '.join(too_many)}."
     return tuple(kept), [note] if too_many else []
 
@@ -238,7 +238,7 @@ def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
                 if was:
                     note += f" (was {_plain(was['value'])}, {was['origin']}: {was['note']})"
                 arms.setdefault((key, _plain(sourced["value"]), sourced["origin"], note), []).append(m.arm)
-    rows = [(*row, "all" if len(found) == len(measured) else ", ".join(found)) for row, found in sorted(arms.items())]
+    rows = [(*row, "all" if len(of) == len(measured) else ", ".join(of)) for row, of in sorted(arms.items())]
     caption = "All values and their sources" if every else "Values that the paper does not state, or that were replaced"
     return Grid(caption, ("value", "is", "origin", "source, or why", "arms"), tuple(rows))
 
@@ -249,17 +249,17 @@ def _plain(value: Any) -> str:
 
 def environment_grid(measured: Sequence[Measured]) -> Grid:
     """Code, versions and machine; one column for each environment that a run had."""
-    found: dict[str, list[str]] = {}
+    runs_of: dict[str, list[str]] = {}
     for m in measured:
         for seed, record in m.records.items():
             environment = {k: v for k, v in record["environment"].items() if k not in ("command", "packages")}
             environment |= record["environment"].get("packages", {})
             environment["gpus"] = ", ".join(record.get("hardware", {}).get("gpus", [])) or "none"
-            found.setdefault(json.dumps(environment), []).append(f"{m.arm} (seed {seed})")
-    columns = [json.loads(text) for text in found]
+            runs_of.setdefault(json.dumps(environment), []).append(f"{m.arm} (seed {seed})")
+    columns = [json.loads(text) for text in runs_of]
     keys = list(dict.fromkeys(key for column in columns for key in column))
     rows = [(key, *(_plain(column.get(key, "–")) for column in columns)) for key in keys]
-    runs = ["all runs"] if len(found) == 1 else [", ".join(names) for names in found.values()]
+    runs = ["all runs"] if len(runs_of) == 1 else [", ".join(names) for names in runs_of.values()]
     return Grid("Environment", ("", *runs), tuple(rows))
 
 

@@ -171,7 +171,7 @@ def inert(value: Any) -> str:
     The result is ASCII where HTML or JavaScript would see more than text, and parses to the same value.
     """
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return _DANGEROUS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _DANGEROUS.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 _DANGEROUS = re.compile("[<>&\u2028\u2029\ud800-\udfff\ufeff\x7f]")

@@ -25,14 +25,14 @@
 
   function tokens(response) {
     if (response.tokens === null) return null;
-    const found = [];
+    const matches = [];
     for (let i = 0; i < response.entropy.length; i++) {
       let index = 0;
       for (let k = 0; k < data.width; k++) index = index * data.alphabet.length + digit.get(response.tokens[i * data.width + k]);
       const code = digit.get(response.entropy[i]);
-      found.push({ text: data.strings[index], level: code >> 1, fork: code % 2 === 1 });
+      matches.push({ text: data.strings[index], level: code >> 1, fork: code % 2 === 1 });
     }
-    return found;
+    return matches;
   }
 
   const text = (response) => {
@@ -101,7 +101,7 @@
     if (only !== null) return [responses[only]];
     const { problem, run, verdict, compare } = filters;
     const wanted = filters.search.value.trim().toLowerCase();
-    let found = responses.filter(
+    let matches = responses.filter(
       (r) =>
         (problem.value === "" || r.problem === Number(problem.value)) &&
         (run.value === "" || r.run === Number(run.value)) &&
@@ -115,10 +115,10 @@
       const of = [shares(a), shares(b)];
       data.problems.forEach((_, i) => { gain[i] = of[0][i] === null || of[1][i] === null ? 0 : of[0][i] - of[1][i]; });
       const both = data.problems.map((_, i) => of[0][i] !== null && of[0][i] > 0 && of[1][i] !== null && of[1][i] < 1);
-      found = found.filter((r) => both[r.problem] && ((r.run === a && r.verdict === "correct") || (r.run === b && incorrect(r))));
+      matches = matches.filter((r) => both[r.problem] && ((r.run === a && r.verdict === "correct") || (r.run === b && incorrect(r))));
     }
     // the runs side by side: the first sample of each, then the second
-    return found.sort(
+    return matches.sort(
       (a, b) =>
         gain[b.problem] - gain[a.problem] || a.problem - b.problem || a.sample - b.sample || (a.seed ?? 0) - (b.seed ?? 0) || a.run - b.run,
     );
@@ -258,9 +258,9 @@
   // the page of responses
 
   function show() {
-    const found = matching();
+    const matches = matching();
     if (only !== null) filters.problem.value = String(responses[only].problem);
-    const pages = Math.max(1, Math.ceil(found.length / PAGE));
+    const pages = Math.max(1, Math.ceil(matches.length / PAGE));
     page = Math.min(Math.max(page, 0), pages - 1);
     const problem = filters.problem.value === "" ? null : data.problems[Number(filters.problem.value)];
     const head = byId("v-problem");
@@ -269,11 +269,11 @@
       head.append(make("p", `Gold answer: ${problem.gold}`, "gold"));
       if (problem.prompt !== null) head.append(make("p", "Prompt, as the model saw it:", "facts"), make("pre", problem.prompt));
     }
-    byId("v-list").replaceChildren(...found.slice(page * PAGE, (page + 1) * PAGE).map(article));
+    byId("v-list").replaceChildren(...matches.slice(page * PAGE, (page + 1) * PAGE).map(article));
     const kept = data.kept === data.of ? `all ${data.of} kept` : `${data.kept} of ${data.of} kept in this file`;
     const order = filters.compare.value === "" || only !== null ? "" : " Problems with the largest difference in accuracy come first.";
     byId("v-count").textContent =
-      only !== null ? "One response, by its link; Reset shows all." : `${found.length} response${found.length === 1 ? "" : "s"} match (${kept}).${order}`;
+      only !== null ? "One response, by its link; Reset shows all." : `${matches.length} response${matches.length === 1 ? "" : "s"} match (${kept}).${order}`;
     byId("v-page").textContent = `${page + 1} of ${pages}`;
     byId("v-previous").disabled = page === 0;
     byId("v-next").disabled = page === pages - 1;

@@ -210,5 +210,5 @@ def papers_in(paths: Sequence[Path]) -> list[str]:
     Raises:
         DamagedFileError: one is not an archive.
     """
-    found = {entry["tags"]["rlvr.paper"] for path in paths for entry in json.loads(read_archive(path)["index.json"])}
-    return sorted(found)
+    named = {entry["tags"]["rlvr.paper"] for path in paths for entry in json.loads(read_archive(path)["index.json"])}
+    return sorted(named)

@@ -243,7 +243,7 @@ def _prepare_mlflow() -> None:
 
 
 def _check_address(uri: str) -> None:
-    """Whether anything listens there: found out before MLflow's imports and retries."""
+    """Whether anything listens there, checked before MLflow's imports and retries."""
     parts = urllib.parse.urlsplit(uri)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)

@@ -40,10 +40,10 @@ class Published:
 
 def papers() -> list[str]:
     """Keys of all declared papers, sorted, and of the baselines."""
-    # papers are found, not imported: the rooms below never import a paper
+    # papers are listed, not imported: the rooms below never import a paper
     folder = importlib.import_module("reproductions").__path__
-    found = (m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
-    return [*sorted(key for key in found if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]
+    names = (m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
+    return [*sorted(key for key in names if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]
 
 
 def package(key: str) -> str:

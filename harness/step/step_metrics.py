@@ -64,19 +64,19 @@ def step_metrics(
             f"shaped_advantages: expected shape {tuple(batch.mask.shape)}, got {tuple(shaped_advantages.shape)}"
         )
     scored, lengths = ~batch.rewards.isnan(), batch.mask.sum(1)
-    found: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": _constant(batch)}
+    metrics: dict[str, float | None] = {"unscored_fraction": _mean(~scored), "zero_variance_groups": _constant(batch)}
     samples = {"": batch.mask.any(1)}
     if correct is not None:
-        found["accuracy"] = _mean(correct[~correct.isnan()])
+        metrics["accuracy"] = _mean(correct[~correct.isnan()])
         samples |= {"_positive": correct == 1, "_negative": correct == 0}
     for of, rows in samples.items():
         if of:
-            found[f"response_length{of}"] = _mean(lengths[rows])
+            metrics[f"response_length{of}"] = _mean(lengths[rows])
         if batch.entropies is not None:
-            found[f"entropy{of}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
+            metrics[f"entropy{of}"] = _mean(batch.need("entropies")[batch.mask & rows.unsqueeze(1)])
     if shaped_advantages is not None:
-        found["shaping_ratio"] = _added(batch, shaped_advantages)
-    return {f"train/{name}": value for name, value in found.items() if value is not None}
+        metrics["shaping_ratio"] = _added(batch, shaped_advantages)
+    return {f"train/{name}": value for name, value in metrics.items() if value is not None}
 
 
 def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:

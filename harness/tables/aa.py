@@ -25,15 +25,15 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
     here = [m for m in measured if m.scale == scale and m.trained and model in (None, m.model)]
     chosen = []
     for arm in arms:
-        found = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
-        if not found:
+        candidates = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
+        if not candidates:
             known = list(dict.fromkeys(m.arm for m in here))
             raise UsageError(
                 f"arm={arm}: no trained arm at {scale} scale; {nearest(arm, known) if known else 'none is'}"
             )
-        if len(found[0].seeds) < 2:
-            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(found[0].seeds)}")
-        chosen.append(found[0])
+        if len(candidates[0].seeds) < 2:
+            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(candidates[0].seeds)}")
+        chosen.append(candidates[0])
     return chosen
 
 
@@ -46,7 +46,7 @@ def rates(m: Measured, *, sizes: Sequence[int], splits: int, seed: int) -> list[
     return aa_test(tables, sizes=sizes, splits=splits, seed=seed)
 
 
-def document(paper: str, found: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> dict[str, Any]:
+def document(paper: str, of_arms: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> dict[str, Any]:
     """One JSON document."""
     return {
         "paper": paper,
@@ -59,17 +59,17 @@ def document(paper: str, found: Sequence[tuple[Measured, Sequence[SplitRate]]]) 
                 "seed_sd": _spread(m),
                 "rates": [asdict(rate) for rate in rows],
             }
-            for m, rows in found
+            for m, rows in of_arms
         ],
     }
 
 
-def page(paper: str, command: str, found: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:
+def page(paper: str, command: str, of_arms: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:
     """The Markdown page."""
     lines = [
         f"# A/A test: {paper}",
         "",
-        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[found[0][0].scale].label}.",
+        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[of_arms[0][0].scale].label}.",
         "",
         "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
         "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "
@@ -78,7 +78,7 @@ def page(paper: str, command: str, found: Sequence[tuple[Measured, Sequence[Spli
         "often these differ.",
         "",
     ]
-    for m, rows in found:
+    for m, rows in of_arms:
         benchmarks = list(m.verdicts)
         spread = ", ".join(f"{name} {100 * sd:.1f}" for name, sd in _spread(m).items())
         grid = Grid(

@@ -65,11 +65,11 @@ def values_of(match: Measured, cell: Published, cells: Sequence[Published]) -> V
     for benchmark, metric in wanted:
         held = match.held(benchmark)
         kind, _, k = metric.partition("@")
-        found = held.values(kind, int(k) if kind in OF_K and k else None)
-        kept = complete(found)
+        values = held.values(kind, int(k) if kind in OF_K and k else None)
+        kept = complete(values)
         if not kept.any():
             return Values((), None, f"{benchmark}: {held.why_none(kind, int(k) if k else None)}")
-        tables.append(found[:, kept])
+        tables.append(values[:, kept])
         noises.append(_noise(held, kind, kept))
     noise = None if None in noises else sum(n for n in noises if n is not None) / len(noises) ** 2
     return Values(tuple(tables), noise)
@@ -80,13 +80,13 @@ def average_score(match: Measured, cell: Published, cells: Sequence[Published]) 
 
     Over all responses together (`ALL`) every problem counts once, whatever its benchmark.
     """
-    found = values_of(match, cell, cells)
+    matrices = values_of(match, cell, cells)
     kind, _, k = cell.metric.partition("@")
-    counts = (sum(t.shape[1] for t in found.tables), 0, 0, 0)
+    counts = (sum(t.shape[1] for t in matrices.tables), 0, 0, 0)
     number = int(k) if k else None
-    if found.why:
-        return Score(kind, number, None, None, *counts, found.why)
-    tables = [np.hstack(found.tables)] if cell.benchmark == ALL else list(found.tables)
+    if matrices.why:
+        return Score(kind, number, None, None, *counts, matrices.why)
+    tables = [np.hstack(matrices.tables)] if cell.benchmark == ALL else list(matrices.tables)
     value = fmean(float(table.mean()) for table in tables)
     return Score(kind, number, value, estimate(tables, bounds=bounds_of(kind)).interval(), *counts)
 

@@ -65,16 +65,16 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     fewest is taken, and both arms have the same.
     """
     here = [m for m in measured if m.scale == scale]
-    found = [_compared(paper, claim, here, scale) for claim in paper.claims]
-    lines = [e.line for f in found for e in f.evidence]
+    compared = [_compared(paper, claim, here, scale) for claim in paper.claims]
+    lines = [e.line for f in compared for e in f.evidence]
     declared = sum(_declared(paper, claim, scale) for claim in paper.claims)
     size = max(declared, len(lines))
     family = f"the claims of {paper.key} at {scale} scale, {size} comparisons"
     after = corrected(lines, family, size)
-    own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, found, strict=True) for e in f.evidence]
+    own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, compared, strict=True) for e in f.evidence]
     pairs = iter(zip(after, holm(own, family=size), strict=True))
     checked = []
-    for claim, f in zip(paper.claims, found, strict=True):
+    for claim, f in zip(paper.claims, compared, strict=True):
         evidence = []
         for e in f.evidence:
             line, p_margin = next(pairs)
@@ -126,7 +126,7 @@ def _p_of_margin(claim: Claim, line: Line) -> float | None:
 
 
 @dataclass
-class _Found:
+class _Comparison:
     evidence: list[Evidence]
     missing: list[str]
     differs: bool = True
@@ -138,34 +138,36 @@ def _across_one_model(claim: Claim, scale: str) -> bool:
     return bool(claim.than_model) and SCALES[scale].one_model
 
 
-def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], scale: str) -> _Found:
+def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], scale: str) -> _Comparison:
     """The comparisons of a claim, p-values not corrected yet."""
     if claim.undecided:
-        return _Found([], [claim.undecided])
+        return _Comparison([], [claim.undecided])
     if _across_one_model(claim, scale):
-        return _Found([], [f"a claim across base models, which are one model at {scale} scale"])
-    found = _Found([], [])
+        return _Comparison([], [f"a claim across base models, which are one model at {scale} scale"])
+    comparison = _Comparison([], [])
     same = []
     for model in paper.claimed_models(claim):
         pair = _pair(claim, model, measured)
         if pair is None:
             on = f"{model} and {claim.than_model}" if claim.than_model else model
-            found.missing.append(f"no finished runs of {claim.arm} and {claim.than} on {on} that can be compared")
+            comparison.missing.append(f"no finished runs of {claim.arm} and {claim.than} on {on} that can be compared")
             continue
         a, b = pair
         for m in dict.fromkeys((a.arm, b.arm)):
             arm = a if m == a.arm else b
             if arm.diverged:
-                found.diverged = True
-                found.missing.append(f"{arm.arm} on {arm.model}: {arm.divergence()}; compared over the other seeds")
+                comparison.diverged = True
+                comparison.missing.append(
+                    f"{arm.arm} on {arm.model}: {arm.divergence()}; compared over the other seeds"
+                )
         same.append(claim.curve is None and _same_samples(a, b))
         lines, missing = _lines(paper, claim, a, b)
-        found.missing += [f"{text} on {model}" for text in missing]
-        found.evidence += [Evidence(model, a.overrides, line) for line in lines]
-    found.differs = not same or not all(same)
-    if not found.differs:
-        found.missing.append("both arms gave the same samples in every training seed: they cannot differ")
-    return found
+        comparison.missing += [f"{text} on {model}" for text in missing]
+        comparison.evidence += [Evidence(model, a.overrides, line) for line in lines]
+    comparison.differs = not same or not all(same)
+    if not comparison.differs:
+        comparison.missing.append("both arms gave the same samples in every training seed: they cannot differ")
+    return comparison
 
 
 def _lines(paper: Reproduction, claim: Claim, a: Measured, b: Measured) -> tuple[list[Line], list[str]]:

@@ -27,11 +27,13 @@ def measured_score(match: Measured, cell: Published, every: Sequence[Published])
 
 def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence[Published]) -> Comeback | None:
     """Whether a published cell comes back; None where nothing was measured."""
-    found = values_of(match, cell, every)
-    if found.why or cell.unit == "points":  # a printed gain is no score
+    matrices = values_of(match, cell, every)
+    if matrices.why or cell.unit == "points":  # a printed gain is no score
         return None
-    means = np.stack([table.mean(axis=1) for table in found.tables]).mean(axis=0)
-    table = found.tables[0] if len(found.tables) == 1 else np.tile(means[:, None], (1, _problems(found.tables)))
+    means = np.stack([table.mean(axis=1) for table in matrices.tables]).mean(axis=0)
+    table = (
+        matrices.tables[0] if len(matrices.tables) == 1 else np.tile(means[:, None], (1, _problems(matrices.tables)))
+    )
     benchmark = cell.benchmark if cell.benchmark in match.n else next(iter(match.n))
     theirs = _paper_samples(paper, cell, match, benchmark)
     bounded = cell.metric != "mean_tokens"
@@ -41,7 +43,7 @@ def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence
         samples=match.n[benchmark],
         paper_samples=theirs,
         paper_seeds=paper.seeds.value,
-        noise=found.noise,
+        noise=matrices.noise,
         bounded=bounded,
     )
     margin = cell_margin(paper, cell)

@@ -79,5 +79,5 @@ def _wanted(key: str, keys: Iterable[str]) -> bool:
 
 
 def _covers(arms: list[Measured], benchmark: str) -> str:
-    found = {s.interval.covers for m in arms for s in m.scores.get(benchmark, {}).values() if s.interval}
-    return " or ".join(sorted(found)) or "nothing: no interval could be computed"
+    covers = {s.interval.covers for m in arms for s in m.scores.get(benchmark, {}).values() if s.interval}
+    return " or ".join(sorted(covers)) or "nothing: no interval could be computed"

@@ -57,8 +57,8 @@ def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
     runs = {key: _run(key, members) for key, members in groups.items()}
     shared = [set(run.tables) for run in runs.values() if run is not None]
     stated = records[0][1]["settings"]["protocol.benchmarks"]["value"]
-    found = next((list(run.tables) for run in runs.values() if run is not None), [])
-    names = sorted(found, key=lambda name: list(stated).index(name))  # the protocol's order
+    measured = next((list(run.tables) for run in runs.values() if run is not None), [])
+    names = sorted(measured, key=lambda name: list(stated).index(name))  # the protocol's order
     common = [name for name in names if all(name in own for own in shared)]
     benchmark = common[0] if common else None
     arms = tuple(
@@ -92,8 +92,8 @@ def _run(key: tuple[str, str], members: list[tuple[Path, dict[str, Any]]]) -> Me
 def _avg(run: MeasuredRun | None, benchmark: str | None) -> Score | None:
     if run is None or benchmark is None:
         return None
-    (found,) = score(run.tables[benchmark], ks=(), metrics=("avg",))
-    return found
+    (average,) = score(run.tables[benchmark], ks=(), metrics=("avg",))
+    return average
 
 
 def _difference(

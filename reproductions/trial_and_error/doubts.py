@@ -29,13 +29,13 @@ def counts(printed: str, total: int) -> list[int]:
     value = Decimal(printed)
     unit = Decimal(1).scaleb(value.as_tuple().exponent)  # type: ignore[arg-type]
     near, reach = int(value * total / 100), 1 + int(unit * total / 100)
-    found = []
+    fitting = []
     for c in range(max(0, near - reach), min(total, near + 1 + reach) + 1):
         # exact: |100 c - value total| in units of the last digit
         excess = 100 * c - value * total
         if abs(excess) <= unit * total / 2 or 0 <= excess < unit * total:
-            found.append(c)
-    return found
+            fitting.append(c)
+    return fitting
 
 
 def fitting_sizes(cell: Published) -> list[int]:

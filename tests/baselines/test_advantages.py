@@ -23,11 +23,11 @@ NAN = math.nan
 
 def slow_rloo(batch: TokenBatch) -> list[float]:
     rewards, groups = batch.rewards.tolist(), batch.groups.tolist()
-    found = []
+    advantages = []
     for i, r in enumerate(rewards):
         others = [q for j, q in enumerate(rewards) if j != i and groups[j] == groups[i] and not math.isnan(q)]
-        found.append(0.0 if math.isnan(r) or not others else r - sum(others) / len(others))
-    return found
+        advantages.append(0.0 if math.isnan(r) or not others else r - sum(others) / len(others))
+    return advantages
 
 
 def slow_gpg(batch: TokenBatch, scale: float) -> list[float]:

@@ -73,11 +73,11 @@ def test_links_lead_to_pages(name: str) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)", page.read_text()):
         if "://" in target:
             continue
-        found = (page.parent / target).resolve()
-        paper = found.parent.name == "papers" and (
-            (ROOT / "reproductions" / found.stem).is_dir() or found.stem == "baselines"
+        linked = (page.parent / target).resolve()
+        paper = linked.parent.name == "papers" and (
+            (ROOT / "reproductions" / linked.stem).is_dir() or linked.stem == "baselines"
         )
-        assert found.is_file() or found.name in built or paper, target
+        assert linked.is_file() or linked.name in built or paper, target
 
 
 def test_the_picture_shows_every_room() -> None:

@@ -68,9 +68,9 @@ class LocalWorkers:
         return data
 
     def compute_log_prob(self, batch: KVBatchMeta) -> None:
-        found = self.worker.infer_batch(self._data(batch))
+        values = self.worker.infer_batch(self._data(batch))
         for name in ("log_probs", "entropy"):
-            for key, value in zip(batch.keys, found[name].unbind(), strict=True):
+            for key, value in zip(batch.keys, values[name].unbind(), strict=True):
                 self.store.rows[key][name] = value
 
     def bad_weight(self) -> list[tuple[str, str] | None]:
@@ -196,5 +196,5 @@ def step(
     finally:
         trainer.tq = kept
     (line,) = (out / STEPS).read_text().splitlines()
-    found: dict[str, Any] = json.loads(line)
-    return found
+    metrics: dict[str, Any] = json.loads(line)
+    return metrics

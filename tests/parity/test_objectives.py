@@ -65,7 +65,7 @@ def test_loss_and_gradient_equal_verls(name: str) -> None:
     )
     for seed in range(5):
         t = tensors(seed)
-        found = []
+        pairs = []
         for of_verl in (False, True):
             logp = t["logp"].clone().requires_grad_()
             if of_verl:
@@ -81,8 +81,8 @@ def test_loss_and_gradient_equal_verls(name: str) -> None:
                     objective=lambda *tensors: function(*tensors, **values),
                     mask=t["mask"],
                 )
-            found.append((loss.item(), torch.autograd.grad(loss, logp)[0]))
-        (mine, gradient), (expected, their_gradient) = found
+            pairs.append((loss.item(), torch.autograd.grad(loss, logp)[0]))
+        (mine, gradient), (expected, their_gradient) = pairs
         assert mine == pytest.approx(expected, rel=1e-5, abs=1e-8)
         assert float(their_gradient.abs().max()) > 0
         torch.testing.assert_close(gradient, their_gradient, rtol=1e-5, atol=1e-8)

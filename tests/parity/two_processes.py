@@ -22,7 +22,7 @@ def main(model: Path, folder: Path) -> None:
 
     worker = make_worker(model)
     rank, processes = torch.distributed.get_rank(), torch.distributed.get_world_size()
-    found = {}
+    measured = {}
     for name, case in CASES.items():
         rows = verl_rows(rollout(AutoConfig.from_pretrained(model).vocab_size))
         out = folder / f"{processes}-{rank}-{name}"
@@ -30,9 +30,11 @@ def main(model: Path, folder: Path) -> None:
         # 12 sequences in forward passes of 2: with two processes a pass holds the same numbers on both
         metrics = step(declared_with(case), rows, worker, model, number=1, micro_batch=2, out=out)["metrics"]
         keys = ("train/loss", "train/grad_norm", "train/entropy", "train/clip_fraction", "train/kl")
-        found[name] = {key: metrics[key] for key in keys if key in metrics}  # objectives without clipping have no share
+        measured[name] = {
+            key: metrics[key] for key in keys if key in metrics
+        }  # objectives without clipping have no share
     if rank == 0:
-        (folder / f"{processes}.json").write_text(json.dumps(found))
+        (folder / f"{processes}.json").write_text(json.dumps(measured))
     torch.distributed.destroy_process_group()
 
 

@@ -60,13 +60,13 @@ def test_pass_at_k_comes_from_the_same_samples_as_the_accuracy(row: str) -> None
         sums = np.array([[1.0] * (SAMPLES + 1), *share])
         low = np.array([problems, *(problems * (value - 0.000051) for value in printed)])
         high = np.array([problems, *(problems * (value + 0.000051) for value in printed)])
-        found = milp(
+        solution = milp(
             np.zeros(SAMPLES + 1),
             constraints=LinearConstraint(sums, low, high),
             integrality=np.ones(SAMPLES + 1),
             bounds=Bounds(0, problems),
         )
-        assert found.success, benchmark
+        assert solution.success, benchmark
 
 
 def test_doubt_deepseek_lacks_boxes() -> None:
@@ -145,20 +145,20 @@ def test_settings_are_those_of_table_3() -> None:
             *("Max Training Length", "Generations per Prompt (GG)", "Learning Rate"),
         )
     }
-    found = {name: match[1] for name, match in printed.items() if match}
+    shown = {name: match[1] for name, match in printed.items() if match}
     kl = re.search(r"^KL Penalty Coefficient .* ([\d.]+)$", text, re.MULTILINE)
     (arm,) = (a for a in REPRODUCTION.arms if (a.model, a.key) == ("qwen2.5-1.5b", "erpo"))
     assert arm.train is not None and kl is not None
     value = {key: sourced.value for key, sourced in arm.train.settings().items()}
-    assert float(found["Epochs"]) == value["epochs"]
-    assert int(found["Global Batch Size"]) == value["prompts_per_rollout"] * value["group_size"]
-    assert int(found["Generations per Prompt (GG)"]) == value["group_size"]
-    assert float(found["Temperature (Training)"]) == value["rollout_temperature"]
-    assert float(found["Weight Decay"]) == value["weight_decay"]
-    assert float(found["Warmup Ratio"]) == value["warmup_ratio"]
-    assert int(found["Max Training Length"].replace(",", "")) == value["max_completion_tokens"]
+    assert float(shown["Epochs"]) == value["epochs"]
+    assert int(shown["Global Batch Size"]) == value["prompts_per_rollout"] * value["group_size"]
+    assert int(shown["Generations per Prompt (GG)"]) == value["group_size"]
+    assert float(shown["Temperature (Training)"]) == value["rollout_temperature"]
+    assert float(shown["Weight Decay"]) == value["weight_decay"]
+    assert float(shown["Warmup Ratio"]) == value["warmup_ratio"]
+    assert int(shown["Max Training Length"].replace(",", "")) == value["max_completion_tokens"]
     assert float(kl[1]) == value["kl_beta"]
-    assert found["Learning Rate"] == r"5×1065\times 10^{-6}" and value["learning_rate"] == 5e-6
+    assert shown["Learning Rate"] == r"5×1065\times 10^{-6}" and value["learning_rate"] == 5e-6
     for stated, key in ((r"\eta=0.2", "erpo.eta"), (r"\gamma=5", "erpo.gamma"), (r"progress}}=0.1", "erpo.beta_p")):
         assert stated in text and value[key] == float(stated.rpartition("=")[2])
     assert (r"r=32" in text, r"\alpha_{\text{lora}}=64" in text) == (True, True)

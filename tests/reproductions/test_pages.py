@@ -128,8 +128,8 @@ def test_the_coverage_names_every_arm_table_and_figure(key: str) -> None:
         start, end = body.rfind("\nReferences"), body.rfind("Appendix A")
         body = body[:start] + body[end:] if 0 < start < end else body
         for kind, pattern in (("Table", r"\bTable\s+(\d+)"), ("Figure", r"\bFig(?:ure|\.)\s+(\d+)")):
-            for found in {int(n) for n in re.findall(pattern, body)}:
-                assert f"{kind} {found}" in {row[0] for row in rows}, (key, kind, found)
+            for one in {int(n) for n in re.findall(pattern, body)}:
+                assert f"{kind} {one}" in {row[0] for row in rows}, (key, kind, one)
 
 
 @pytest.mark.parametrize("key", DECLARED)

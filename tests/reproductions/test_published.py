@@ -116,11 +116,11 @@ def printed_rows(text: str, layout: Layout) -> list[tuple[str, list[str]]]:
     for line in lines[start + 1 :]:
         if rows and not line.strip():
             break
-        found = row.fullmatch(re.sub(r"</?\w+>", "", line))  # <b>, <u>: bold and underlined
-        if found:
-            label = found[1].strip(" |\t")
+        match = row.fullmatch(re.sub(r"</?\w+>", "", line))  # <b>, <u>: bold and underlined
+        if match:
+            label = match[1].strip(" |\t")
             if label and label not in layout.left_out:
-                cells = [cell.rstrip("% ") for cell in re.findall(rf"[\s|]+({CELL})", found[2])]
+                cells = [cell.rstrip("% ") for cell in re.findall(rf"[\s|]+({CELL})", match[2])]
                 rows.append((layout.labels.get(label, label), cells))
     return rows
 

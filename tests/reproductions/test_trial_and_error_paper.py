@@ -21,12 +21,12 @@ KEY = "trial_and_error"
 
 
 def job(arm: str, *, model: str = "7b", scale: str = "paper", **overrides: Any) -> Job:
-    (found,) = resolve(KEY, models=[model], arms=[arm], scale=scale, overrides=overrides)
-    return found
+    (only,) = resolve(KEY, models=[model], arms=[arm], scale=scale, overrides=overrides)
+    return only
 
 
-def values(found: Job) -> dict[str, Any]:
-    return {key: sourced.value for key, sourced in found.settings().items()}
+def values(own: Job) -> dict[str, Any]:
+    return {key: sourced.value for key, sourced in own.settings().items()}
 
 
 def test_every_arm_of_the_paper_is_there() -> None:
@@ -105,10 +105,10 @@ def test_the_tiny_scale_says_what_it_replaces_and_fits_trl() -> None:
     for arm in catalogue.load(KEY).arms:
         if arm.train is None or arm.model == "math-7b" or arm.same_as:
             continue
-        found = job(arm.key, model=arm.model, scale="tiny")
-        assert found.experiment is not None
-        check(found.experiment, Hardware(device="cpu"))
-        for key, sourced in found.settings().items():
+        tiny = job(arm.key, model=arm.model, scale="tiny")
+        assert tiny.experiment is not None
+        check(tiny.experiment, Hardware(device="cpu"))
+        for key, sourced in tiny.settings().items():
             assert sourced.was is None or sourced.origin is Origin.SCALE, key
     told = job("grpo_position", scale="tiny").settings()
     assert told["dynamic_sampling"].was is not None and told["dynamic_sampling"].value is False
@@ -140,7 +140,7 @@ def test_table_3_is_measured_as_table_3_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("printed", "total", "found"),
+    ("printed", "total", "expected"),
     [
         ("33.33", 30, [10]),
         ("33.3", 30, [10]),
@@ -155,8 +155,8 @@ def test_table_3_is_measured_as_table_3_says() -> None:
         ("27.50", 17408, [4787, 4788]),  # 27.4988 and 27.5046: both print as 27.50
     ],
 )
-def test_counts_that_print_as_this(printed: str, total: int, found: list[int]) -> None:
-    assert counts(printed, total) == found
+def test_counts_that_print_as_this(printed: str, total: int, expected: list[int]) -> None:
+    assert counts(printed, total) == expected
 
 
 def test_counts_equal_a_search_through_all() -> None:

@@ -96,8 +96,8 @@ def test_an_experiment_is_declared_by_what_differs_from_the_recipe():
 def test_an_equation_is_called_on_arrays():
     a, h = [[1.0, -1.0]], [[1.0, 10.0]]
     # A + min(alpha H, |A| / kappa): 1 + min(0.4, 0.5) = 1.4; -1 + min(4, 0.5) = -0.5
-    found = rlvr.apply(entropy_advantage, signals={"advantages": a, "entropies": h}, alpha=0.4, kappa=2.0)
-    assert isinstance(found, np.ndarray) and found.tolist() == [[pytest.approx(1.4), pytest.approx(-0.5)]]
+    shaped = rlvr.apply(entropy_advantage, signals={"advantages": a, "entropies": h}, alpha=0.4, kappa=2.0)
+    assert isinstance(shaped, np.ndarray) and shaped.tolist() == [[pytest.approx(1.4), pytest.approx(-0.5)]]
     from baselines.grpo import grpo
 
     # mean 1/4, sample variance (9/16 + 3/16) / 3 = 1/4, std 1/2

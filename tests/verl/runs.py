@@ -29,8 +29,8 @@ def finish(run: subprocess.Popen[str]) -> tuple[int, str]:
 
 def train_folder(home: Path) -> Path | None:
     """The folder of the one training under `home`, once it is there."""
-    found = list(home.glob("*/tiny/*/train"))
-    return found[0] if found else None
+    folders = list(home.glob("*/tiny/*/train"))
+    return folders[0] if folders else None
 
 
 def steps(home: Path) -> dict[int, dict[str, float]]:
@@ -47,8 +47,8 @@ def wait_for(what: Callable[[], Any], run: subprocess.Popen[str], seconds: float
     """The first true value of `what`; fails when the run ends before."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        if found := what():
-            return found
+        if result := what():
+            return result
         if run.poll() is not None:
             raise AssertionError(f"the run ended with {run.returncode}:\n{finish(run)[1][-3000:]}")
         time.sleep(0.5)

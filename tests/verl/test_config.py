@@ -27,10 +27,10 @@ def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
     refused = refusals(jobs, GPUS)
     trained = {(j.model, j.arm): j.experiment for j in jobs if isinstance(j.experiment, Experiment)}
     expected = trained.keys() - refused.keys()
-    found = trainer_configs([job for job in jobs if (job.model, job.arm) in expected], GPUS)
-    assert found.keys() == {f"{model}/{arm}" for model, arm in expected} and found
+    configs = trainer_configs([job for job in jobs if (job.model, job.arm) in expected], GPUS)
+    assert configs.keys() == {f"{model}/{arm}" for model, arm in expected} and configs
     for model, arm in expected:
-        e, config = trained[model, arm], found[f"{model}/{arm}"]
+        e, config = trained[model, arm], configs[f"{model}/{arm}"]
         assert config["trainer"]["n_gpus_per_node"] == 8
         assert config["data"]["max_response_length"] == e.max_completion_tokens.value
         assert config["actor_rollout_ref"]["rollout"]["n"] == e.group_size.value

@@ -35,8 +35,8 @@ def gone(session: str) -> bool:
     return not members(session)
 
 
-def rises(found: dict[int, dict[str, float]], key: str) -> None:
-    order = [found[step][key] for step in sorted(found)]
+def rises(by_step: dict[int, dict[str, float]], key: str) -> None:
+    order = [by_step[step][key] for step in sorted(by_step)]
     assert mean(order[-4:]) > mean(order[:4]) + 0.05, order
 
 
@@ -57,10 +57,10 @@ def test_grpo_learns_and_goes_on_after_a_worker_was_killed(tmp_path: Path) -> No
 
     code, said = finish(start(tmp_path, *options))
     assert code == 0, said[-3000:]
-    found = steps(tmp_path)
-    assert sorted(found) == list(range(1, STEPS + 1))
-    rises(found, "train/reward")
-    assert max(step["train/mismatch_max_logp_gap"] for step in found.values()) < 1e-3
+    by_step = steps(tmp_path)
+    assert sorted(by_step) == list(range(1, STEPS + 1))
+    rises(by_step, "train/reward")
+    assert max(step["train/mismatch_max_logp_gap"] for step in by_step.values()) < 1e-3
     record: dict[str, Any] = read_json(folder.parent / "record.json")
     assert record["backend"] == "verl"
     assert record["training"]["steps"] == STEPS
@@ -82,22 +82,22 @@ def test_ppo_learns_with_a_critic_that_was_trained_first(tmp_path: Path) -> None
     )
     code, said = finish(start(tmp_path, *options))
     assert code == 0, said[-3000:]
-    found = steps(tmp_path)
-    assert sorted(found) == list(range(1, STEPS + 1))
+    by_step = steps(tmp_path)
+    assert sorted(by_step) == list(range(1, STEPS + 1))
     for step in (1, 2, 3):  # the critic alone: the policy has no loss yet
-        assert "train/loss" not in found[step]
-        assert "train/value_loss" in found[step]
-    assert "train/loss" in found[4]
-    losses = [found[step]["train/value_loss"] for step in sorted(found)]
+        assert "train/loss" not in by_step[step]
+        assert "train/value_loss" in by_step[step]
+    assert "train/loss" in by_step[4]
+    losses = [by_step[step]["train/value_loss"] for step in sorted(by_step)]
     assert mean(losses[-4:]) < mean(losses[:2])
-    rises(found, "train/reward")
+    rises(by_step, "train/reward")
 
 
 def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
     options = ("paper=baselines", "arm=kl_reset", "max_steps=6", "prompts_per_rollout=8", "learning_rate=1e-3")
     options = (*options, "updates_per_rollout=1", "reference_reset_every=2", "hardware.save_every=3")
     run = start(tmp_path, *options)
-    before = wait_for(lambda: len(found := steps(tmp_path)) >= 4 and found, run)
+    before = wait_for(lambda: len(by_step := steps(tmp_path)) >= 4 and by_step, run)
     run.kill()
     run.communicate()
     code, said = finish(start(tmp_path, *options))
@@ -119,11 +119,11 @@ def test_dapo_trains_on_groups_that_differ(tmp_path: Path) -> None:
     sizes = ("dynamic_sampling=true", "group_size=2", "prompts_per_rollout=8", "max_steps=4")
     code, said = finish(start(tmp_path, "paper=baselines", "arm=dapo", *sizes))
     assert code == 0, said[-3000:]
-    found = steps(tmp_path)
-    assert sorted(found) == [1, 2, 3, 4]
-    assert [step["train/zero_variance_groups"] for step in found.values()] == [0.0] * 4
-    assert max(step["train/resampling_rounds"] for step in found.values()) >= 2
-    assert all(0 < step["train/zero_variance_groups_drawn"] < 1 for step in found.values())
+    by_step = steps(tmp_path)
+    assert sorted(by_step) == [1, 2, 3, 4]
+    assert [step["train/zero_variance_groups"] for step in by_step.values()] == [0.0] * 4
+    assert max(step["train/resampling_rounds"] for step in by_step.values()) >= 2
+    assert all(0 < step["train/zero_variance_groups_drawn"] < 1 for step in by_step.values())
 
 
 def test_a_killed_command_leaves_no_process(tmp_path: Path) -> None:

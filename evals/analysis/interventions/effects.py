@@ -19,6 +19,7 @@ from evals.plots.panels import describe_problems, span
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, tidy
 from evals.stats.differences import Paired, holm, paired
+from evals.stats.formatting import p_words
 from evals.stats.intervals import Vector, joined_estimate, over_problems
 
 if TYPE_CHECKING:
@@ -114,8 +115,8 @@ def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None) -> Paired:
     drops = of[a].loc[common]
     if b is not None:
         return paired(drops, of[b].loc[common], bounds=BOUNDS)
-    found = joined_estimate([[drops.to_numpy()[None, :]]], BOUNDS)
-    return Paired(found.mean, found.interval(), found.p_value(), "t over problems")
+    estimate = joined_estimate([[drops.to_numpy()[None, :]]], BOUNDS)
+    return Paired(estimate.mean, estimate.interval(), estimate.p_value(), "t over problems")
 
 
 def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> pd.DataFrame:
@@ -231,4 +232,4 @@ def describe_accuracies(numbers: pd.DataFrame) -> str:
 
 
 def p_text(value: float) -> str:
-    return "p not known" if np.isnan(value) else f"p = {value:.3f}" if value >= 0.001 else "p < 0.001"
+    return p_words(value) or "p not known"

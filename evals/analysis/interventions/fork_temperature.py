@@ -159,11 +159,11 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
     reference = next(iter(groups)) if reference is None else reference
     if reference not in groups:
         raise ValueError(f"reference={reference}, expected one of {', '.join(map(str, groups))}")
-    found = []
+    collected = []
     for (fork, other), rows in groups.items():
         average, length = score(rows, ks=(), metrics=("avg", "mean_tokens"))
         to = compare(rows, groups[reference], "avg").result
-        found.append(
+        collected.append(
             {
                 "fork_temperature": fork,
                 "other_temperature": other,
@@ -181,7 +181,7 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
             }
         )
     whole = ["problems", "samples", "unscored"]
-    return pd.DataFrame(found).astype(dict.fromkeys(set(found[0]) - set(whole), float))
+    return pd.DataFrame(collected).astype(dict.fromkeys(set(collected[0]) - set(whole), float))
 
 
 def plot_fork_temperatures(
@@ -255,8 +255,8 @@ def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) ->
 
 
 def _thresholds(frames: Mapping[str, pd.DataFrame]) -> str:
-    found = {run: frame["threshold"].iloc[0] for run, frame in frames.items()}
+    thresholds = {run: frame["threshold"].iloc[0] for run, frame in frames.items()}
     return (
         "A fork is a position whose entropy at temperature 1 is at or above "
-        f"{', '.join(f'{value:.3f} nats ({run})' for run, value in found.items())}."
+        f"{', '.join(f'{value:.3f} nats ({run})' for run, value in thresholds.items())}."
     )

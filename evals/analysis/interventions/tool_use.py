@@ -96,15 +96,15 @@ def measure_tools(
 
 def outputs(response: str, turns: int) -> list[str]:
     """What the Python blocks of a response printed, in order; at most `turns` of them ran."""
-    found: list[str] = []
+    texts: list[str] = []
     at = 0
-    while len(found) < turns and (block := next_block(response, at)) is not None:
+    while len(texts) < turns and (block := next_block(response, at)) is not None:
         output = _OUTPUT.match(response, block[1])
         if output is None:
             break  # no block after one that did not run ran
-        found.append(output.group(1))
+        texts.append(output.group(1))
         at = output.end()
-    return found
+    return texts
 
 
 def tool_use(table: pd.DataFrame, turns: int) -> ToolUse:

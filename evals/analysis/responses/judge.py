@@ -64,5 +64,5 @@ class Judge:
 
 def parse(answer: str) -> bool | None:
     """The last yes or no of an answer; None where there is none."""
-    found = _ANSWER.findall(answer)
-    return found[-1].lower() == "yes" if found else None
+    answers = _ANSWER.findall(answer)
+    return answers[-1].lower() == "yes" if answers else None

@@ -63,8 +63,8 @@ def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list
     for problem in problems:
         held.setdefault(tuple(name for name, unsolved in sets.items() if problem in unsolved), []).append(problem)
     order = list(sets)
-    found = [Region(models, tuple(members)) for models, members in held.items()]
-    return sorted(found, key=lambda region: (-len(region.models), [order.index(m) for m in region.models]))
+    every = [Region(models, tuple(members)) for models, members in held.items()]
+    return sorted(every, key=lambda region: (-len(region.models), [order.index(m) for m in region.models]))
 
 
 def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
@@ -92,15 +92,15 @@ def plot_unsolvable(
     plots = []
     for benchmark in common_benchmarks(subjects, benchmarks):
         sets, same = unsolvable_sets(tables_of(subjects, benchmark), k)
-        found = regions(sets, same.problems)
-        plots.append((venn if 2 <= len(sets) <= 3 else upset)(sets, found, same, benchmark))
+        parts = regions(sets, same.problems)
+        plots.append((venn if 2 <= len(sets) <= 3 else upset)(sets, parts, same, benchmark))
     return plots
 
 
-def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
+def venn(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
     """Venn diagram of the unsolvable problems of two or three models, equal circles (arXiv 2508.07534, Fig. 1c)."""
     names = list(sets)
-    count = {region.models: len(region.problems) for region in found}
+    count = {region.models: len(region.problems) for region in parts}
     labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
 
     def render(figure: Any) -> None:
@@ -123,18 +123,18 @@ def venn(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: Comm
 
     caption = f"{_what(same)} Each number counts problems; areas do not. {same.note()}".strip()
     size = (WIDTH, (3.2 if len(names) == 3 else 2.6) + legend_height(labels))
-    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), render, size)
+    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(parts, benchmark), render, size)
 
 
-def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
+def upset(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
     """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c).
 
     Ours, since upsetplot 0.9 does not work with pandas 3 (it fills columns in place, which copy-on-write ignores).
     """
     names = list(sets)
-    ordered = sorted((r for r in found if r.models), key=lambda region: -len(region.problems))
+    ordered = sorted((r for r in parts if r.models), key=lambda region: -len(region.problems))
     shown, hidden = ordered[:_MOST], ordered[_MOST:]
-    solved = sum(len(region.problems) for region in found if not region.models)
+    solved = sum(len(region.problems) for region in parts if not region.models)
     labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
 
     def render(figure: Any) -> None:
@@ -174,7 +174,7 @@ def upset(sets: Mapping[str, frozenset[str]], found: Sequence[Region], same: Com
     more = f" {len(hidden)} smaller groups of models are not drawn." if hidden else ""
     caption = f"{_what(same)} Columns are disjoint. Solved by all models: {solved}.{more} {same.note()}".strip()
     size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
-    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(found, benchmark), render, size)
+    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(parts, benchmark), render, size)
 
 
 def _words(name: str, benchmark: str) -> tuple[str, str]:
@@ -188,8 +188,8 @@ def _what(same: CommonProblems) -> str:
     )
 
 
-def _numbers(found: Sequence[Region], benchmark: str) -> pd.DataFrame:
+def _numbers(parts: Sequence[Region], benchmark: str) -> pd.DataFrame:
     import pandas as pd
 
-    rows = [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in found]
+    rows = [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in parts]
     return pd.DataFrame(rows, columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"])

@@ -66,10 +66,10 @@ def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO
     }
     parts = []
     for by, numbers in bins.items():
-        found = by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0))
+        by_place = by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0))
         sizes = by_bin(size, numbers, before["problem_id"], count=BINS[by])
-        found.insert(0, "by", by)
-        parts.append(found.assign(mean_change=sizes["pooled"]))
+        by_place.insert(0, "by", by)
+        parts.append(by_place.assign(mean_change=sizes["pooled"]))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -106,8 +106,8 @@ def change_distribution(
         for outcome in there:
             chosen = outcomes(before)[outcome]
             if chosen.any():
-                found = shares(change[chosen].clip(-1, 1), edges)
-                parts.append(found.assign(model=name, outcome=outcome, mean_change=change[chosen].mean()))
+                counts = shares(change[chosen].clip(-1, 1), edges)
+                parts.append(counts.assign(model=name, outcome=outcome, mean_change=change[chosen].mean()))
     numbers = pd.concat(parts, ignore_index=True).assign(share=lambda f: 100 * f["share"])
     numbers = numbers.rename(columns={"share": "share of tokens (%)"})
 

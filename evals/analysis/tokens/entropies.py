@@ -86,9 +86,9 @@ def by_position(table: pd.DataFrame, column: str = "entropy", *, count: int = 20
     parts = []
     for outcome, rows in outcomes(table).items():
         chosen = rows.to_numpy()
-        found = by_bin(table[column][rows], bins[chosen], table["problem_id"][rows], count=count)
-        found.insert(0, "outcome", outcome)
-        parts.append(found.assign(position=(found["bin"] + 0.5) / count))
+        means = by_bin(table[column][rows], bins[chosen], table["problem_id"][rows], count=count)
+        means.insert(0, "outcome", outcome)
+        parts.append(means.assign(position=(means["bin"] + 0.5) / count))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -104,8 +104,10 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     parts = []
     for _, name in held:
         values = tables[name]["entropy"]
-        found = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
-        parts.append(found.assign(**summary(tables[name], rho=rho).iloc[0][["mean", "q50", "q80", "q95", "in_forks"]]))
+        histogram = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
+        parts.append(
+            histogram.assign(**summary(tables[name], rho=rho).iloc[0][["mean", "q50", "q80", "q95", "in_forks"]])
+        )
     numbers = pd.concat(parts, ignore_index=True)
     numbers["share"] = 100 * numbers["share"]
     numbers = numbers.rename(columns={"share": "share of tokens (%)", "from": "from (nats)", "to": "to (nats)"})

@@ -55,12 +55,12 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
         {step: same_tokens(first, readings[int(step)])["entropy"][scored].groupby(ids).mean() for step in steps}
     )
     away = steps - steps.mean()
-    found = pd.DataFrame({"slope": means.to_numpy() @ away / (away @ away)}, index=means.index)
+    slopes = pd.DataFrame({"slope": means.to_numpy() @ away / (away @ away)}, index=means.index)
     correct = of[CORRECT][scored].groupby(ids).mean()
-    found["place"] = np.select([correct == 1, correct == 0], [CORRECT, INCORRECT], BOTH)
-    found["count"], found["token"] = ids.groupby(ids).size(), first["token"][scored].groupby(ids).first()
-    found = found[found["count"] >= minimum].rename_axis("token_id").reset_index()
-    return found[["token_id", "token", "count", "place", "slope"]]
+    slopes["place"] = np.select([correct == 1, correct == 0], [CORRECT, INCORRECT], BOTH)
+    slopes["count"], slopes["token"] = ids.groupby(ids).size(), first["token"][scored].groupby(ids).first()
+    slopes = slopes[slopes["count"] >= minimum].rename_axis("token_id").reset_index()
+    return slopes[["token_id", "token", "count", "place", "slope"]]
 
 
 def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFrame:

@@ -80,12 +80,12 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
     frame = pd.DataFrame(
         {"word": words, "entropy": table["entropy"].to_numpy(), "fork": top_share(table["entropy"], rho)}
     )
-    found = frame.groupby("word").agg(
+    by_word = frame.groupby("word").agg(
         count=("entropy", "size"), forks=("fork", "sum"), mean_entropy=("entropy", "mean")
     )
-    found = found[found["count"] >= minimum].reset_index()
+    by_word = by_word[by_word["count"] >= minimum].reset_index()
     order = ["mean_entropy", "count", "word"]
-    return found.sort_values(order, ascending=[False, False, True], ignore_index=True)
+    return by_word.sort_values(order, ascending=[False, False, True], ignore_index=True)
 
 
 def fork_overlap(before: pd.DataFrame, after: pd.DataFrame, *, rho: float = RHO) -> Side:

@@ -38,7 +38,7 @@ def branching_factor(log_p: Tensor, *, mass: float) -> Tensor:
         raise ValueError(f"mass: expected a number in (0, 1], got {mass}")
     rows = log_p.reshape(-1, log_p.shape[-1])
     size = rows.new_zeros(len(rows)).long()
-    left = size.new_ones(len(rows)).nonzero().squeeze(1)  # rows whose set is not found yet
+    left = size.new_ones(len(rows)).nonzero().squeeze(1)  # rows whose set is not complete yet
     for count in (*(k for k in _TRIED if k < rows.shape[1]), rows.shape[1]):
         p = rows[left].topk(count).values.exp().double()
         total = p.cumsum(-1)

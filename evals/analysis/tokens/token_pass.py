@@ -154,7 +154,7 @@ def read_tokens(
     context = getattr(model.config.get_text_config(), "max_position_embeddings", None)
     if context is not None and (longest := max(len(rows[i].ids) for i in todo)) > context:
         raise ValueError(f"a prompt and its response have {longest} tokens; expected at most the model's {context}")
-    found: dict[int, Values] = {}
+    readings: dict[int, Values] = {}
     show = sys.stderr.isatty() if progress is None else progress
     with torch.inference_mode():
         parts = split(model, torch.tensor([rows[todo[0]].ids]))
@@ -162,9 +162,9 @@ def read_tokens(
         with tqdm(total=total, desc="teacher-forced pass", unit="token", disable=not show, file=sys.stderr) as bar:
             for batch in _batches(rows, todo):
                 values = _read_batch(parts, [rows[i] for i in batch], temperature, mass)
-                found.update(zip(batch, values, strict=True))
+                readings.update(zip(batch, values, strict=True))
                 bar.update(sum(len(rows[i].pieces) for i in batch))
-    return found
+    return readings
 
 
 def token_values(logits: Tensor, tokens: Tensor, hidden: Tensor, *, mass: float) -> dict[str, Tensor]:

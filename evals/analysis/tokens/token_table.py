@@ -59,8 +59,8 @@ def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[
     if not table.index.is_unique:
         raise ValueError("token table: expected an index that names each row once; reset_index(drop=True) makes one")
     parts = [pd.Series(list(measure(rows)), rows.index, dtype=object) for rows in whole_responses(table)]
-    found = pd.concat(parts) if parts else pd.Series([], dtype=object)
-    return found.reindex(table.index)
+    joined = pd.concat(parts) if parts else pd.Series([], dtype=object)
+    return joined.reindex(table.index)
 
 
 def same_tokens(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:

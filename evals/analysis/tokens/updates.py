@@ -46,9 +46,9 @@ def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count:
     for _, name in held:
         table = tables[name]
         bins = rank_bins(table["entropy"], count)
-        found = by_bin(table["update_size"], bins, table["problem_id"], count=count)
+        means = by_bin(table["update_size"], bins, table["problem_id"], count=count)
         entropies = by_bin(table["entropy"], bins, table["problem_id"], count=count)["pooled"]
-        parts.append(found.assign(model=name, mean_entropy=entropies))
+        parts.append(means.assign(model=name, mean_entropy=entropies))
     numbers = pd.concat(parts, ignore_index=True)
 
     def render(figure: Any) -> None:
@@ -119,8 +119,8 @@ def weighted_update_sizes(
         moved = known & (table["verdict"] != Verdict.UNSCORED)
         size = (weight.abs() * table["update_size"])[known]
         bins = rank_bins(table["entropy"][known], count)
-        found = by_bin(size, bins, table["problem_id"][known], count=count)
-        parts.append(found.assign(model=name))
+        means = by_bin(size, bins, table["problem_id"][known], count=count)
+        parts.append(means.assign(model=name))
         clipped.append(f"{name}: {100 * (weight[moved] == 0).mean():.0f} %")
     numbers = pd.concat(parts, ignore_index=True)
 

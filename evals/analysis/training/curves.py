@@ -73,8 +73,8 @@ def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
 
     ones = np.ones(len(x))
     s0, s1, s2 = (total(ones, power) for power in range(3))
-    found: Vector = (s2 * total(x, 0) - s1 * total(x, 1)) / (s0 * s2 - s1 * s1)
-    return found
+    fitted: Vector = (s2 * total(x, 0) - s1 * total(x, 1)) / (s0 * s2 - s1 * s1)
+    return fitted
 
 
 def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:

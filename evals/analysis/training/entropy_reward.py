@@ -49,8 +49,8 @@ class EntropyReward:
 
     def reward(self, entropy: ArrayLike) -> Vector:
         """-a exp(H) + b, for entropies in nats."""
-        found: Vector = self.b.value - self.a.value * np.exp(np.asarray(entropy, dtype=float))
-        return found
+        rewards: Vector = self.b.value - self.a.value * np.exp(np.asarray(entropy, dtype=float))
+        return rewards
 
 
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> EntropyReward:

@@ -222,14 +222,14 @@ def quality_over_steps(
 
 def _metrics(curves: Curves, benchmark: str) -> list[str]:
     """The columns of a benchmark to show: of pass@k and maj@k the largest k."""
-    found = {
+    known = {
         n: None
         for c in curves.values()
         for n in map(str, c)
         if n.startswith(f"curve/{benchmark}/") and " " not in n[-5:]
     }
     best: dict[str, str] = {}
-    for name in found:
+    for name in known:
         kind = _kind(name)
         if kind in WORDS and (kind not in best or _k(name) > _k(best[kind])):
             best[kind] = name

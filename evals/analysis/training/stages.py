@@ -169,11 +169,11 @@ def stages(
 ) -> Plot:
     """Performance and entropy over steps, with the end of the rising stage (arXiv 2508.07534, Fig. 3a)."""
     names = [name for name in order if name in curves and len(curve(curves[name], performance)[0])]
-    found = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    of_model = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
     numbers = long_table(curves, names, [performance, "train/entropy"])
-    numbers["break_step"] = [found[name].break_step for name in numbers["model"]]
-    numbers["break_low"] = [found[name].low for name in numbers["model"]]
-    numbers["break_high"] = [found[name].high for name in numbers["model"]]
+    numbers["break_step"] = [of_model[name].break_step for name in numbers["model"]]
+    numbers["break_low"] = [of_model[name].low for name in numbers["model"]]
+    numbers["break_high"] = [of_model[name].high for name in numbers["model"]]
 
     def render(figure: Any) -> None:
         axes = figure.subplots(2, 1, sharex=True)
@@ -181,14 +181,14 @@ def stages(
             for name in names:
                 place = order.index(name)
                 smoothed_line(axis, curves[name], metric, place, smoothing)
-                mark_break(axis, found[name], look(place)["color"])
+                mark_break(axis, of_model[name], look(place)["color"])
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
             fit_lines(axis)
             tidy(axis)
         axes[1].set_xlabel("optimiser step")
         legend_below(figure, line_handles(figure, order, names), names)
 
-    told = "; ".join(f"{name}: {_stage_words(found[name])}" for name in names)
+    told = "; ".join(f"{name}: {_stage_words(of_model[name])}" for name in names)
     caption = (
         f"Vertical line: end of the rising stage, the break of the best fit of {plain_name(performance)} by two "
         f"straight lines that meet; shaded: its 95 % interval. {told}. "
@@ -218,8 +218,8 @@ def entropy_by_outcome(
 
     metrics = {"train/entropy_positive": "-", "train/entropy_negative": "--"}
     names = [name for name in order if name in curves and any(len(curve(curves[name], m)[0]) for m in metrics)]
-    found = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
-    changes = pd.concat([stage_changes(curves[n], found[n], list(metrics)).assign(model=n) for n in names])
+    of_model = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    changes = pd.concat([stage_changes(curves[n], of_model[n], list(metrics)).assign(model=n) for n in names])
     columns = 1 if len(names) == 1 else 2
     rows = -(-len(names) // columns)
 
@@ -229,7 +229,7 @@ def entropy_by_outcome(
             colour = look(order.index(name))["color"]
             for metric, line in metrics.items():
                 smoothed_line(axis, curves[name], metric, order.index(name), smoothing, linestyle=line, marker="")
-            mark_break(axis, found[name], colour)
+            mark_break(axis, of_model[name], colour)
             axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
             axis.set_xlabel("optimiser step")
             axis.tick_params(labelbottom=True)
@@ -263,16 +263,16 @@ def entropy_by_outcome(
     )
 
 
-def mark_break(axis: Any, found: Stages, colour: str) -> None:
-    if found.break_step is not None:
-        axis.axvline(found.break_step, color=colour, linewidth=1)
-        axis.axvspan(found.low, found.high, color=colour, alpha=0.1, linewidth=0)
+def mark_break(axis: Any, stages: Stages, colour: str) -> None:
+    if stages.break_step is not None:
+        axis.axvline(stages.break_step, color=colour, linewidth=1)
+        axis.axvspan(stages.low, stages.high, color=colour, alpha=0.1, linewidth=0)
 
 
-def _stage_words(found: Stages) -> str:
-    if found.break_step is None:
-        return f"none ({found.why})"
-    return f"step {found.break_step:.0f} [{found.low:.0f}, {found.high:.0f}]"
+def _stage_words(stages: Stages) -> str:
+    if stages.break_step is None:
+        return f"none ({stages.why})"
+    return f"step {stages.break_step:.0f} [{stages.low:.0f}, {stages.high:.0f}]"
 
 
 def _outcome(metric: str) -> str:

@@ -76,10 +76,10 @@ class SentenceBert:
         return f"SBERT {self._what} (sentence-transformers {metadata.version('sentence-transformers')})"
 
     def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        found: NDArray[np.float32] = self._model.encode(
+        embeddings: NDArray[np.float32] = self._model.encode(
             list(sentences), normalize_embeddings=True, show_progress_bar=len(sentences) > 1000
         )
-        return found
+        return embeddings
 
 
 class CachedEmbedder:

@@ -1,7 +1,7 @@
 """Lists of words with their source, and where a text has them.
 
 lexicon = load_lexicon("pivotal_tokens")
-[found.entry.kind for found in lexicon.find("First, we note that x > 0.")]    # ["sequential", "reasoning verb"]
+[match.entry.kind for match in lexicon.find("First, we note that x > 0.")]    # ["sequential", "reasoning verb"]
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Found:
+class EntryMatch:
     """An entry at text[start:end]."""
 
     start: int
@@ -49,17 +49,17 @@ class Lexicon:
     name: str
     entries: tuple[Entry, ...]
 
-    def find(self, text: str) -> list[Found]:
+    def find(self, text: str) -> list[EntryMatch]:
         """Every entry in a text, from left to right, none overlapping; the longest where several start."""
-        found: list[Found] = []
+        matches: list[EntryMatch] = []
         for word in _WORD_START.finditer(text):
-            if found and word.start() < found[-1].end:
+            if matches and word.start() < matches[-1].end:
                 continue
             for pattern, entry in self._by_first_word.get(word[0].lower(), ()):
                 if match := pattern.match(text, word.start()):
-                    found.append(Found(*match.span(), entry))
+                    matches.append(EntryMatch(*match.span(), entry))
                     break
-        return found
+        return matches
 
     def describe(self) -> str:
         """How many entries are the paper's, and how many are assumed."""

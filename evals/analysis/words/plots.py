@@ -122,15 +122,15 @@ def exploratory_counts(words: Sequence[Words], sizes: str, *, stated_only: bool)
     def render(figure: Any) -> None:
         axes = figure.subplots(1, 2, sharey=True)
         for axis, (what, label) in zip(axes, panels.items(), strict=True):
-            found = numbers[numbers["what"] == what].set_index("model")
+            rows = numbers[numbers["what"] == what].set_index("model")
             for y, held in enumerate(words):
-                row, colour = found.loc[held.name], look(held.number)["color"]
+                row, colour = rows.loc[held.name], look(held.number)["color"]
                 axis.barh(y, row["mean"], height=0.6, color=colour)
                 axis.plot([row["low"], row["high"]], [y, y], color="black", linewidth=1)
                 if row["mean"] == 0:
                     axis.annotate(" 0", (0, y), color=colour, va="center")
             axis.set_xlabel(label)
-            axis.set_xlim(0, right_end(found["mean"], found["high"]))
+            axis.set_xlim(0, right_end(rows["mean"], rows["high"]))
             tidy_rows(axis)
         axes[0].set_yticks(range(len(words)), [wrap(held.name, 24) for held in words])
         axes[0].invert_yaxis()

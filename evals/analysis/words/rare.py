@@ -52,13 +52,13 @@ def nearest_distances(
     """
     if not 1 <= neighbours <= len(base):
         raise ValueError(f"neighbours: expected 1 to {len(base)} (the sentences of the base model), got {neighbours}")
-    found = np.empty(len(embeddings))
+    distances = np.empty(len(embeddings))
     step = max(1, _AT_ONCE // len(base))
     for start in range(0, len(embeddings), step):
         similar = embeddings[start : start + step] @ base.T
         nearest = np.partition(similar, len(base) - neighbours, axis=1)[:, len(base) - neighbours :]
-        found[start : start + step] = 1 - nearest.mean(axis=1, dtype=np.float64)
-    return np.clip(found, 0, 2)
+        distances[start : start + step] = 1 - nearest.mean(axis=1, dtype=np.float64)
+    return np.clip(distances, 0, 2)
 
 
 def most_distant(distances: NDArray[np.float64], *, share: float) -> NDArray[np.bool_]:
@@ -72,8 +72,8 @@ def most_distant(distances: NDArray[np.float64], *, share: float) -> NDArray[np.
     if not len(distances):
         return np.zeros(0, bool)
     above = np.sort(distances)[-1 - int(share * len(distances) + 1e-9)]
-    found: NDArray[np.bool_] = distances > above
-    return found
+    chosen: NDArray[np.bool_] = distances > above
+    return chosen
 
 
 def find_rare(

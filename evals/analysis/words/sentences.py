@@ -121,30 +121,30 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 def _after_stops(text: str, masked: str) -> list[int]:
     """Where sentences begin that follow a full stop, a question mark or the like."""
-    found = []
+    starts = []
     for match in _END.finditer(masked):
         begin = _skip_space(masked, match.end())
         if match[0][0] in "。！？" or (
             not _is_abbreviation(text, match.start(), begin) and _can_begin(masked, begin, strictly=match[0][0] == "!")
         ):
-            found.append(begin)
-    return found
+            starts.append(begin)
+    return starts
 
 
 def _after_formulae(text: str, masked: str) -> list[int]:
     """Where sentences begin that follow a formula with a full stop inside its delimiters."""
-    found = []
+    starts = []
     for _, end, _ in find_mathematics(text):
         closed = re.search(r"[.!?]\s*(?:\$\$?|\\[\])])$", text[max(0, end - 20) : end])
         begin = _skip_space(masked, end)
         if closed and begin > end and _can_begin(masked, begin, strictly=False):
-            found.append(begin)
-    return found
+            starts.append(begin)
+    return starts
 
 
 def _after_lines(masked: str) -> list[int]:
     """Where sentences begin that follow a line break."""
-    found = []
+    starts = []
     for match in _SPACE.finditer(masked):
         begin = match.end()
         if "\n" not in match[0] or match.start() == 0 or begin == len(masked):
@@ -152,8 +152,8 @@ def _after_lines(masked: str) -> list[int]:
         in_word = masked[begin : begin + 2].islower() and masked[begin : begin + 2].isalpha()  # no variable
         goes_on = in_word or masked[begin] == DISPLAY or masked[match.start() - 1] in _GOES_ON
         if _LIST_ITEM.match(masked, begin) or not goes_on:
-            found.append(begin)
-    return found
+            starts.append(begin)
+    return starts
 
 
 def _is_abbreviation(text: str, dot: int, begin: int) -> bool:

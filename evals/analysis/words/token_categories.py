@@ -59,8 +59,8 @@ def characters(text: str, lexicon: Lexicon) -> bytearray:
     for match in _NOT_ASCII.finditer(text):
         if held[match.start()] == OTHER and unicodedata.category(match[0]) in ("Sm", "No"):  # √, ∑, ², ½
             put(*match.span(), FORMAL)
-    for found in lexicon.find(text):
-        put(found.start, found.end, CATEGORIES.index(found.entry.category))
+    for entry in lexicon.find(text):
+        put(entry.start, entry.end, CATEGORIES.index(entry.entry.category))
     for start, end, _ in find_mathematics(text):
         put(start, end, FORMAL)
     return held
@@ -74,11 +74,11 @@ def classify(tokens: Sequence[str], lexicon: Lexicon, encoding: str) -> list[str
     """
     located = locate_tokens(tokens, encoding)
     held = characters(located.text, lexicon)
-    found = []
+    categories = []
     for start, end in located.spans:
         solid = [held[i] for i in range(start, end) if not located.text[i].isspace()]
-        found.append(CATEGORIES[max(solid, key=solid.count)] if solid else CATEGORIES[OTHER])
-    return found
+        categories.append(CATEGORIES[max(solid, key=solid.count)] if solid else CATEGORIES[OTHER])
+    return categories
 
 
 def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding: str | None = None) -> pd.Series:
@@ -95,8 +95,8 @@ def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding:
     words = lexicon or load_lexicon("token_categories")
     need_columns(table, ("token",))
     pieces = encoding or detect_encoding(set(table["token"]))
-    found = by_response(table, lambda rows: classify(rows["token"].tolist(), words, pieces))
-    return pd.Series(pd.Categorical(found, CATEGORIES), table.index, name="category")
+    categories = by_response(table, lambda rows: classify(rows["token"].tolist(), words, pieces))
+    return pd.Series(pd.Categorical(categories, CATEGORIES), table.index, name="category")
 
 
 def counts(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:

@@ -64,8 +64,8 @@ def reflective_sentences(texts: pd.Series, *, lexicon: Lexicon | None = None) ->
 def _in_words(tokens: list[str], lexicon: Lexicon, encoding: str) -> list[bool]:
     located = locate_tokens(tokens, encoding)
     held = bytearray(len(located.text))
-    for found in lexicon.find(located.text):
-        held[found.start : found.end] = b"\1" * (found.end - found.start)
+    for match in lexicon.find(located.text):
+        held[match.start : match.end] = b"\1" * (match.end - match.start)
     inside = []
     for start, end in located.spans:
         solid = [held[i] for i in range(start, end) if not located.text[i].isspace()]
@@ -124,7 +124,7 @@ def read_words(
         load_lexicon(name, stated_only=stated_only) for name in ("token_categories", "pivotal_tokens", "reflective")
     )
     once = CachedEmbedder(embedder) if embedder else None  # the base model's sentences serve every other run
-    found: list[Words] = []
+    read: list[Words] = []
     for number, name in enumerate(names):
         if name not in tokens:
             continue
@@ -135,13 +135,13 @@ def read_words(
         every = every.assign(reflective=reflective_sentences(every["text"], lexicon=reflections))
         measured = every[every["tokens"] > 0]
         rarity = None
-        if once is not None and found and found[0].number == 0:
-            base = found[0].sentences["text"].tolist()
+        if once is not None and read and read[0].number == 0:
+            base = read[0].sentences["text"].tolist()
             rarity = find_rare(measured, base, once, neighbours=neighbours, share=share)
         category = categorise(table, lexicon=categories, encoding=encoding)
         pivotal = pivotal_tokens(table, lexicon=pivots, encoding=encoding)
-        found.append(Words(name, number, table, category, pivotal, measured, rarity))
-    return found
+        read.append(Words(name, number, table, category, pivotal, measured, rarity))
+    return read
 
 
 def entropy_contrasts(words: Sequence[Words]) -> pd.DataFrame:
@@ -162,17 +162,17 @@ def entropy_contrasts(words: Sequence[Words]) -> pd.DataFrame:
         if held.rarity is not None:
             sources.append(("rare", held.rarity.sentences, held.rarity.sentences["rare"]))
         for comparison, frame, member in sources:
-            found = contrast(frame["entropy"], member.to_numpy(bool), frame["problem_id"])
-            paired = found.difference
+            contrasted = contrast(frame["entropy"], member.to_numpy(bool), frame["problem_id"])
+            paired = contrasted.difference
             interval = paired.interval if paired else None
             rows.append(
                 {
                     "model": held.name,
                     "comparison": comparison,
                     "embedder": held.rarity.embedder if comparison == "rare" and held.rarity else "",
-                    **_side("group", found.group),
-                    **_side("rest", found.rest),
-                    "problems": found.problems,
+                    **_side("group", contrasted.group),
+                    **_side("rest", contrasted.rest),
+                    "problems": contrasted.problems,
                     "difference": paired.difference if paired else np.nan,
                     "difference_low": interval.low if interval else np.nan,
                     "difference_high": interval.high if interval else np.nan,

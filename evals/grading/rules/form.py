@@ -42,10 +42,10 @@ def words(text: str) -> str | None:
     r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
     explicit = r"\text" in text
     bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
-    found = re.findall(r"[A-Za-z]+", bare)
-    if not found or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
+    letters = re.findall(r"[A-Za-z]+", bare)
+    if not letters or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
         return None
-    if not explicit and max(map(len, found)) < 4:
+    if not explicit and max(map(len, letters)) < 4:
         return None
     if explicit and len(bare) == 1:
         return None
@@ -61,10 +61,10 @@ def bare_word(text: str) -> str | None:
 def phrase(text: str) -> tuple[str, ...] | None:
     r"""The words and numbers of an answer like `\text{June 20}`, or None where it has not both, or anything else."""
     bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).lower()
-    found = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
-    if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in found):
+    parts = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
+    if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in parts):
         return None
-    return found if any(len(part) > 2 and part.isalpha() for part in found) else None
+    return parts if any(len(part) > 2 and part.isalpha() for part in parts) else None
 
 
 def same_literal(gold: str, answer: str, same: Same) -> bool | None:

@@ -49,8 +49,8 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
 
 def _digits(body: str) -> str:
     """A number without a period (`66.\\overline{6}`), which cannot stand inside a fraction."""
-    found = number(body)
-    return body if found is None or "\\" not in body else f"({found.value})"
+    value = number(body)
+    return body if value is None or "\\" not in body else f"({value.value})"
 
 
 _IN_DEGREES = re.compile(r"(?<![\w.^_{])(\d+(?:\.\d+)?|[A-Za-z])\s*\^\{\\circ\}")
@@ -77,9 +77,9 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
     for short, exact in ((number(answer), gold), (number(gold), answer)):
         if short is not None and short.last is not None and number(exact) is None and not has_symbols(exact):
-            found = constant(exact)
-            if found is None:
+            long = constant(exact)
+            if long is None:
                 return None
-            close = abs(found - short.value) <= abs(found) / 10**12
-            return close or rounds_to(found, short, same.conventions.digits)
+            close = abs(long - short.value) <= abs(long) / 10**12
+            return close or rounds_to(long, short, same.conventions.digits)
     return None

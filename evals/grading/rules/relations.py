@@ -110,8 +110,8 @@ def _interval(text: str) -> str | None:
 
 def variable(text: str) -> str:
     """The first symbol in an answer, or nothing."""
-    found = re.findall(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])", text)
-    return found[0] if found else ""
+    letters = re.findall(r"(?<![\\A-Za-z])[A-Za-z](?![A-Za-z])", text)
+    return letters[0] if letters else ""
 
 
 def named_value(gold: str, answer: str, same: Same) -> bool | None:

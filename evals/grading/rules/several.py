@@ -48,11 +48,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
 def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str], same: Same) -> bool | None:
     r"""`\{5\}` is 5 and `\{(1,2)\}` is (1,2); but a set that holds a set is not that set."""
     sides = (gold, answer)
-    sets = [found.kind == "set" for found, _ in sides]
-    alone = [found.kind == "set" and len(found.items) == 1 for found, _ in sides]
+    sets = [items.kind == "set" for items, _ in sides]
+    alone = [items.kind == "set" and len(items.items) == 1 for items, _ in sides]
     if not any(alone) or (all(sets) and not all(alone)):
         return None
-    inside = [found.items[0] if one else text for (found, text), one in zip(sides, alone, strict=True)]
+    inside = [items.items[0] if one else text for (items, text), one in zip(sides, alone, strict=True)]
     held = [item.startswith((r"\{", r"\emptyset")) for item in inside]
     return (held[0] == held[1] if all(sets) else not any(held)) and same(*inside)
 

@@ -67,8 +67,8 @@ class Tools:
 
 def next_block(text: str, start: int) -> tuple[str, int] | None:
     """The first whole Python block at or after `start`: its code, and where its last fence ends."""
-    found = _BLOCK.search(text, start)
-    return None if found is None else (found.group(1), found.end())
+    match = _BLOCK.search(text, start)
+    return None if match is None else (match.group(1), match.end())
 
 
 def output_block(printed: ExecutionResult, longest: int) -> str:

@@ -194,8 +194,8 @@ def run_to_end(
             main=trainer.is_world_process_zero(),
         )
     )
-    found = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if trainer.is_world_process_zero() else None
-    last: str | None = _from_main_process(None if found is None else str(found))
+    newest = last_verified(out_dir.glob("checkpoint-*"), checkpoint_step) if trainer.is_world_process_zero() else None
+    last: str | None = _from_main_process(None if newest is None else str(newest))
     state = None if last is None else json.loads((Path(last) / "trainer_state.json").read_text())
     if state is not None and state["global_step"] >= state["max_steps"]:
         from transformers.trainer_utils import align_special_tokens

@@ -47,8 +47,8 @@ def merged(tensors: dict[str, Tensor], *, scale: float) -> dict[str, Tensor]:
     halves: dict[str, dict[str, Tensor]] = {}
     plain: dict[str, Tensor] = {}
     for name, tensor in tensors.items():
-        if found := _LORA.fullmatch(name):
-            halves.setdefault(found["module"], {})[found["side"]] = tensor
+        if half := _LORA.fullmatch(name):
+            halves.setdefault(half["module"], {})[half["side"]] = tensor
         else:
             plain[name.removeprefix("base_model.model.").replace(".base_layer.", ".")] = tensor
     for module, sides in halves.items():

@@ -55,7 +55,7 @@ class Session:
 def members(session: str) -> list[int]:
     """Process ids of a session on this machine, without zombies."""
     wanted = f"{VARIABLE}={session}".encode()
-    found = []
+    pids = []
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             try:
@@ -64,8 +64,8 @@ def members(session: str) -> list[int]:
             except (OSError, IndexError):  # gone meanwhile, or another user's
                 continue
             if wanted in environment and state != "Z":
-                found.append(int(folder.name))
-    return found
+                pids.append(int(folder.name))
+    return pids
 
 
 def end(session: str) -> None:

@@ -99,8 +99,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         self.entropy_coefficient = self.job.experiment.entropy_coefficient.value
         restore = self.config.trainer.resume_from_path
         self.reference_was_reset = False
-        if restore and (found := Path(restore) / STATE).is_file():
-            self.entropy_coefficient = json.loads(found.read_text())["entropy_coefficient"]
+        if restore and (state := Path(restore) / STATE).is_file():
+            self.entropy_coefficient = json.loads(state.read_text())["entropy_coefficient"]
         if restore and (reference := Path(restore) / REFERENCE).is_dir():
             self.actor_rollout_wg.load_reference(str(reference))
             self.reference_was_reset = True
@@ -294,7 +294,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         method = self.job.experiment.method
         data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
         tokens = self._token_batch(part, data, fresh=fresh)
-        coefficient, found = self._search_entropy_coefficient(tokens)
+        coefficient, searched = self._search_entropy_coefficient(tokens)
         shaped: MethodOutput = method.apply(tokens)
         try:
             check_tensor(tokens.rewards[~tokens.rewards.isnan()], "reward", step=tokens.step + 1)
@@ -312,7 +312,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         if method.shaping:
             tokens = tokens.with_advantages(unshaped_advantages(method, tokens))
             measured["shaped_advantages"] = shaped.advantages
-        return part, {**found, **step_metrics(tokens, **measured)}
+        return part, {**searched, **step_metrics(tokens, **measured)}
 
     def _search_entropy_coefficient(self, tokens: TokenBatch) -> tuple[float, dict[str, float]]:
         """The coefficient for this step, from the entropy of its sequences before the update."""
@@ -347,17 +347,17 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         ends = torch.tensor(self.job.end_tokens)
         last = torch.stack([ids[-1] for ids in data["responses"].unbind()])
         assert tokens.old_logp is not None and tokens.rollout_logp is not None  # `calculate_log_probs` is on
-        found = {
+        reported = {
             "train/response_length": tokens.mask.sum(1).double().mean().item(),
             "train/truncated_fraction": 1 - torch.isin(last, ends).double().mean().item(),
             **mismatch_metrics(tokens.old_logp, tokens.rollout_logp, tokens.mask),
             **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
         }
         if len(scored):
-            found["train/reward"] = scored.mean().item()
+            reported["train/reward"] = scored.mean().item()
         if groups.shape[1] > 1 and not groups.isnan().any():
-            found["train/reward_std"] = groups.std(dim=1).mean().item()
-        return found
+            reported["train/reward_std"] = groups.std(dim=1).mean().item()
+        return reported
 
     def _step_number(self, update: int) -> int:
         """The number of an optimiser step, from 1; `update` counts those of this rollout from 0."""
@@ -386,24 +386,24 @@ def _parts(batch: KVBatchMeta, count: int) -> Iterator[KVBatchMeta]:
 def _extra(fields: Any) -> dict[str, float]:
     """The reward's extra values of a response."""
     held = getattr(fields, "data", fields)
-    found: dict[str, float] = held["reward_extra_info"]
-    return found
+    extra: dict[str, float] = held["reward_extra_info"]
+    return extra
 
 
 def _update_metrics(report: dict[str, Any]) -> dict[str, float]:
     """veRL's metrics of an update -> ours. The sums come as means over the processes, so their ratios are right."""
     tokens = report["actor/sum_tokens"]
-    found = {
+    metrics = {
         "train/loss": report["actor/loss"],
         "train/entropy": report["actor/sum_entropy"] / tokens,
         "train/grad_norm": report["actor/grad_norm"],
         "train/learning_rate": report["actor/lr"],
     }
     if "actor/sum_clipped" in report:
-        found["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
+        metrics["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
     if "actor/sum_kl" in report:
-        found["train/kl"] = report["actor/sum_kl"] / tokens
-    return {name: float(np.mean(value)) for name, value in found.items()}
+        metrics["train/kl"] = report["actor/sum_kl"] / tokens
+    return {name: float(np.mean(value)) for name, value in metrics.items()}
 
 
 def _critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:

@@ -51,16 +51,16 @@ def check(training: Training, hardware: Hardware) -> None:
 
 def _inexpressible(e: Experiment) -> dict[str, str]:
     """Key -> why veRL has no way to train with its value."""
-    found = {}
+    reasons = {}
     if set(e.rewards.value) & set(GROUP_REWARDS):
-        found["rewards"] = "its rewards see one response at a time; use backend=trl"
+        reasons["rewards"] = "its rewards see one response at a time; use backend=trl"
     if e.lr_schedule.value == "linear":
-        found["lr_schedule"] = "it has constant and cosine schedules"
+        reasons["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:
-        found["lora_dropout"] = "it has no dropout for LoRA"
+        reasons["lora_dropout"] = "it has no dropout for LoRA"
     if e.lora_rank.value is not None and e.reference_reset_every.value is not None:
-        found["reference_reset_every"] = "with LoRA the reference is the base model itself"
-    return found
+        reasons["reference_reset_every"] = "with LoRA the reference is the base model itself"
+    return reasons
 
 
 def update_rows(experiment: Experiment, hardware: Hardware) -> tuple[int, int]:

@@ -85,7 +85,7 @@ def build_base(name: str, folder: Path, *, seed: int = 0, progress: bool = False
 
 
 def train_base(name: str, seed: int, settings: BaseSettings, progress: bool) -> tuple[Qwen2ForCausalLM, Qwen2Tokenizer]:
-    """Train the base model from scratch; global random state and thread count are left as they were found."""
+    """Train the base model from scratch; global random state and thread count stay as they were."""
     import torch
     from tqdm import trange
 

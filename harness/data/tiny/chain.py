@@ -1,6 +1,6 @@
 """The first tiny problem family: a chain of letters in short sentences, with the strategies that a base model mixes.
 
-A problem and, for it, each strategy (``ROUTES``: how the chain is found) and each finish (``FINISHES``: how well):
+A problem and, for it, each strategy (``ROUTES``: how the chain is searched) and each finish (``FINISHES``: how well):
 
     K is 7. K plus 5 is B. B times 3 is T. What is T?
 

@@ -5,7 +5,7 @@ fixed distance; this is part of what lets the base model learn in minutes.
 
 It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
 folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
-the family's pieces are *added* tokens: those are found first. A piece carries the space before it, so " 12" and "12"
+the family's pieces are *added* tokens: those are matched first. A piece carries the space before it, so " 12" and "12"
 differ. Below the pieces lie the 256 bytes: any text can be read, and decoding gives it back (in Unicode NFC).
 """
 

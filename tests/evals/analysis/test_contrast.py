@@ -16,17 +16,17 @@ def test_by_hand() -> None:
     #          p: 1, 3 | 0      q: 2 | 2, 4     r: 9 |
     values = [1, 3, 0, 2, 2, 4, 9]
     member = [True, True, False, True, False, False, True]
-    found = contrast(values, member, list("pppqqqr"))
+    result = contrast(values, member, list("pppqqqr"))
     # group: problem means 2, 2, 9; rest: 0, 3; both sides in p and q: differences 2, -1
-    assert (found.group.count, found.group.problems) == (4, 3) and found.group.mean == pytest.approx(13 / 3)
-    assert found.group.pooled == pytest.approx(15 / 4) and found.rest.pooled == 2 and found.rest.mean == 1.5
-    assert found.problems == 2 and found.difference is not None
-    assert found.difference.difference == 0.5
+    assert (result.group.count, result.group.problems) == (4, 3) and result.group.mean == pytest.approx(13 / 3)
+    assert result.group.pooled == pytest.approx(15 / 4) and result.rest.pooled == 2 and result.rest.mean == 1.5
+    assert result.problems == 2 and result.difference is not None
+    assert result.difference.difference == 0.5
     # differences 2 and -1: t = 0.5 / 1.5 = 1/3 on one degree of freedom, so p = 1 - 2 atan(1/3) / pi
-    assert found.difference.p_value == pytest.approx(1 - 2 * math.atan(1 / 3) / math.pi, abs=1e-6)
+    assert result.difference.p_value == pytest.approx(1 - 2 * math.atan(1 / 3) / math.pi, abs=1e-6)
     # t with one degree of freedom, 12.706; the variance of the mean of (2, -1) is 4.5 / 2
-    assert found.difference.interval is not None
-    assert found.difference.interval.high == pytest.approx(0.5 + 12.7062 * 1.5, rel=1e-4)
+    assert result.difference.interval is not None
+    assert result.difference.interval.high == pytest.approx(0.5 + 12.7062 * 1.5, rel=1e-4)
 
 
 VALUES = st.lists(st.tuples(st.floats(-5, 5), st.booleans(), st.sampled_from("pqrs")), min_size=1, max_size=30)
@@ -34,19 +34,19 @@ VALUES = st.lists(st.tuples(st.floats(-5, 5), st.booleans(), st.sampled_from("pq
 
 @given(VALUES)
 def test_equals_a_loop(rows: list[tuple[float, bool, str]]) -> None:
-    found = contrast(*zip(*rows, strict=True))
+    result = contrast(*zip(*rows, strict=True))
     differences = []
     for problem in "pqrs":
         inside = [v for v, m, p in rows if m and p == problem]
         outside = [v for v, m, p in rows if not m and p == problem]
         if inside and outside:
             differences.append(sum(inside) / len(inside) - sum(outside) / len(outside))
-    assert found.problems == len(differences)
+    assert result.problems == len(differences)
     if differences:
-        assert found.difference is not None
-        assert found.difference.difference == pytest.approx(sum(differences) / len(differences), abs=1e-9)
+        assert result.difference is not None
+        assert result.difference.difference == pytest.approx(sum(differences) / len(differences), abs=1e-9)
     else:
-        assert found.difference is None
+        assert result.difference is None
 
 
 def test_an_empty_side_is_nan_and_not_zero() -> None:

@@ -34,8 +34,8 @@ class Memory:
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         assert decoding.temperature == 0
         for request in requests:
-            found = next((text for text in self.known if text.startswith(request.prompt_text)), None)
-            rest = "" if found is None else found[len(request.prompt_text) :]
+            remembered = next((text for text in self.known if text.startswith(request.prompt_text)), None)
+            rest = "" if remembered is None else remembered[len(request.prompt_text) :]
             yield [Completion(request.key, rest, 1, "stop")]
 
 
@@ -120,15 +120,15 @@ def test_knowing_the_control_as_well_is_no_sign_of_a_leak() -> None:
 @given(st.integers(1, 25), st.integers(1, 25), st.data())
 def test_the_p_value_is_that_of_the_hypergeometric_tail(n: int, m: int, data: st.DataObject) -> None:
     a, b = data.draw(st.integers(0, n)), data.draw(st.integers(0, m))
-    found = leaks._compared(
+    compared = leaks._compared(
         "x", dict(enumerate([True] * a + [False] * (n - a))), dict(enumerate([True] * b + [False] * (m - b)))
     )  # type: ignore[arg-type]
     # given a + b hits in all, at least a of them in the first set: counted
     hits = a + b
     tail = sum(comb(n, x) * comb(m, hits - x) for x in range(a, min(n, hits) + 1)) / comb(n + m, hits)
-    assert found.p_value == pytest.approx(tail, abs=1e-9)
-    assert found.low is not None and found.high is not None and found.difference is not None
-    assert found.low <= found.difference + 1e-12 and found.difference <= found.high + 1e-12
+    assert compared.p_value == pytest.approx(tail, abs=1e-9)
+    assert compared.low is not None and compared.high is not None and compared.difference is not None
+    assert compared.low <= compared.difference + 1e-12 and compared.difference <= compared.high + 1e-12
 
 
 def test_the_verdict_needs_the_corrected_p_value() -> None:

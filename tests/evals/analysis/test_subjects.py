@@ -55,8 +55,8 @@ def test_without_a_model_there_are_no_prompts(measured: dict[str, Any]) -> None:
     subject = read_subject("mine", [source, source / "toy"])
     assert subject.prompts == {} and subject.model_path is None
     assert list(subject.tables["toy"]["train_seed"].unique()) == [0, 1]
-    found = responses(subject, "toy")
-    assert len(found) == 20 and {response.prompt for response in found} == {None}
+    read = responses(subject, "toy")
+    assert len(read) == 20 and {response.prompt for response in read} == {None}
 
 
 def test_a_served_model_is_known_by_its_conversation(measured: dict[str, Any]) -> None:

@@ -207,7 +207,7 @@ def test_what_flees_is_caught() -> None:
 
 def children() -> list[str]:
     """The processes on this machine of sandboxes that this one started."""
-    found = []
+    pids = []
     users = [str(sandbox.FIRST_USER + os.getpid() * 2 + role).encode() for role in (0, 1)]
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -215,8 +215,8 @@ def children() -> list[str]:
         except OSError:  # it has just ended
             continue
         if any(user in command for user in users):
-            found.append(folder.name)
-    return found
+            pids.append(folder.name)
+    return pids
 
 
 def test_where_it_cannot_be_made_nothing_is_run(tmp_path: Path) -> None:

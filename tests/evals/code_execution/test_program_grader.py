@@ -122,7 +122,7 @@ def test_it_is_measured_as_the_paper_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("response", "found"),
+    ("response", "expected"),
     [
         ("```python\ndef f(x):\n    return 1\n```", "def f(x):\n    return 1\n"),
         ("```py\ndef f(x): return 1\n```\nor better\n```\ndef f(x): return 2\n```", "def f(x): return 2\n"),
@@ -133,12 +133,12 @@ def test_it_is_measured_as_the_paper_says() -> None:
         ("", None),
     ],
 )
-def test_the_last_block_that_defines_the_function(response: str, found: str | None) -> None:
-    assert last_block(response, "f") == found
+def test_the_last_block_that_defines_the_function(response: str, expected: str | None) -> None:
+    assert last_block(response, "f") == expected
 
 
 @pytest.mark.parametrize(
-    ("response", "found"),
+    ("response", "expected"),
     [
         ("    return 1\n", "    return 1\n"),
         ("    return 1\n\n\ndef g():\n    pass\n", "    return 1\n\n"),
@@ -150,8 +150,8 @@ def test_the_last_block_that_defines_the_function(response: str, found: str | No
         ("", None),
     ],
 )
-def test_a_completion_ends_where_something_else_begins(response: str, found: str | None) -> None:
-    assert completion(response) == found
+def test_a_completion_ends_where_something_else_begins(response: str, expected: str | None) -> None:
+    assert completion(response) == expected
 
 
 def test_a_base_model_continues_the_prompt_as_it_stands(data: Path) -> None:

@@ -283,12 +283,12 @@ def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path, gpqa_rows(), "gpqa_diamond.csv")
-    found = hashlib.sha256((tmp_path / "gpqa_diamond.csv").read_bytes()).hexdigest()
-    with pytest.raises(ValueError, match=f"the file hashes to {found}, the publisher's own to 41d1213c.* not known"):
+    digest = hashlib.sha256((tmp_path / "gpqa_diamond.csv").read_bytes()).hexdigest()
+    with pytest.raises(ValueError, match=f"the file hashes to {digest}, the publisher's own to 41d1213c.* not known"):
         benchmarks.load("gpqa_diamond", data_dir=tmp_path)
     assert gpqa(tmp_path).changed
     config = benchmarks.task("gpqa_diamond")
-    config["metadata"]["file_sha256"] = found
+    config["metadata"]["file_sha256"] = digest
     monkeypatch.setattr(benchmarks, "task", lambda name: config)
     assert not benchmarks.load("gpqa_diamond", data_dir=tmp_path).changed
     (tmp_path / "gpqa_diamond.csv").unlink()

@@ -30,8 +30,8 @@ def test_real_rows_match_their_pin(name: str, rows: int) -> None:
 
 def test_every_benchmark_has_a_date_and_says_whether_a_model_is_younger() -> None:
     for name in benchmarks.names():
-        found = dates.published(name)
-        assert found == "never" or (found and re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", found)), name
+        date = dates.published(name)
+        assert date == "never" or (date and re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", date)), name
     assert dates.age("math500", "Qwen/Qwen2.5-Math-7B") == "older than the model"
     assert dates.age("aime25", "Qwen/Qwen2.5-Math-7B") == "newer than the model"
     assert dates.age("aime25", "Qwen/Qwen3-8B-Base") == "older than the model"  # 2025-02 against 2025-04

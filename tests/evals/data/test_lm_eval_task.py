@@ -179,12 +179,12 @@ def test_one_sample_is_the_default(table: Any, data: Path) -> None:
 def test_a_yaml_that_includes_ours_sets_repeats(data: Path, tmp_path: Path, result: Any) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text(f"include: {benchmarks.TASKS}/tiny_short/tiny_short.yaml\ntask: mine\nrepeats: {N}\n")
-    found = values(theirs(data, path), "mine")
-    assert {name for name in found if "@" in name} == {"avg@6"} | {
+    reported = values(theirs(data, path), "mine")
+    assert {name for name in reported if "@" in name} == {"avg@6"} | {
         f"{m}@{k}" for m in ("pass", "maj") for k in (1, 2, 4, 6)
     }
     known = values(result)
-    assert {name: found[name] for name in known if name in found} == {n: known[n] for n in known if n in found}
+    assert {name: reported[name] for name in known if name in reported} == {n: known[n] for n in known if n in reported}
 
 
 @pytest.mark.parametrize(

@@ -74,9 +74,9 @@ def test_rounding_needs_digits():
     ],
 )
 def test_quantities(text, body, unit):
-    found = quantity(clean(text))
-    assert found is not None
-    assert (found.body, found.unit) == (body, unit)
+    amount = quantity(clean(text))
+    assert amount is not None
+    assert (amount.body, amount.unit) == (body, unit)
 
 
 @pytest.mark.parametrize("text", ["3s", "odd", r"\text{odd}", "x+1", "5x"])

@@ -15,14 +15,14 @@ import pytest
 from tests.evals.grading.hostile import EXPECTED, HOSTILE, graded
 
 
-def check(found: list[tuple[str, str | None]]) -> None:
-    assert found[:3] == [(str(v), None) for v in EXPECTED]
+def check(verdicts: list[tuple[str, str | None]]) -> None:
+    assert verdicts[:3] == [(str(v), None) for v in EXPECTED]
     for index, (name, (_, kinds)) in enumerate(HOSTILE.items()):
-        (verdict, reason), *after = found[3 + 4 * index : 7 + 4 * index]
+        (verdict, reason), *after = verdicts[3 + 4 * index : 7 + 4 * index]
         assert verdict == ("unscored" if kinds else "wrong"), (name, verdict, reason)
         assert not kinds or str(reason).split(":")[0] in kinds, (name, reason)
         assert after == [(str(v), None) for v in EXPECTED], name
-    assert len(found) == 3 + 4 * len(HOSTILE)
+    assert len(verdicts) == 3 + 4 * len(HOSTILE)
 
 
 def test_in_the_main_thread() -> None:
@@ -30,11 +30,11 @@ def test_in_the_main_thread() -> None:
 
 
 def test_in_a_thread() -> None:
-    found: list[Any] = []
-    thread = threading.Thread(target=lambda: found.extend(graded()))
+    verdicts: list[Any] = []
+    thread = threading.Thread(target=lambda: verdicts.extend(graded()))
     thread.start()
     thread.join()
-    check(found)
+    check(verdicts)
 
 
 @pytest.mark.skipif(find_spec("ray") is None, reason="Ray is not installed here")

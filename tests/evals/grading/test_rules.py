@@ -25,14 +25,14 @@ class Pair(NamedTuple):
 
 
 def sections(file: str) -> dict[str, list[Pair]]:
-    found: dict[str, list[Pair]] = {}
+    by_title: dict[str, list[Pair]] = {}
     for line in filter(None, Path(__file__).with_name(file).read_text(encoding="utf-8").splitlines()):
         if name := re.fullmatch(r"\[([\w ,-]+)\]", line):
-            pairs = found[name[1]] = []
+            pairs = by_title[name[1]] = []
             continue
         gold, *rest = re.split(r"\s+(==|!=)\s+", line)
         pairs += [Pair(gold, answer, sign == "==") for sign, answer in zip(rest[::2], rest[1::2], strict=True)]
-    return found
+    return by_title
 
 
 ANSWERS = sections("answers.txt")

@@ -38,9 +38,9 @@ def test_band_over_seeds_by_hand() -> None:
 
 def test_one_seed_has_no_band_and_a_missing_value_is_not_zero() -> None:
     frame = pd.DataFrame({"arm": "a", "seed": [0, 1, 0], "step": [1, 1, 2], "accuracy": [0.5, np.nan, 0.7]})
-    found = mean_over_seeds(frame, "accuracy")
-    assert found["mean"].tolist() == [0.5, 0.7] and found["seeds"].tolist() == [1, 1]
-    assert found[["low", "high"]].isna().all(axis=None)
+    means = mean_over_seeds(frame, "accuracy")
+    assert means["mean"].tolist() == [0.5, 0.7] and means["seeds"].tolist() == [1, 1]
+    assert means[["low", "high"]].isna().all(axis=None)
     check_renders(learning_curves(frame, "accuracy", label="accuracy (fraction)"))
 
 

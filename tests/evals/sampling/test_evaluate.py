@@ -89,13 +89,13 @@ def expected_rows(n: int, seed: int = 0, name: str = "toy") -> list[dict[str, An
             own = sample_seed(seed, name, (problem.id, sample))
             given = answer(Request((problem.id, sample), "", own))
             kind = own % 5
-            found = {0: problem.answer, 1: "-7", 2: "-7.0"}.get(kind)
+            expected = {0: problem.answer, 1: "-7", 2: "-7.0"}.get(kind)
             same_as = {0: "right", 1: "minus seven", 2: "minus seven"}.get(kind)
             rows.append(
                 {
                     "benchmark": name, "problem_id": problem.id, "sample": sample, "seed": own, "gold": problem.answer,
                     "response": given.text, "tokens": given.tokens, "finish_reason": given.finish_reason,
-                    "boxed": kind < 3, "answer": found,
+                    "boxed": kind < 3, "answer": expected,
                     "answer_class": None if same_as is None else classes.setdefault(same_as, len(classes)),
                     "verdict": ("correct", "wrong", "wrong", "no_answer", "truncated")[kind], "reason": None,
                 }

@@ -73,7 +73,7 @@ def said(engine: ToolEngine, *prompts: str, decoding: Decoding = DECODING) -> di
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "expected"),
     [
         ("so\n```python\nprint(1)\n```\nand", ("print(1)\n", 25)),
         ("```py\nx\n  ```", ("x\n", 13)),
@@ -85,8 +85,8 @@ def said(engine: ToolEngine, *prompts: str, decoding: Decoding = DECODING) -> di
         ("```python\nx\n```output\n1\n```", ("x\n```output\n1\n", 27)),  # a fence with a name closes nothing
     ],
 )
-def test_blocks(text: str, found: tuple[str, int] | None) -> None:
-    assert next_block(text, 0) == found
+def test_blocks(text: str, expected: tuple[str, int] | None) -> None:
+    assert next_block(text, 0) == expected
 
 
 def test_only_what_is_new_is_looked_at() -> None:

@@ -18,9 +18,9 @@ def runs(count: int, spread: float, seed: int = 0, problems: int = 40, samples: 
 
 def test_equal_methods_are_told_apart_in_at_most_one_of_twenty_with_two_seeds_or_more() -> None:
     # 10 independent sets of 20 runs; seeds that differ by 6 points, where one seed a side differs most of the time
-    found = [aa_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
+    tests = [aa_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
     for number, seeds in enumerate((1, 2, 3, 5, 10)):
-        rates = [one[number] for one in found]
+        rates = [one[number] for one in tests]
         assert {r.seeds for r in rates} == {seeds}
         if seeds == 1:
             assert sum(r.false for r in rates) == 0  # no verdict about a method is possible
@@ -33,9 +33,9 @@ def test_equal_methods_are_told_apart_in_at_most_one_of_twenty_with_two_seeds_or
 def test_runs_of_two_kinds_are_told_apart() -> None:
     # ten runs near 0.5 and ten 0.3 higher are not one method; with all of a kind on one side a verdict is right
     low, high = runs(10, 0.005), runs(10, 0.005, seed=1) * 0.6 + 0.35
-    (found,) = aa_test({"x": np.vstack([low, high])}, sizes=(2,), splits=400)
-    assert found.false > 0 and found.by_benchmark["x"] == found.false
-    assert 0 <= found.low <= found.false / found.splits <= found.high < 1
+    (rate,) = aa_test({"x": np.vstack([low, high])}, sizes=(2,), splits=400)
+    assert rate.false > 0 and rate.by_benchmark["x"] == rate.false
+    assert 0 <= rate.low <= rate.false / rate.splits <= rate.high < 1
 
 
 def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
@@ -47,9 +47,9 @@ def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
 
 def test_an_interval_without_a_false_verdict_says_how_little_that_is() -> None:
     same = np.tile(np.linspace(0, 1, 30), (20, 1))
-    (found,) = aa_test({"x": same}, sizes=(5,), splits=50)
+    (rate,) = aa_test({"x": same}, sizes=(5,), splits=50)
     # two disjoint splits at once: the 97.5 % limit of a share with none seen in 2 is 1 - 0.025^(1/2)
-    assert (found.false, found.disjoint, found.low, found.high) == (0, 2, 0.0, pytest.approx(1 - 0.025**0.5))
+    assert (rate.false, rate.disjoint, rate.low, rate.high) == (0, 2, 0.0, pytest.approx(1 - 0.025**0.5))
 
 
 def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:

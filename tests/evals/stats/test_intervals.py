@@ -291,9 +291,9 @@ def test_bad_input_is_refused(call, message: str) -> None:  # type: ignore[no-un
 @pytest.mark.parametrize(("problems", "rate"), [(30, 0.3), (40, 0.5), (83, 0.15), (272, 0.9)])
 def test_coverage_over_problems(problems: int, rate: float, shape: float, samples: int) -> None:
     # 3,000 draws: one standard deviation of a share near 0.95 is 0.004
-    found = coverage.beta_problems(problems, samples, rate, shape, 3_000)
-    assert not found.labelled
-    assert 0.93 <= found.share <= 0.97
+    simulated = coverage.beta_problems(problems, samples, rate, shape, 3_000)
+    assert not simulated.labelled
+    assert 0.93 <= simulated.share <= 0.97
 
 
 @pytest.mark.parametrize("samples", [8, 64])
@@ -301,9 +301,9 @@ def test_coverage_over_problems(problems: int, rate: float, shape: float, sample
 @pytest.mark.parametrize("rate", [0.01, 0.05])
 def test_coverage_of_low_rates_on_30_problems_is_labelled_or_kept(rate: float, shape: float, samples: int) -> None:
     # Student's t on 29 degrees of freedom holds 74 to 91 % here, and says nothing
-    found = coverage.beta_problems(30, samples, rate, shape, 2_000)
-    assert found.share >= 0.925
-    assert found.labelled or found.share <= 0.98
+    simulated = coverage.beta_problems(30, samples, rate, shape, 2_000)
+    assert simulated.share >= 0.925
+    assert simulated.labelled or simulated.share <= 0.98
 
 
 def test_exact_coverage_of_one_sample_a_problem() -> None:
@@ -317,9 +317,9 @@ def test_exact_coverage_of_one_sample_a_problem() -> None:
 @pytest.mark.parametrize(("seeds", "centre"), [(2, 0.0), (3, -2.0), (3, 0.0), (5, 0.0)])
 def test_coverage_over_problems_and_seeds(seeds: int, centre: float, deviation: float) -> None:
     # 1,000 draws: one standard deviation is 0.007
-    found = coverage.both(Crossed(seeds, 30, 8, centre, deviation), 1_000)
-    assert 0.93 <= found.share <= (1 if seeds == 2 else 0.975)
-    assert found.labelled is (seeds == 2)
+    simulated = coverage.both(Crossed(seeds, 30, 8, centre, deviation), 1_000)
+    assert 0.93 <= simulated.share <= (1 if seeds == 2 else 0.975)
+    assert simulated.labelled is (seeds == 2)
 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.8])
@@ -350,12 +350,12 @@ def test_problems_alone_do_not_cover_seeds() -> None:
 
 def test_the_p_value_with_seeds_is_that_of_the_interval() -> None:
     values = Crossed(6, 30, 8, 0.0, 0.3).draw(np.random.default_rng(2), 100)
-    found = [paired(table[:3], table[3:]) for table in values]
-    for result in found:
+    compared = [paired(table[:3], table[3:]) for table in values]
+    for result in compared:
         assert result.interval is not None and result.p_value is not None
         assert (result.p_value <= 0.05) is not (result.interval.low <= 0 <= result.interval.high)
     # two equal methods: about one in twenty looks different; one standard deviation is 0.022
-    assert np.mean([r.p_value <= 0.05 for r in found if r.p_value is not None]) <= 0.12
+    assert np.mean([r.p_value <= 0.05 for r in compared if r.p_value is not None]) <= 0.12
 
 
 @pytest.mark.parametrize(("problems", "samples"), [(30, 1), (30, 8), (83, 1)])

@@ -53,7 +53,7 @@ def test_the_stated_power_is_that_of_the_test(
     s = spread(**values)
     stated = power(difference, s, problems=problems, samples=samples, seeds=seeds)
     rng = np.random.default_rng(1)
-    rho, runs, found = s.correlation.value, 1_000, 0
+    rho, runs, resolved = s.correlation.value, 1_000, 0
     cell = math.hypot(s.interaction_sd.value, s.within_sd.value / math.sqrt(samples))
     for _ in range(runs):
         shared, own = rng.standard_normal((2, problems))
@@ -66,8 +66,8 @@ def test_the_stated_power_is_that_of_the_test(
         )
         interval = paired(a + difference, b, bounds=None).interval
         assert interval is not None
-        found += not interval.low <= 0 <= interval.high
-    assert found / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
+        resolved += not interval.low <= 0 <= interval.high
+    assert resolved / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
 
 
 @pytest.mark.parametrize(("samples", "seeds"), [(1, 1), (16, 1), (4, 3)])
@@ -78,15 +78,15 @@ def test_right_and_wrong_answers_have_about_the_normal_power(samples: int, seeds
     within = math.sqrt((0.24 + 0.25) / 2 - between**2)
     stated = power(0.1, spread(within, between, 1.0, 0.0, 0.0), problems=60, samples=samples, seeds=seeds)
     rng = np.random.default_rng(2)
-    runs, found = 1_000, 0
+    runs, resolved = 1_000, 0
     for _ in range(runs):
         rate = 0.8 * rng.random(60)
         a, b = (rng.binomial(samples, r, (seeds, 60)) / samples for r in (rate + 0.1, rate))
         interval = paired(a, b).interval
         assert interval is not None
-        found += not interval.low <= 0 <= interval.high
+        resolved += not interval.low <= 0 <= interval.high
     assert stated > 0.1
-    assert found / runs == pytest.approx(stated, abs=0.02 + 3 * math.sqrt(stated * (1 - stated) / runs))
+    assert resolved / runs == pytest.approx(stated, abs=0.02 + 3 * math.sqrt(stated * (1 - stated) / runs))
 
 
 @settings(max_examples=30)
@@ -107,8 +107,8 @@ def test_more_of_anything_is_never_less_power(
 
 
 def test_more_seeds_are_more_power() -> None:
-    found = [power(0.1, spread(seed=0.05), problems=100, samples=4, seeds=s) for s in (2, 3, 5, 10, 30, 100)]
-    assert found == sorted(found)
+    powers = [power(0.1, spread(seed=0.05), problems=100, samples=4, seeds=s) for s in (2, 3, 5, 10, 30, 100)]
+    assert powers == sorted(powers)
 
 
 def test_what_is_needed_is_the_least_that_suffices() -> None:
@@ -197,13 +197,13 @@ def test_an_effect_that_few_problems_carry_has_less_power() -> None:
     assert stated < power(0.05, alike, problems=100, samples=16, seeds=1)
     # by simulation with normal effects: the test's own share of resolved differences
     rng = np.random.default_rng(8)
-    found, runs = 0, 600
+    resolved, runs = 0, 600
     for _ in range(runs):
         effect = 0.05 + 0.15 * rng.standard_normal(100)
         noise = 0.2 / 4 * rng.standard_normal((2, 100))
         interval = paired(effect + noise[0], noise[1], bounds=None).interval
         assert interval is not None
-        found += not interval.low <= 0 <= interval.high
-    assert found / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
+        resolved += not interval.low <= 0 <= interval.high
+    assert resolved / runs == pytest.approx(stated, abs=3 * math.sqrt(stated * (1 - stated) / runs))
     with pytest.raises(ValueError, match="share"):
         carried_by(0.05, 0)

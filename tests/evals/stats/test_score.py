@@ -41,9 +41,9 @@ def by_name(scores: list[Score]) -> dict[str, Score]:
 
 
 def test_scores_by_hand() -> None:
-    found = by_name(score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(1, 2, 4)))
-    assert list(found) == ["avg@4", "pass@1", "pass@2", "pass@4", "maj@1", "maj@2", "maj@4", "fmt"]
-    value = {name: s.value for name, s in found.items()}
+    scores = by_name(score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(1, 2, 4)))
+    assert list(scores) == ["avg@4", "pass@1", "pass@2", "pass@4", "maj@1", "maj@2", "maj@4", "fmt"]
+    value = {name: s.value for name, s in scores.items()}
     assert value["avg@4"] == pytest.approx((2 / 4 + 0 + 3 / 4) / 3)
     assert value["pass@1"] == value["maj@1"] == pytest.approx(value["avg@4"])
     # pairs without a correct sample: p 1 of 6, q 6 of 6, r 0 of 6
@@ -53,15 +53,15 @@ def test_scores_by_hand() -> None:
     assert value["maj@2"] == pytest.approx((4 / 6 + 0 + 1) / 3)
     assert value["maj@4"] == pytest.approx(2 / 3)
     assert value["fmt"] == pytest.approx((3 / 4 + 3 / 4 + 3 / 4) / 3)
-    assert all((s.problems, s.excluded, s.samples, s.unscored, s.why) == (3, 0, 12, 0, None) for s in found.values())
-    assert found["pass@2"].interval == over_problems([5 / 6, 0, 1])
+    assert all((s.problems, s.excluded, s.samples, s.unscored, s.why) == (3, 0, 12, 0, None) for s in scores.values())
+    assert scores["pass@2"].interval == over_problems([5 / 6, 0, 1])
 
 
 def test_g_pass_by_hand() -> None:
     frame = table({"p": "++a-", "q": "aatb", "r": "+++t", "x": "+?"})
-    found = by_name(score(frame, ks=(2,), metrics=("g_pass",), taus=(0.5, 1.0)))
-    assert list(found) == ["G-Pass@2 (0.5)", "G-Pass@2 (1)"]
-    half, whole = found.values()
+    scores = by_name(score(frame, ks=(2,), metrics=("g_pass",), taus=(0.5, 1.0)))
+    assert list(scores) == ["G-Pass@2 (0.5)", "G-Pass@2 (1)"]
+    half, whole = scores.values()
     # one of a pair right is pass@2: 5 of 6, 0, 6 of 6. Both right: 1 of the 6 pairs of p, none of q's, 3 of 6 of r's.
     assert half.value == pytest.approx((5 / 6 + 0 + 1) / 3)
     assert whole.value == pytest.approx((1 / 6 + 0 + 3 / 6) / 3)
@@ -81,8 +81,8 @@ def test_unsolvable_problems_are_counted() -> None:
 
 def test_names_and_keys() -> None:
     frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
-    found = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
-    assert [(s.name, s.key) for s in found] == [
+    scores = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
+    assert [(s.name, s.key) for s in scores] == [
         ("avg@2", "avg_at_2"),
         ("pass@2", "pass_at_2"),
         ("maj@2", "maj_at_2"),
@@ -96,28 +96,28 @@ def test_names_and_keys() -> None:
 
 def test_unscored_is_not_wrong() -> None:
     # p: 1 of its 2 scored samples is right; q: 1 of 4
-    found = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
-    assert found["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
-    assert found["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
-    assert (found["pass@4"].value, found["pass@4"].problems, found["pass@4"].excluded) == (1.0, 1, 1)
-    assert {(s.samples, s.unscored) for s in found.values()} == {(8, 2)}
-    assert found["fmt"].value == 1.0  # a box needs no verdict
+    scores = by_name(score(table({"p": "+a??", "q": "+aaa"}), ks=(2, 4)))
+    assert scores["avg@4"].value == pytest.approx((1 / 2 + 1 / 4) / 2)
+    assert scores["pass@2"].value == pytest.approx((1 + 1 / 2) / 2)
+    assert (scores["pass@4"].value, scores["pass@4"].problems, scores["pass@4"].excluded) == (1.0, 1, 1)
+    assert {(s.samples, s.unscored) for s in scores.values()} == {(8, 2)}
+    assert scores["fmt"].value == 1.0  # a box needs no verdict
 
 
 def test_too_few_samples_is_no_value_and_says_so() -> None:
-    found = by_name(score(table({"p": "+a", "q": "aa"}), ks=(8,)))
+    scores = by_name(score(table({"p": "+a", "q": "aa"}), ks=(8,)))
     for name in ("pass@8", "maj@8"):
-        got = found[name]
+        got = scores[name]
         assert (got.value, got.interval, got.problems, got.excluded) == (None, None, 0, 2)
         assert got.why == f"{name} needs k = 8 scored samples of a problem, the most that one has is n = 2"
-    assert found["avg@2"].value == 0.25
+    assert scores["avg@2"].value == 0.25
 
 
 def test_nothing_scored_is_no_value() -> None:
-    found = by_name(score(table({"p": "??", "q": "??"}), ks=(1,)))
-    assert found["avg@2"].value is None
-    assert found["avg@2"].why == "no problem has a scored sample in every training seed; unscored samples: 4"
-    assert found["pass@1"].why == "pass@1 needs k = 1 scored samples of a problem, the most that one has is n = 0"
+    scores = by_name(score(table({"p": "??", "q": "??"}), ks=(1,)))
+    assert scores["avg@2"].value is None
+    assert scores["avg@2"].why == "no problem has a scored sample in every training seed; unscored samples: 4"
+    assert scores["pass@1"].why == "pass@1 needs k = 1 scored samples of a problem, the most that one has is n = 0"
 
 
 def test_uneven_samples_have_an_avg_without_k() -> None:

@@ -22,11 +22,11 @@ def job(folder: Path) -> Path:
 
 
 def test_scores_stand_beside_the_metrics_of_their_step(tmp_path: Path) -> None:
-    found = kept_curves(job(tmp_path / "a"))
-    assert found is not None and found["step"].tolist() == [1, 2, 3, 4]
-    assert found["curve/b/avg@4"].fillna(-1).tolist() == [-1, 0.2, -1, 0.4]
-    assert found["train/reward"].fillna(-1).tolist() == [1, 2, 3, -1]
-    assert "curve/b/pass@4" not in found  # a score without a value is no 0
+    kept = kept_curves(job(tmp_path / "a"))
+    assert kept is not None and kept["step"].tolist() == [1, 2, 3, 4]
+    assert kept["curve/b/avg@4"].fillna(-1).tolist() == [-1, 0.2, -1, 0.4]
+    assert kept["train/reward"].fillna(-1).tolist() == [1, 2, 3, -1]
+    assert "curve/b/pass@4" not in kept  # a score without a value is no 0
     assert evaluated_steps(tmp_path / "a") == {
         2: tmp_path / "a" / "curve" / "step-000002", 4: tmp_path / "a" / "curve" / "step-000004"
     }  # fmt: skip
@@ -35,8 +35,8 @@ def test_scores_stand_beside_the_metrics_of_their_step(tmp_path: Path) -> None:
 def test_a_job_without_evaluations_has_its_metrics_alone(tmp_path: Path) -> None:
     folder = job(tmp_path / "a")
     (folder / "curve.jsonl").unlink()
-    found = kept_curves(folder)
-    assert found is not None and list(found) == ["step", "train/reward"] and evaluated_steps(folder) == {}
+    kept = kept_curves(folder)
+    assert kept is not None and list(kept) == ["step", "train/reward"] and evaluated_steps(folder) == {}
     assert kept_curves(tmp_path / "none") is None
 
 

@@ -138,8 +138,8 @@ def test_checkpoints_of_a_training_are_read(
     def drawn() -> tuple[set[str], list[str]]:
         capsys.readouterr()
         assert main(["analyze", f"runs=[{base},{job}]", "names=[base,ours]", "only=tokens", "out=b", "--json"]) == 0
-        found = json.loads(capsys.readouterr().out)
-        return {f["name"] for f in found["figures"]}, found["skipped"]
+        document = json.loads(capsys.readouterr().out)
+        return {f["name"] for f in document["figures"]}, document["skipped"]
 
     names, skipped = drawn()
     assert "entropy_drops_tiny_short" not in names

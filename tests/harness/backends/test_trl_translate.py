@@ -180,6 +180,6 @@ def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPa
     import torch
 
     for available, device in ((True, "gpu"), (False, "cpu")):
-        monkeypatch.setattr(torch.cuda, "is_available", lambda found=available: found)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=available: is_there)
         assert Hardware().with_device().device == device
         assert Hardware(device="cpu").with_device().device == "cpu"

@@ -16,7 +16,7 @@ from tests.experiments import save_random_model
 
 def test_weights_are_merged_by_hand() -> None:
     # W = 0 (2 x 2), A = [1 2] (1 x 2), B = [[1], [3]] (2 x 1), scale 2: W + 2 B A = [[2, 4], [6, 12]]
-    found = merged(
+    weights = merged(
         {
             "base_model.model.a.b.base_layer.weight": torch.zeros(2, 2),
             "base_model.model.a.b.lora_A.default.weight": torch.tensor([[1.0, 2.0]]),
@@ -25,8 +25,8 @@ def test_weights_are_merged_by_hand() -> None:
         },
         scale=2.0,
     )
-    assert found.keys() == {"a.b.weight", "norm.weight"}
-    assert found["a.b.weight"].tolist() == [[2.0, 4.0], [6.0, 12.0]]
+    assert weights.keys() == {"a.b.weight", "norm.weight"}
+    assert weights["a.b.weight"].tolist() == [[2.0, 4.0], [6.0, 12.0]]
 
 
 def test_half_an_adapter_is_refused() -> None:

@@ -48,8 +48,8 @@ def arms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("arms")
 def test_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["aa", "paper=egsw", "arm=grpo", "splits=20", f"out={tmp_path}", "--json"]) == 0
-    (found,) = json.loads(capsys.readouterr().out)["arms"]
-    assert (found["arm"], found["runs"], [r["seeds"] for r in found["rates"]]) == ("grpo", 8, [1, 2, 3])
+    (arm,) = json.loads(capsys.readouterr().out)["arms"]
+    assert (arm["arm"], arm["runs"], [r["seeds"] for r in arm["rates"]]) == ("grpo", 8, [1, 2, 3])
     page = (tmp_path / "egsw" / "aa.md").read_text()
     assert "### grpo: 8 runs" in page and "tiny scale" in page and "Fewer than 20 runs" in page
     (first,) = [line for line in page.splitlines() if line.startswith("| 1 |")]

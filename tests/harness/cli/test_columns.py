@@ -18,9 +18,9 @@ def test_columns_are_markdown_and_aligned() -> None:
 
 def test_calls_take_turns() -> None:
     order: list[str] = []
-    found = medians({"ours": lambda: order.append("o"), "theirs": lambda: order.append("t")}, 3, warm=False)
+    seconds = medians({"ours": lambda: order.append("o"), "theirs": lambda: order.append("t")}, 3, warm=False)
     assert order == ["o", "t"] * 3
-    assert found.keys() == {"ours", "theirs"} and min(found.values()) >= 0
+    assert seconds.keys() == {"ours", "theirs"} and min(seconds.values()) >= 0
 
 
 def test_the_page_says_what_was_measured_and_what_was_not() -> None:

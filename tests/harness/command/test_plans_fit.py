@@ -30,11 +30,11 @@ def test_every_arm_fits_8_h100s_or_says_what_would(paper: str) -> None:
             if not arm["method"]:
                 continue
             key = (arm["model"], arm["arm"])
-            found = arm["memory"]
-            assert (found is None) == (key in refused), key
-            if found is not None:
-                assert found["fits"] or found["remedy"], key
-                trained.setdefault(key, []).append(found["fits"])
+            memory = arm["memory"]
+            assert (memory is None) == (key in refused), key
+            if memory is not None:
+                assert memory["fits"] or memory["remedy"], key
+                trained.setdefault(key, []).append(memory["fits"])
     assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
 
 

@@ -34,14 +34,14 @@ def response(run: str, problem: str, sample: int, verdict: str = "correct") -> S
 
 def responses() -> list[Shown]:
     """Two runs, two problems, four samples each: the fourth of p1 is wrong and hostile; one of p2 was not read."""
-    found = []
+    made = []
     for run in ("base", "grpo"):
-        found += [response(run, "p1", sample) for sample in range(3)]
+        made += [response(run, "p1", sample) for sample in range(3)]
         hostile = replace(response(run, "p1", 3, "wrong"), text=HOSTILE, answer=HOSTILE, gold="4", label="correct")
-        found.append(replace(hostile, tokens=(HOSTILE, " end"), entropies=(0.2, 0.3)))
-        found += [replace(response(run, "p2", sample, "truncated"), answer=None) for sample in range(3)]
-        found.append(replace(response(run, "p2", 3, "no_answer"), tokens=None, entropies=None, text=HOSTILE))
-    return found
+        made.append(replace(hostile, tokens=(HOSTILE, " end"), entropies=(0.2, 0.3)))
+        made += [replace(response(run, "p2", sample, "truncated"), answer=None) for sample in range(3)]
+        made.append(replace(response(run, "p2", 3, "no_answer"), tokens=None, entropies=None, text=HOSTILE))
+    return made
 
 
 def document(**changes: object) -> Document:

@@ -58,13 +58,13 @@ def test_inert_escapes_exactly_what_html_or_javascript_would_read() -> None:
 
 def test_hostile_text_adds_no_element_and_no_attribute() -> None:
     page = render(document())
-    found = Elements(page)
+    elements = Elements(page)
     plain = Elements(page.replace(HOSTILE, "x"))
-    assert [tag for tag, _ in found.tags] == [tag for tag, _ in plain.tags]
-    assert len(found.scripts) == 2  # the data and the viewer
-    assert not [tag for tag, a in found.tags if any(name.startswith("on") for name in a)]
-    assert not [tag for tag, a in found.tags if "style" in a]  # the policy would refuse it
-    data = json.loads(found.scripts[0])
+    assert [tag for tag, _ in elements.tags] == [tag for tag, _ in plain.tags]
+    assert len(elements.scripts) == 2  # the data and the viewer
+    assert not [tag for tag, a in elements.tags if any(name.startswith("on") for name in a)]
+    assert not [tag for tag, a in elements.tags if "style" in a]  # the policy would refuse it
+    data = json.loads(elements.scripts[0])
     assert HOSTILE in data["strings"] and HOSTILE in data["responses"]["text"]
 
 
@@ -97,9 +97,9 @@ def test_the_policy_allows_the_pages_own_style_and_script_alone() -> None:
 
 
 def test_the_page_asks_for_nothing_from_elsewhere() -> None:
-    found = Elements(render(document()))
-    assert not [tag for tag, a in found.tags if tag in ("link", "iframe", "object", "base", "form")]
-    assert all((a.get("src") or "data:").startswith("data:") for _, a in found.tags)
+    elements = Elements(render(document()))
+    assert not [tag for tag, a in elements.tags if tag in ("link", "iframe", "object", "base", "form")]
+    assert all((a.get("src") or "data:").startswith("data:") for _, a in elements.tags)
     style = asset("style.css")
     assert "url(" not in style and "@import" not in style
 

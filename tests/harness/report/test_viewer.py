@@ -21,14 +21,14 @@ def unpack(data: dict[str, Any], i: int) -> list[tuple[str, float, bool]]:
     """(token, entropy, fork) of a response, as the viewer reads them."""
     packed = data["responses"]
     base, width = len(data["alphabet"]), data["width"]
-    found = []
+    tokens = []
     for k, code in enumerate(packed["entropy"][i]):
         index = 0
         for character in packed["tokens"][i][k * width : (k + 1) * width]:
             index = index * base + data["alphabet"].index(character)
         step, fork = divmod(data["alphabet"].index(code), 2)
-        found.append((data["strings"][index], data["top"] * (step / (data["levels"] - 1)) ** 2, bool(fork)))
-    return found
+        tokens.append((data["strings"][index], data["top"] * (step / (data["levels"] - 1)) ** 2, bool(fork)))
+    return tokens
 
 
 @given(st.lists(TOKENS, min_size=1, max_size=5), st.floats(0, 12))

@@ -92,8 +92,8 @@ def gradient(experiment: Experiment, step: int) -> torch.Tensor:
         objective=experiment.method.objective,
         mask=batch.mask,
     )
-    (found,) = torch.autograd.grad(loss, logp)
-    return found * batch.mask
+    (own,) = torch.autograd.grad(loss, logp)
+    return own * batch.mask
 
 
 @pytest.mark.parametrize("scale", SCALES)

@@ -30,8 +30,8 @@ def test_by_hand() -> None:
     # groups: 0 = {1, 0} varies, 1 = {1, NaN} has one scored reward, 2 = {NaN} has none and does not count
     entropies = torch.tensor([[1.0, 3.0, NAN], [5.0, NAN, NAN], [2.0, 2.0, 4.0], [7.0, 9.0, NAN], [8.0, NAN, NAN]])
     batch = batch_of([1, 0, 1, NAN, NAN], [0, 0, 1, 1, 2], [2, 1, 3, 2, 1], entropies=entropies)
-    found = step_metrics(batch, correct=torch.tensor([1, 0, 1, NAN, NAN]))
-    assert found == {
+    metrics = step_metrics(batch, correct=torch.tensor([1, 0, 1, NAN, NAN]))
+    assert metrics == {
         "train/unscored_fraction": pytest.approx(2 / 5),
         "train/zero_variance_groups": pytest.approx(1 / 2),
         "train/accuracy": pytest.approx(2 / 3),
@@ -52,8 +52,8 @@ def test_what_has_nothing_behind_it_is_left_out() -> None:
     assert "train/response_length_positive" not in incorrect and "train/entropy" not in incorrect
     # an empty response has a length and no entropy
     empty = batch_of([1.0, 0.0], [0, 0], [0, 1], entropies=torch.ones(2, 1))
-    found = step_metrics(empty, correct=torch.tensor([1.0, 0.0]))
-    assert found["train/response_length_positive"] == 0 and "train/entropy_positive" not in found
+    metrics = step_metrics(empty, correct=torch.tensor([1.0, 0.0]))
+    assert metrics["train/response_length_positive"] == 0 and "train/entropy_positive" not in metrics
     assert "train/accuracy" not in step_metrics(empty)  # who is correct was not said
 
 
@@ -126,7 +126,7 @@ def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, floa
 def test_equals_loops_whatever_the_order_and_the_padding(batch: TokenBatch, data: st.DataObject) -> None:
     correct = (batch.rewards > 0).double().masked_fill(batch.rewards.isnan(), NAN)
     want = pytest.approx(slow_step_metrics(batch, correct.tolist()))
-    found = step_metrics(batch, correct=correct)
-    assert found == want and set(found) <= set(STEP_METRICS)
+    metrics = step_metrics(batch, correct=correct)
+    assert metrics == want and set(metrics) <= set(STEP_METRICS)
     order = torch.tensor(data.draw(st.permutations(range(len(correct)))))
     assert step_metrics(padded(permuted(batch, order), 2), correct=correct[order]) == want

@@ -89,15 +89,15 @@ def test_the_sign_of_a_resolved_difference_decides(
     right: int, higher: str, lower: str, no_worse: str, equal: str
 ) -> None:
     arms = [measured("old", 5), measured("new", right, shift=10)]
-    found = check_claims(paper(HIGHER, LOWER, NO_WORSE, EQUAL), arms, "tiny")
-    assert [c.outcome for c in found] == [higher, lower, no_worse, equal]
-    assert all(len(c.evidence) == 1 and c.missing == () for c in found)
+    checked = check_claims(paper(HIGHER, LOWER, NO_WORSE, EQUAL), arms, "tiny")
+    assert [c.outcome for c in checked] == [higher, lower, no_worse, equal]
+    assert all(len(c.evidence) == 1 and c.missing == () for c in checked)
 
 
 def test_a_resolved_loss_speaks_against_higher_and_against_no_worse() -> None:
-    found = check_claims(paper(HIGHER, LOWER, NO_WORSE), [measured("old", 35), measured("new", 5)], "tiny")
-    assert [c.outcome for c in found] == ["does not hold", "holds", "does not hold"]
-    assert found[0].evidence[0].line.difference == pytest.approx(-0.75)  # 5/40 - 35/40
+    checked = check_claims(paper(HIGHER, LOWER, NO_WORSE), [measured("old", 35), measured("new", 5)], "tiny")
+    assert [c.outcome for c in checked] == ["does not hold", "holds", "does not hold"]
+    assert checked[0].evidence[0].line.difference == pytest.approx(-0.75)  # 5/40 - 35/40
 
 
 def test_no_difference_within_a_wide_margin_is_equal_and_not_lower_and_speaks_against_a_gain() -> None:
@@ -110,22 +110,22 @@ def test_no_difference_within_a_wide_margin_is_equal_and_not_lower_and_speaks_ag
 @pytest.mark.parametrize(("seeds_old", "seeds_new"), [(1, 1), (1, 3), (3, 1)])
 def test_one_training_seed_decides_no_claim(seeds_old: int, seeds_new: int) -> None:
     arms = [measured("old", 5, seeds=seeds_old), measured("new", 35, seeds=seeds_new)]
-    (found,) = check_claims(paper(HIGHER), arms, "tiny")
-    assert found.outcome == "one seed"
-    assert found.evidence[0].line.verdict == "checkpoint higher"
+    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+    assert checked.outcome == "one seed"
+    assert checked.evidence[0].line.verdict == "checkpoint higher"
 
 
 def test_an_untrained_model_needs_no_seeds() -> None:
     arms = [measured("old", 5, seeds=1, trained=False), measured("new", 35)]
-    (found,) = check_claims(paper(HIGHER), arms, "tiny")
-    assert found.outcome == "holds"
-    assert found.evidence[0].line.covers == "problems and seeds"
+    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+    assert checked.outcome == "holds"
+    assert checked.evidence[0].line.covers == "problems and seeds"
 
 
 def test_arms_that_gave_the_same_samples_are_not_tested() -> None:
-    (found,) = check_claims(paper(HIGHER), [measured("old", 5), measured("new", 5)], "tiny")
-    assert found.outcome == "not tested"
-    assert found.missing == ("both arms gave the same samples in every training seed: they cannot differ",)
+    (checked,) = check_claims(paper(HIGHER), [measured("old", 5), measured("new", 5)], "tiny")
+    assert checked.outcome == "not tested"
+    assert checked.missing == ("both arms gave the same samples in every training seed: they cannot differ",)
     longer = measured("new", 5)
     longer.verdicts["b"].loc[0, "tokens"] = 11  # one token of one sample
     assert check_claims(paper(HIGHER), [measured("old", 5), longer], "tiny")[0].outcome == "not resolved"
@@ -134,9 +134,11 @@ def test_arms_that_gave_the_same_samples_are_not_tested() -> None:
 def test_a_diverged_seed_is_counted_and_decides_nothing_for_its_arm() -> None:
     diverged = {3: {"step": 7, "quantity": "loss", "value": "nan"}}
     arms = [measured("old", 5), measured("new", 35, diverged=diverged)]
-    (found,) = check_claims(paper(HIGHER), arms, "tiny")
-    assert found.outcome == "not resolved"
-    assert found.missing == ("new on small: diverged (step 7, seed 3) in 1 of 4 seeds; compared over the other seeds",)
+    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+    assert checked.outcome == "not resolved"
+    assert checked.missing == (
+        "new on small: diverged (step 7, seed 3) in 1 of 4 seeds; compared over the other seeds",
+    )
 
 
 def evidence(*words: str) -> list[Evidence]:
@@ -165,8 +167,8 @@ def test_an_average_claim_is_one_comparison_over_the_benchmarks() -> None:
     average = replace(HIGHER, over="average")
     names = ("b", "c")
     arms = [measured("old", 5, benchmarks=names), measured("new", 15, benchmarks=names)]
-    (found,) = check_claims(paper(average), arms, "tiny")
-    (one,) = found.evidence
+    (checked,) = check_claims(paper(average), arms, "tiny")
+    (one,) = checked.evidence
     assert (one.line.benchmark, one.line.difference) == ("average", pytest.approx(10 / 40))
     assert (one.line.a, one.line.b) == (pytest.approx(15 / 40), pytest.approx(5 / 40))
 
@@ -175,12 +177,12 @@ def test_a_claim_across_base_models() -> None:
     across = Claim("small and new is better than large and old", "table 1", arm="new", than="old", than_model="large")
     across = replace(across, models=("small",))
     arms = [measured("old", 5, model="large", scale="paper"), measured("new", 35, scale="paper")]
-    (found,) = check_claims(paper(across), arms, "paper")
-    assert found.outcome == "holds" and found.evidence[0].model == "small"
+    (checked,) = check_claims(paper(across), arms, "paper")
+    assert checked.outcome == "holds" and checked.evidence[0].model == "small"
     # at tiny scale every base model is the tiny one: no comparison, and none in the family of the correction
     arms = [measured("old", 5, model="large"), measured("new", 35), measured("old", 5)]
-    (found,) = check_claims(paper(across), arms, "tiny")
-    assert found.outcome == "not measured" and "one model at tiny scale" in found.missing[0]
+    (checked,) = check_claims(paper(across), arms, "tiny")
+    assert checked.outcome == "not measured" and "one model at tiny scale" in checked.missing[0]
     (alone,), (first, _) = (check_claims(paper(*claims), arms, "tiny") for claims in ((HIGHER,), (HIGHER, across)))
     assert first.evidence[0].line.p_holm == alone.evidence[0].line.p_holm
 
@@ -193,9 +195,9 @@ def curves(level: float, seeds: int = 3) -> dict[int, dict[str, list[tuple[int, 
 def test_a_claim_on_curves_is_decided_over_seeds() -> None:
     lower = replace(HIGHER, direction="lower", curve=Curve("train/entropy", (0.5, 1)))
     arms = [measured("old", 5, curves=curves(0.9)), measured("new", 5, curves=curves(0.2))]
-    (found,) = check_claims(paper(lower), arms, "tiny")
-    line = found.evidence[0].line
-    assert (found.outcome, line.covers, line.seeds_a) == ("holds", "seeds", 3)
+    (checked,) = check_claims(paper(lower), arms, "tiny")
+    line = checked.evidence[0].line
+    assert (checked.outcome, line.covers, line.seeds_a) == ("holds", "seeds", 3)
     assert (line.a, line.difference) == (pytest.approx(0.21), pytest.approx(-0.7))
     # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3); t of two
     # degrees of freedom at 0.975 is 4.3027
@@ -208,9 +210,9 @@ def test_a_claim_on_curves_is_decided_over_seeds() -> None:
 
 def test_a_curve_may_be_compared_with_its_own_beginning() -> None:
     falls = replace(HIGHER, than="new", direction="lower", curve=Curve("train/entropy", (0.5, 1), (0, 0.5)))
-    (found,) = check_claims(paper(falls), [measured("new", 5, curves=curves(0.2))], "tiny")
+    (checked,) = check_claims(paper(falls), [measured("new", 5, curves=curves(0.2))], "tiny")
     # paired by seed: -0.8, -0.79, -0.78
-    assert (found.outcome, found.evidence[0].line.difference) == ("holds", pytest.approx(-0.79))
+    assert (checked.outcome, checked.evidence[0].line.difference) == ("holds", pytest.approx(-0.79))
 
 
 def test_p_values_are_corrected_over_all_claims_of_the_paper() -> None:
@@ -229,41 +231,41 @@ def test_other_runs_in_the_store_do_not_change_a_verdict() -> None:
     arms = [measured("old", 5), measured("new", 8, shift=1)]
     (alone,) = check_claims(paper(HIGHER), arms, "tiny")
     unrelated = [measured("old", 9, overrides="max_steps=20"), measured("new", 30, overrides="max_steps=20")]
-    (found,) = check_claims(paper(HIGHER), [*arms, *unrelated], "tiny")
-    assert found.evidence[0].line == alone.evidence[0].line
+    (checked,) = check_claims(paper(HIGHER), [*arms, *unrelated], "tiny")
+    assert checked.evidence[0].line == alone.evidence[0].line
 
 
 def test_what_was_not_measured_is_named() -> None:
     both_models = Claim("better everywhere", "table 1", arm="new", than="old")
     arms = [measured("old", 5), measured("new", 35)]
-    (found,) = check_claims(paper(both_models), arms, "tiny")
-    assert found.outcome == "holds" and len(found.evidence) == 1
-    assert found.missing == ("no finished runs of new and old on large that can be compared",)
+    (checked,) = check_claims(paper(both_models), arms, "tiny")
+    assert checked.outcome == "holds" and len(checked.evidence) == 1
+    assert checked.missing == ("no finished runs of new and old on large that can be compared",)
     (elsewhere,) = check_claims(paper(both_models), arms, "paper")
     assert elsewhere.outcome == "not measured" and len(elsewhere.missing) == 2
 
 
 def test_arms_with_other_values_replaced_are_not_compared_and_the_declared_ones_come_first() -> None:
     changed = measured("new", 35, overrides="max_steps=9")
-    (found,) = check_claims(paper(HIGHER), [measured("old", 5), changed], "tiny")
-    assert found.outcome == "not measured"
+    (checked,) = check_claims(paper(HIGHER), [measured("old", 5), changed], "tiny")
+    assert checked.outcome == "not measured"
     arms = [measured("old", 5, overrides="max_steps=9"), changed, measured("old", 5), measured("new", 5, shift=1)]
-    (found,) = check_claims(paper(HIGHER), arms, "tiny")
-    assert found.outcome == "not resolved" and found.evidence[0].overrides == ""
+    (checked,) = check_claims(paper(HIGHER), arms, "tiny")
+    assert checked.outcome == "not resolved" and checked.evidence[0].overrides == ""
 
 
 def test_at_paper_scale_only_the_claimed_benchmarks_count() -> None:
     claim = Claim("better on c", "table 1", arm="new", than="old", models=("small",), benchmarks=("c",))
     arms = [measured("old", 5, scale="paper"), measured("new", 35, scale="paper")]
-    (found,) = check_claims(paper(claim), arms, "paper")
-    assert found.outcome == "not measured" and found.missing == ("c on small",)
+    (checked,) = check_claims(paper(claim), arms, "paper")
+    assert checked.outcome == "not measured" and checked.missing == ("c on small",)
     stand_ins = [measured("old", 5), measured("new", 35)]
     assert check_claims(paper(claim), stand_ins, "tiny")[0].outcome == "holds"
 
 
 def test_a_claim_of_no_comparison_says_why() -> None:
-    (found,) = check_claims(paper(Claim("curves", "figure 1", undecided="curves have no test")), [], "tiny")
-    assert (found.outcome, found.missing) == ("not measured", ("curves have no test",))
+    (checked,) = check_claims(paper(Claim("curves", "figure 1", undecided="curves have no test")), [], "tiny")
+    assert (checked.outcome, checked.missing) == ("not measured", ("curves have no test",))
 
 
 def test_a_claim_names_two_arms_or_why_not() -> None:

@@ -24,7 +24,7 @@ def full(paper: str) -> list[Measured]:
     """Every arm with two seeds (an untrained one with one), under its own protocol, on three problems a benchmark."""
     reproduction = load(paper)
     rng = np.random.default_rng(0)
-    found = []
+    runs = []
     for arm in reproduction.arms:
         protocol = protocols.get(arm.protocol or reproduction.protocol)
         seeds = (0, 1) if arm.train is not None else (0,)
@@ -49,13 +49,13 @@ def full(paper: str) -> list[Measured]:
             )
             found_scores = score(verdicts[benchmark], ks=protocol.value("ks", benchmark), metrics=METRICS)
             scores[benchmark] = {s.key: s for s in found_scores}
-        found.append(
+        runs.append(
             Measured(
                 arm.model, arm.key, arm.title, "paper", "trl", "", f"{arm.model}-{arm.key}", seeds, (), (), {}, n,
                 verdicts, scores, trained=arm.train is not None,
             )
         )  # fmt: skip
-    return found
+    return runs
 
 
 @pytest.mark.parametrize("paper", [p for p in papers() if p != BASELINES])

@@ -16,8 +16,8 @@ TABLE = token_table({key: [(9, h, 8) for h in values] for key, values in ENTROPI
 
 
 def taken(selection: Selection, table: pd.DataFrame = TABLE, seed: int = 0) -> dict[tuple[str, int], list[int]]:
-    found = select(table, selection, seed=seed)
-    return {key: rows["position"].tolist() for key, rows in found.groupby(["problem_id", "sample"])}  # type: ignore[misc]
+    selected = select(table, selection, seed=seed)
+    return {key: rows["position"].tolist() for key, rows in selected.groupby(["problem_id", "sample"])}  # type: ignore[misc]
 
 
 def test_the_most_and_the_least_uncertain() -> None:

@@ -109,7 +109,7 @@ SILENT = ran("x = 1", ExecutionResult("", False, None))
 
 
 @pytest.mark.parametrize(
-    ("response", "turns", "found"),
+    ("response", "turns", "expected"),
     [
         (f"So\n{ONE}and\n{BAD}\\boxed{{1}}", 4, ["1\n", "2\nZeroDivisionError: division by zero\n"]),
         (f"{ONE}{BAD}", 1, ["1\n"]),  # the model wrote the second output itself
@@ -119,8 +119,8 @@ SILENT = ran("x = 1", ExecutionResult("", False, None))
         ("no code", 4, []),
     ],
 )
-def test_outputs(response: str, turns: int, found: list[str]) -> None:
-    assert outputs(response, turns) == found
+def test_outputs(response: str, turns: int, expected: list[str]) -> None:
+    assert outputs(response, turns) == expected
 
 
 def test_use_by_hand() -> None:

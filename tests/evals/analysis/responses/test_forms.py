@@ -31,11 +31,11 @@ def test_the_table_says_what_each_response_is() -> None:
 def test_shares_are_means_over_problems() -> None:
     # boxed: p 2 of 4, q 0 of 1, an unscored response counts; truncated is known of p alone: 1 of 4
     given = table({"p": "cctu", "q": "w"}, finish_reason=["stop", "stop", "length", "stop", None])
-    found = shares({"a": response_table(given)}).set_index("measure")
-    assert list(found.index) == [m for m in MEASURES if m != "judged_irrelevant"]
-    assert found.loc["boxed", "value"] == pytest.approx(1 / 4) and found.loc["boxed", "samples"] == 5
-    assert found.loc["boxed", "low"] < 1 / 4 < found.loc["boxed", "high"]
-    assert found.loc["truncated", "value"] == pytest.approx(1 / 4) and found.loc["truncated", "problems"] == 1
+    shown = shares({"a": response_table(given)}).set_index("measure")
+    assert list(shown.index) == [m for m in MEASURES if m != "judged_irrelevant"]
+    assert shown.loc["boxed", "value"] == pytest.approx(1 / 4) and shown.loc["boxed", "samples"] == 5
+    assert shown.loc["boxed", "low"] < 1 / 4 < shown.loc["boxed", "high"]
+    assert shown.loc["truncated", "value"] == pytest.approx(1 / 4) and shown.loc["truncated", "problems"] == 1
     unknown = given.assign(finish_reason=None)
     assert "truncated" not in set(shares({"a": response_table(unknown)})["measure"])
 
@@ -43,9 +43,9 @@ def test_shares_are_means_over_problems() -> None:
 def test_lengths_by_hand() -> None:
     # tokens are 10, 20, 30, 40 of p and 10 of q; p: c, w, u, unknown length
     given = table({"p": "cwuw", "q": "c"}, tokens=[10, 20, 30, None, 10])
-    found = lengths({"a": response_table(given)}).set_index("outcome")
-    assert found["samples"].to_dict() == {"all": 4, "correct": 2, "incorrect": 1}
-    assert found.loc["all", "mean"] == pytest.approx((20 + 10) / 2)  # over problems
-    assert found.loc["all", "q50"] == 15  # over responses: 10, 10, 20, 30
-    assert found.loc["correct", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
+    rows = lengths({"a": response_table(given)}).set_index("outcome")
+    assert rows["samples"].to_dict() == {"all": 4, "correct": 2, "incorrect": 1}
+    assert rows.loc["all", "mean"] == pytest.approx((20 + 10) / 2)  # over problems
+    assert rows.loc["all", "q50"] == 15  # over responses: 10, 10, 20, 30
+    assert rows.loc["correct", ["mean", "q05", "q95"]].tolist() == [10, 10, 10]
     assert lengths({"a": response_table(given.assign(tokens=None))}).empty

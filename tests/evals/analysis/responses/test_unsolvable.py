@@ -33,9 +33,9 @@ def test_samples_count_in_their_order_and_of_the_first_seed() -> None:
 @given(st.lists(st.sets(st.sampled_from("pqrst")), min_size=1, max_size=4))
 def test_every_problem_is_in_the_one_region_of_the_models_that_fail_it(failed: list[set[str]]) -> None:
     sets = {f"m{i}": frozenset(s) for i, s in enumerate(failed)}
-    found = regions(sets, "pqrst")
-    assert sorted(p for region in found for p in region.problems) == list("pqrst")
-    for region in found:
+    parts = regions(sets, "pqrst")
+    assert sorted(p for region in parts for p in region.problems) == list("pqrst")
+    for region in parts:
         for problem in region.problems:
             assert region.models == tuple(name for name, s in sets.items() if problem in s)
 

@@ -36,18 +36,18 @@ def test_other_tokens_are_refused() -> None:
 def test_where_changes_are_against_loops() -> None:
     before = random_table(problems=3, samples=4, seed=2)
     change = probability_change(before, random_table(problems=3, samples=4, seed=2, shift=0.7))
-    found = concentration(before, change, share=0.2)
+    by_place = concentration(before, change, share=0.2)
     sizes = sorted(abs(change))
     least = sizes[len(sizes) - 1 - math.floor(0.2 * (len(sizes) - 1))]  # 1 + floor(rho (n - 1)) are at or above it
     # by position, in tenths: the changed tokens of each problem's tenth
-    for row in found[found["by"] == "position"].to_dict("records"):
+    for row in by_place[by_place["by"] == "position"].to_dict("records"):
         of_problem: dict[str, list[bool]] = {}
         for i, t in before.iterrows():
             if t["position"] * 10 // t["length"] == row["bin"]:
                 of_problem.setdefault(t["problem_id"], []).append(abs(change[i]) >= least)
         assert row["mean"] == pytest.approx(np.mean([np.mean(v) for v in of_problem.values()]))
     for by in ("entropy", "perplexity", "position"):  # all changed tokens are somewhere
-        rows = found[found["by"] == by]
+        rows = by_place[by_place["by"] == by]
         assert (rows["pooled"] * rows["tokens"]).sum() == pytest.approx((change.abs() >= least).sum())
         assert (rows["mean_change"] * rows["tokens"]).sum() == pytest.approx(change.abs().sum())
 
@@ -55,8 +55,8 @@ def test_where_changes_are_against_loops() -> None:
 def test_changes_at_uncertain_tokens_are_found_there() -> None:
     before = random_table(problems=5, samples=4)
     uncertain = before["entropy"] >= before["entropy"].quantile(0.9)
-    found = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]
-    assert found.iloc[-1] == pytest.approx(1, abs=0.05) and found.iloc[:-1].max() < 0.05
+    by_entropy = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]
+    assert by_entropy.iloc[-1] == pytest.approx(1, abs=0.05) and by_entropy.iloc[:-1].max() < 0.05
     assert (concentration(before, 0.0 * before["logp"])["pooled"] == 0).all()  # no change is no change anywhere
 
 
@@ -68,6 +68,6 @@ def test_forks_kept_by_hand() -> None:
     after = before.copy()
     before.loc[[0, 1, 6], "entropy"] = [3.0, 2.0, 1.0]
     after.loc[[0, 7, 8], "entropy"] = [3.0, 2.0, 1.0]
-    found = fork_overlap(before, after, rho=0.2)
-    assert (found.mean, found.pooled, found.count, found.problems) == (0.25, pytest.approx(1 / 3), 3, 2)
+    overlap = fork_overlap(before, after, rho=0.2)
+    assert (overlap.mean, overlap.pooled, overlap.count, overlap.problems) == (0.25, pytest.approx(1 / 3), 3, 2)
     assert fork_overlap(before, before, rho=0.2).mean == 1

@@ -32,27 +32,27 @@ STEPS = {
 
 
 def test_slopes_by_hand() -> None:
-    found = entropy_slopes(STEPS, minimum=2).set_index("token")
+    slopes_table = entropy_slopes(STEPS, minimum=2).set_index("token")
     # over steps -10, 0, 10: b (-10 + 0 + 8) / 200 = -0.01; c (-20 + 5) / 200 = -0.075; d is unscored
-    assert found["slope"].to_dict() == pytest.approx({"a": 0.0, "b": -0.01, "c": -0.075})
-    assert found["place"].to_dict() == {"a": "correct", "b": "both", "c": "incorrect"}
-    assert found["count"].to_dict() == {"a": 2, "b": 2, "c": 2}
+    assert slopes_table["slope"].to_dict() == pytest.approx({"a": 0.0, "b": -0.01, "c": -0.075})
+    assert slopes_table["place"].to_dict() == {"a": "correct", "b": "both", "c": "incorrect"}
+    assert slopes_table["count"].to_dict() == {"a": 2, "b": 2, "c": 2}
     assert entropy_slopes(STEPS, minimum=3).empty
     # two steps: the difference
     pair = entropy_slopes({0: STEPS[0], 20: STEPS[20]}, minimum=1).set_index("token")["slope"]
     assert pair["c"] == pytest.approx(-1.5 / 20)
     # the order in which a checkpoint's table stands does not matter
     shuffled = {**STEPS, 20: STEPS[20].iloc[::-1]}
-    pd.testing.assert_frame_equal(entropy_slopes(shuffled, minimum=2).set_index("token"), found)
+    pd.testing.assert_frame_equal(entropy_slopes(shuffled, minimum=2).set_index("token"), slopes_table)
 
 
 def test_shares_by_hand() -> None:
     slopes = pd.DataFrame({"place": ["correct"] * 4 + ["incorrect"] * 4 + ["both"] * 2, "slope": [0.0] * 10})
     slopes.loc[[4, 8], "slope"] = [-2.0, -1.0]
-    found = fastest_drops(slopes, share=0.2).set_index("place")  # 1 + floor(0.2 * 9) = 2 of ten
-    assert found["tokens"].to_dict() == {"correct": 4, "incorrect": 4, "both": 2}
-    assert found["of_all"].to_dict() == {"correct": 0.4, "incorrect": 0.4, "both": 0.2}
-    assert found["of_fastest"].to_dict() == {"correct": 0.0, "incorrect": 0.5, "both": 0.5}
+    drops = fastest_drops(slopes, share=0.2).set_index("place")  # 1 + floor(0.2 * 9) = 2 of ten
+    assert drops["tokens"].to_dict() == {"correct": 4, "incorrect": 4, "both": 2}
+    assert drops["of_all"].to_dict() == {"correct": 0.4, "incorrect": 0.4, "both": 0.2}
+    assert drops["of_fastest"].to_dict() == {"correct": 0.0, "incorrect": 0.5, "both": 0.5}
     with pytest.raises(ValueError, match="at least one"):
         fastest_drops(slopes[:0])
     with pytest.raises(ValueError, match="two steps or more, got 1"):
@@ -79,10 +79,10 @@ def test_entropy_drops_are_plotted_with_shares_that_sum_to_one(runs: int) -> Non
         name: {step: random_table(6, 4, shift=0.1 * step * i) for step in (0, 3, 5)}
         for i, name in enumerate(names[1:], 1)
     }
-    found = entropy_drops(names, readings, "b")
-    check_renders(found)
-    sums = found.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
+    plot = entropy_drops(names, readings, "b")
+    check_renders(plot)
+    sums = plot.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
     assert np.allclose(sums, 100)
-    assert "steps 0, 3, 5" in found.caption and found.source == "arXiv 2508.07534, Fig. 3c"
+    assert "steps 0, 3, 5" in plot.caption and plot.source == "arXiv 2508.07534, Fig. 3c"
     with pytest.raises(ValueError, match="one run or more"):
         entropy_drops(names, {}, "b")

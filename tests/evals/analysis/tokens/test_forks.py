@@ -50,8 +50,8 @@ def test_words_by_hand() -> None:
         }
     )
     # sorted 0.1 0.5 1 2 3 4 9, rho = 0.5: the median 2 and above are forks
-    found = word_entropies(table, rho=0.5, minimum=1)
-    assert found.to_dict("list") == {
+    words = word_entropies(table, rho=0.5, minimum=1)
+    assert words.to_dict("list") == {
         "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 2, 0],
         "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
     }  # fmt: skip

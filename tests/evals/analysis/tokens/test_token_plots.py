@@ -29,53 +29,53 @@ def drawn(plots: list[Plot]) -> dict[str, Plot]:
         FigureCanvasAgg(figure)
         plot.render(figure)
         assert all(axis.get_xlabel() for axis in figure.axes) and plot.source and "aime24" in plot.caption
-    found = {plot.name.removesuffix("_aime24"): plot for plot in plots}
-    assert len(found) == len(plots)
-    return found
+    by_name = {plot.name.removesuffix("_aime24"): plot for plot in plots}
+    assert len(by_name) == len(plots)
+    return by_name
 
 
 def test_numbers_are_those_of_the_tables() -> None:
     tables = {"base": random_table(seed=1), LONG: random_table(seed=2)}
-    found = drawn(plot_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
-    assert list(found) == [
+    plots = drawn(plot_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
+    assert list(plots) == [
         "entropy_distribution", "entropy_by_position", "entropy_by_outcome", "branching_factor", "perplexity",
         "update_size", "fork_words_0", "fork_words_2",
     ]  # fmt: skip
     for name, table in tables.items():
-        rows = found["entropy_distribution"].numbers.query("model == @name")
+        rows = plots["entropy_distribution"].numbers.query("model == @name")
         assert rows["share of tokens (%)"].sum() == pytest.approx(100) and rows["count"].sum() == len(table)
-        rbf = found["branching_factor"].numbers.set_index("model").loc[name]
+        rbf = plots["branching_factor"].numbers.set_index("model").loc[name]
         means = [rows["nucleus"].mean() for _, rows in table.groupby("problem_id")]
         assert rbf["mean"] == pytest.approx(np.mean(means)) and rbf["pooled"] == pytest.approx(table["nucleus"].mean())
-        right = found["entropy_by_outcome"].numbers.query("model == @name and outcome == 'correct'")
+        right = plots["entropy_by_outcome"].numbers.query("model == @name and outcome == 'correct'")
         chosen = table[table["verdict"] == "correct"]
         assert right["pooled"].iloc[0] == pytest.approx(chosen["entropy"].mean())
-        ppl = found["perplexity"].numbers.query("model == @name and outcome == 'correct'")["perplexity"]
+        ppl = plots["perplexity"].numbers.query("model == @name and outcome == 'correct'")["perplexity"]
         expected = [np.exp(-rows["logp"].mean()) for _, rows in chosen.groupby(["problem_id", "sample"])]
         assert ppl.tolist() == pytest.approx(sorted(expected))
-    words = found["fork_words_2"].numbers.set_index("word")["mean entropy (nats)"]
+    words = plots["fork_words_2"].numbers.set_index("word")["mean entropy (nats)"]
     chosen = tables[LONG][tables[LONG]["token"] == " w3"]["entropy"]
     assert words["w3"] == pytest.approx(chosen.mean())
     unscored = tables[LONG].query("verdict == 'unscored'").drop_duplicates(["problem_id", "sample"])
     assert (
         len(unscored)
-        and f"Unscored responses are in neither outcome ({LONG}: {len(unscored)}" in found["perplexity"].caption
+        and f"Unscored responses are in neither outcome ({LONG}: {len(unscored)}" in plots["perplexity"].caption
     )
 
 
 def test_changes_between_runs() -> None:
     before = random_table(seed=3)
     pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
-    found = drawn(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
-    assert list(found) == ["forks_kept", "probability_change", "change_concentration", "weighted_update_size"]
-    kept = found["forks_kept"].numbers.set_index("model")["kept (%)"]
+    plots = drawn(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
+    assert list(plots) == ["forks_kept", "probability_change", "change_concentration", "weighted_update_size"]
+    kept = plots["forks_kept"].numbers.set_index("model")["kept (%)"]
     assert 100 > kept["GRPO"] > kept["ERPO"] > 20  # the more it moves, the fewer forks it keeps
     scored = before[before["verdict"] != "unscored"]
     for name, (_, after) in pairs.items():
-        assert found["probability_change"].numbers.query("model == @name")["count"].sum() == len(scored)
+        assert plots["probability_change"].numbers.query("model == @name")["count"].sum() == len(scored)
         stable = (np.exp(after["logp"]) - np.exp(before["logp"])).abs() < 0.06
-        assert f"{name}: {100 * stable.mean():.1f} %" in found["probability_change"].caption
-    assert "both reading the base model's responses" in found["forks_kept"].caption
+        assert f"{name}: {100 * stable.mean():.1f} %" in plots["probability_change"].caption
+    assert "both reading the base model's responses" in plots["forks_kept"].caption
 
 
 @pytest.mark.parametrize("names", [("base",), ("base", "GRPO", LONG, "EGSW")])
@@ -90,8 +90,8 @@ def test_missing_values_are_plotted_as_missing() -> None:
         "nothing right": random_table(seed=1).assign(verdict="wrong"),
         "unscored": random_table(seed=2).assign(verdict="unscored"),
     }
-    found = drawn(plot_tokens(subjects(*tables), tables, benchmark="aime24"))
-    by_outcome = found["entropy_by_outcome"].numbers.set_index(["model", "outcome"])
+    plots = drawn(plot_tokens(subjects(*tables), tables, benchmark="aime24"))
+    by_outcome = plots["entropy_by_outcome"].numbers.set_index(["model", "outcome"])
     assert np.isnan(by_outcome.loc[("nothing right", "correct"), "mean"])
     assert np.isnan(by_outcome.loc[("one problem", "incorrect"), "low"])
     only_unscored = {"unscored": tables["unscored"]}

@@ -15,10 +15,10 @@ from tests.evals.analysis.token_tables import random_table
 
 def test_means_by_hand() -> None:
     # bin 0: problem a has 1 and 3 (mean 2), b has 6: mean over problems (2 + 6)/2 = 4, pooled 10/3; bin 1: a alone
-    found = by_bin([1.0, 3.0, 6.0, 5.0], np.array([0, 0, 0, 1]), ["a", "a", "b", "a"], count=3)
-    assert found["mean"].tolist()[:2] == [4.0, 5.0] and found["pooled"].tolist()[:2] == [pytest.approx(10 / 3), 5.0]
-    assert found["tokens"].tolist() == [3, 1, 0] and found["problems"].tolist() == [2, 1, 0]
-    assert found["low"][0] < 4 < found["high"][0] and np.isnan(found["low"][1]) and np.isnan(found["mean"][2])
+    bins = by_bin([1.0, 3.0, 6.0, 5.0], np.array([0, 0, 0, 1]), ["a", "a", "b", "a"], count=3)
+    assert bins["mean"].tolist()[:2] == [4.0, 5.0] and bins["pooled"].tolist()[:2] == [pytest.approx(10 / 3), 5.0]
+    assert bins["tokens"].tolist() == [3, 1, 0] and bins["problems"].tolist() == [2, 1, 0]
+    assert bins["low"][0] < 4 < bins["high"][0] and np.isnan(bins["low"][1]) and np.isnan(bins["mean"][2])
 
 
 def test_parts_of_a_response() -> None:
@@ -48,11 +48,11 @@ def test_perplexity_is_of_the_response() -> None:
 
 def test_entropy_by_position_against_loops() -> None:
     table = random_table(problems=3, samples=5, seed=3)
-    found = by_position(table, count=4)
+    bins = by_position(table, count=4)
     members = {"all": lambda v: True, "correct": lambda v: v == "correct",
                "incorrect": lambda v: v in ("wrong", "no_answer", "truncated")}  # fmt: skip
-    assert set(found["outcome"]) == set(members)
-    for row in found.to_dict("records"):
+    assert set(bins["outcome"]) == set(members)
+    for row in bins.to_dict("records"):
         of_problem: dict[str, list[float]] = {}
         for t in table.to_dict("records"):
             if members[row["outcome"]](t["verdict"]) and t["position"] * 4 // t["length"] == row["bin"]:

@@ -42,15 +42,15 @@ def test_mean_and_band_over_seeds_by_hand() -> None:
         pd.DataFrame({"step": [1, 2], "train/reward": [1.0, 4.0], "train/kl": [0.5, np.nan]}),
         pd.DataFrame({"step": [1, 2], "train/reward": [3.0, 4.0], "train/kl": [np.nan, np.nan]}),
     ]
-    found = over_seeds(seeds).set_index("step")
+    curve = over_seeds(seeds).set_index("step")
     # step 1: mean 2, standard deviation sqrt 2, t(0.975, 1 degree) = 12.706: half-width 12.706 sqrt 2 / sqrt 2
-    assert found.loc[1, "train/reward"] == 2 and found.loc[1, "train/reward high"] == pytest.approx(14.7062, abs=1e-3)
-    assert found.loc[2, "train/reward low"] == 4 and found["seeds"].tolist() == [2, 2]
+    assert curve.loc[1, "train/reward"] == 2 and curve.loc[1, "train/reward high"] == pytest.approx(14.7062, abs=1e-3)
+    assert curve.loc[2, "train/reward low"] == 4 and curve["seeds"].tolist() == [2, 2]
     # one seed has the KL at step 1, none at step 2: no band, and no zero
     assert (
-        found.loc[1, "train/kl"] == 0.5
-        and np.isnan(found.loc[1, "train/kl low"])
-        and np.isnan(found.loc[2, "train/kl"])
+        curve.loc[1, "train/kl"] == 0.5
+        and np.isnan(curve.loc[1, "train/kl low"])
+        and np.isnan(curve.loc[2, "train/kl"])
     )
     assert over_seeds(seeds[:1]) is seeds[0]
 

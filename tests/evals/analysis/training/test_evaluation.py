@@ -34,11 +34,11 @@ def frame(shift: float = 0.0) -> pd.DataFrame:
 
 
 def test_the_average_is_over_steps_with_all_benchmarks() -> None:
-    found = with_average(frame())
+    curves = with_average(frame())
     # step 4 alone has both: (0.3 + 0.5) / 2, and no change since itself
-    assert found[f"curve/{AVERAGE}/avg@4"].tolist()[3] == pytest.approx(0.4)
-    assert found[f"curve/{AVERAGE}/avg@4"].isna().tolist() == [True, True, True, False]
-    assert found[f"curve/{AVERAGE}/change"].tolist()[3] == 0
+    assert curves[f"curve/{AVERAGE}/avg@4"].tolist()[3] == pytest.approx(0.4)
+    assert curves[f"curve/{AVERAGE}/avg@4"].isna().tolist() == [True, True, True, False]
+    assert curves[f"curve/{AVERAGE}/change"].tolist()[3] == 0
     one = frame().drop(columns="curve/b/avg@4")
     assert with_average(one) is one
 
@@ -65,8 +65,8 @@ def test_scores_are_in_percent_and_of_the_largest_k() -> None:
 
 
 def test_the_best_step_is_that_of_the_highest_accuracy() -> None:
-    found = best_steps(ORDER, {"GRPO": frame()})
-    assert found.to_dict("records") == [
+    best = best_steps(ORDER, {"GRPO": frame()})
+    assert best.to_dict("records") == [
         {"model": "GRPO", "benchmark": "a", "step": 4, "accuracy (%)": pytest.approx(30), "tokens": 20.0}
     ]
 

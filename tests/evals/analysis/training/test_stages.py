@@ -75,9 +75,9 @@ def test_changes_within_the_stages() -> None:
     falls = np.where(STEPS <= 30, 2 - 0.02 * STEPS, 1.4 - 0.001 * (STEPS - 30))
     frame = pd.DataFrame({"step": STEPS, "train/entropy_negative": falls, "train/few": [1.0] * 3 + [np.nan] * 97})
     stages = find_stages(STEPS, broken(30, 0.01, 0.0))
-    found = stage_changes(frame, stages, ["train/entropy_negative", "train/few", "train/none"])
-    assert found["metric"].tolist() == ["train/entropy_negative"] * 2
-    assert found["stage"].tolist() == ["rising", "plateau"]
-    assert found["slope"].tolist() == pytest.approx([-0.02, -0.001]) and found["points"].tolist() == [30, 71]
+    changes = stage_changes(frame, stages, ["train/entropy_negative", "train/few", "train/none"])
+    assert changes["metric"].tolist() == ["train/entropy_negative"] * 2
+    assert changes["stage"].tolist() == ["rising", "plateau"]
+    assert changes["slope"].tolist() == pytest.approx([-0.02, -0.001]) and changes["points"].tolist() == [30, 71]
     whole = stage_changes(frame, Stages(100, why="none"), ["train/entropy_negative"])
     assert whole["stage"].tolist() == ["all"] and whole["low"][0] < whole["slope"][0] < whole["high"][0]

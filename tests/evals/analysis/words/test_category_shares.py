@@ -18,8 +18,8 @@ def as_category(names: list[str]) -> pd.Series:
 def test_shares_by_hand() -> None:
     one, two = [("1", 0.2), ("+", 0.4), ("so", 2.0), ("we", 1.0)], [("2", 0.9), ("so", 1.0)]
     table = token_table({("p", 0): one, ("q", 0): two})
-    found = category_shares(table, as_category(["formal", "formal", "logical", "semantic", "formal", "logical"]))
-    formal, logical, metacognitive = (found.set_index("category").loc[name] for name in CATEGORIES[:3])
+    shares = category_shares(table, as_category(["formal", "formal", "logical", "semantic", "formal", "logical"]))
+    formal, logical, metacognitive = (shares.set_index("category").loc[name] for name in CATEGORIES[:3])
     # p: 2 of 4, q: 1 of 2, so 1/2; over all tokens 3 of 6
     assert formal["share"] == formal["share_pooled"] == 0.5 and formal["tokens"] == 3
     # p: (0.2 + 0.4) / 2, q: 0.9; over all tokens 1.5 / 3
@@ -28,25 +28,25 @@ def test_shares_by_hand() -> None:
     assert logical["share"] == 0.375 and logical["share_pooled"] == pytest.approx(1 / 3)
     assert logical["share_low"] < 0.375 < logical["share_high"]
     assert metacognitive["share"] == 0 and math.isnan(metacognitive["entropy"]) and metacognitive["problems"] == 0
-    assert found["share"].sum() == pytest.approx(1) and found["share_pooled"].sum() == pytest.approx(1)
+    assert shares["share"].sum() == pytest.approx(1) and shares["share_pooled"].sum() == pytest.approx(1)
 
 
 def test_changes_by_hand() -> None:
     change = pd.Series([0.5, -0.4, 0.1, 0.0, -0.2])
     category = as_category(["formal", "logical", "formal", "semantic", "semantic"])
-    found = category_changes(change, category, top=0.4).set_index("category")
+    changes = category_changes(change, category, top=0.4).set_index("category")
     # the top 2 of 5: 0.5 (formal) and -0.4 (logical)
-    assert found["share_of_top"].tolist() == [0.5, 0.5, 0, 0, 0]
-    assert found["share_in_top"][["formal", "logical", "semantic"]].tolist() == [0.5, 1, 0]
-    assert found["change"][["formal", "logical", "semantic"]].tolist() == pytest.approx([0.3, -0.4, -0.1])
-    assert found["size"]["semantic"] == pytest.approx(0.1) and found["top_size"]["formal"] == 0.5
-    assert math.isnan(found["top_size"]["semantic"]) and math.isnan(found["size"]["other"])
+    assert changes["share_of_top"].tolist() == [0.5, 0.5, 0, 0, 0]
+    assert changes["share_in_top"][["formal", "logical", "semantic"]].tolist() == [0.5, 1, 0]
+    assert changes["change"][["formal", "logical", "semantic"]].tolist() == pytest.approx([0.3, -0.4, -0.1])
+    assert changes["size"]["semantic"] == pytest.approx(0.1) and changes["top_size"]["formal"] == 0.5
+    assert math.isnan(changes["top_size"]["semantic"]) and math.isnan(changes["size"]["other"])
 
 
 def test_the_top_is_never_more_than_asked_for() -> None:
     same = pd.Series([0.0] * 10)  # nothing moved: the first two are taken
-    found = category_changes(same, as_category(["formal"] * 2 + ["other"] * 8))
-    assert found.set_index("category")["share_of_top"]["formal"] == 1
+    changes = category_changes(same, as_category(["formal"] * 2 + ["other"] * 8))
+    assert changes.set_index("category")["share_of_top"]["formal"] == 1
 
 
 @pytest.mark.parametrize(

@@ -34,24 +34,24 @@ def test_categories_are_known_and_the_assumed_can_be_left_out() -> None:
         load_lexicon("reflectiv")
 
 
-def found(text: str, *words: str) -> list[str]:
+def matched(text: str, *words: str) -> list[str]:
     return [text[f.start : f.end] for f in lexicon(*words).find(text)]
 
 
 def test_whole_words_only() -> None:
     text = "So, so-called sofas: also SO. I'so so' \\so so_1 not-so"
-    assert found(text, "so") == ["So", "SO", "so"]  # the last is the one before the quotation mark
+    assert matched(text, "so") == ["So", "SO", "so"]  # the last is the one before the quotation mark
 
 
 def test_a_capital_in_an_entry_must_be_in_the_text() -> None:
-    assert found("Wait, do not wait. WAIT", "Wait") == ["Wait", "WAIT"]
-    assert found("Then THEN then", "then") == ["Then", "THEN", "then"]
+    assert matched("Wait, do not wait. WAIT", "Wait") == ["Wait", "WAIT"]
+    assert matched("Then THEN then", "then") == ["Then", "THEN", "then"]
 
 
 def test_the_longest_entry_wins_and_phrases_bend() -> None:
-    assert found("First, I  will count. First I count.", "first", "First, I will") == ["First, I  will", "First"]
-    assert found("Let’s\ncheck, let's checkmate", "let's check") == ["Let’s\ncheck"]
-    assert found("on the other hand", "hand", "on the other hand") == ["on the other hand"]
+    assert matched("First, I  will count. First I count.", "first", "First, I will") == ["First, I  will", "First"]
+    assert matched("Let’s\ncheck, let's checkmate", "let's check") == ["Let’s\ncheck"]
+    assert matched("on the other hand", "hand", "on the other hand") == ["on the other hand"]
 
 
 @pytest.mark.parametrize(

@@ -51,12 +51,12 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.floats(0.05, 0.95))
 def test_at_most_the_share_is_rare(values: list[int], share: float) -> None:
-    found = most_distant(np.array(values, float), share=share)
-    assert found.sum() <= share * len(values) + 1e-9
-    rest = np.array(values)[~found]
-    assert not found.any() or np.array(values)[found].min() > rest.max()  # equal ones go together
+    distant = most_distant(np.array(values, float), share=share)
+    assert distant.sum() <= share * len(values) + 1e-9
+    rest = np.array(values)[~distant]
+    assert not distant.any() or np.array(values)[distant].min() > rest.max()  # equal ones go together
     if len(set(values)) == len(values):
-        assert found.sum() == int(share * len(values) + 1e-9)
+        assert distant.sum() == int(share * len(values) + 1e-9)
 
 
 def test_ten_of_a_hundred_and_none_where_all_are_alike() -> None:
@@ -67,11 +67,11 @@ def test_ten_of_a_hundred_and_none_where_all_are_alike() -> None:
 
 def test_find_rare() -> None:
     sentences = pd.DataFrame({"text": ["0", "1", "2", "90", "1"], "problem_id": "p"})
-    found = find_rare(sentences, ["0", "1", "2", "1"], Compass(), neighbours=1, share=0.2)
-    assert found.sentences["rare"].tolist() == [False, False, False, True, False]
+    rare = find_rare(sentences, ["0", "1", "2", "1"], Compass(), neighbours=1, share=0.2)
+    assert rare.sentences["rare"].tolist() == [False, False, False, True, False]
     # the nearest of 90 is 2: 1 - cos(88 degrees)
-    assert found.sentences["distance"][3] == pytest.approx(1 - np.cos(np.radians(88)), abs=1e-6)
-    assert found.embedder == "compass" and found.embeddings.shape == (5, 2) and found.base_embeddings.shape == (4, 2)
+    assert rare.sentences["distance"][3] == pytest.approx(1 - np.cos(np.radians(88)), abs=1e-6)
+    assert rare.embedder == "compass" and rare.embeddings.shape == (5, 2) and rare.base_embeddings.shape == (4, 2)
     # what the base model says itself is near it, the same sentence many times over counts as often
     twice = find_rare(sentences, ["0", "90", "90"], Compass(), neighbours=2, share=0.2)
     assert twice.sentences["distance"][3] == pytest.approx(0, abs=1e-6)

@@ -13,9 +13,9 @@ from tests.evals.analysis.tokens import token_table
 
 def test_by_hand() -> None:
     tokens = [("So", 1.0), (" x", 2.0), (".", 0.0), ("\n\n", 1.0), ("We", 4.0), (" check", 2.0)]
-    found = sentence_table(token_table({("p", 0): tokens, ("p", 1): [("\n", 9.0)], ("q", 0): [("Yes", 3.0)]}))
+    sentences = sentence_table(token_table({("p", 0): tokens, ("p", 1): [("\n", 9.0)], ("q", 0): [("Yes", 3.0)]}))
     # the line break belongs to the sentence before it: (1 + 2 + 0 + 1) / 4; white space alone is no sentence
-    assert found.to_dict("records") == [
+    assert sentences.to_dict("records") == [
         {"problem_id": "p", "sample": 0, "sentence": 0, "text": "So x.", "position": 0, "tokens": 4, "entropy": 1.0},
         {"problem_id": "p", "sample": 0, "sentence": 1, "text": "We check", "position": 4, "tokens": 2, "entropy": 3.0},
         {"problem_id": "q", "sample": 0, "sentence": 0, "text": "Yes", "position": 0, "tokens": 1, "entropy": 3.0},
@@ -24,19 +24,23 @@ def test_by_hand() -> None:
 
 def test_pieces_of_bytes_and_of_two_sentences() -> None:
     # byte-level: π. A  in the tokens  CF | 80 . | space A | .
-    found = sentence_table(token_table({("p", 0): [("Ï", 1.0), ("Ģ.", 3.0), ("ĠA", 5.0), (".", 1.0)]}))
-    assert found["text"].tolist() == ["π.", "A."] and found["entropy"].tolist() == [2.0, 3.0]
+    sentences = sentence_table(token_table({("p", 0): [("Ï", 1.0), ("Ģ.", 3.0), ("ĠA", 5.0), (".", 1.0)]}))
+    assert sentences["text"].tolist() == ["π.", "A."] and sentences["entropy"].tolist() == [2.0, 3.0]
     # one token holds the end of a sentence and the whole next: it belongs to the first, the second has none
-    found = sentence_table(token_table({("p", 0): [("One", 1.0), (". Two", 3.0)]}))
-    assert found["tokens"].tolist() == [2, 0] and math.isnan(found["entropy"][1])
+    sentences = sentence_table(token_table({("p", 0): [("One", 1.0), (". Two", 3.0)]}))
+    assert sentences["tokens"].tolist() == [2, 0] and math.isnan(sentences["entropy"][1])
 
 
 def test_every_token_is_in_one_sentence_and_order_does_not_matter() -> None:
     table = token_table({("p", i): ["\n", "So", " it", " is", ".", " \n", "Now", "?", " Yes"] for i in range(3)})
-    found = sentence_table(table)
-    assert found["tokens"].sum() == len(table) and found.groupby("sample")["sentence"].max().tolist() == [2, 2, 2]
+    sentences = sentence_table(table)
+    assert sentences["tokens"].sum() == len(table) and sentences.groupby("sample")["sentence"].max().tolist() == [
+        2,
+        2,
+        2,
+    ]
     shuffled = sentence_table(table.sample(frac=1, random_state=0)).sort_values(["sample", "sentence"])
-    pd.testing.assert_frame_equal(shuffled.reset_index(drop=True), found)
+    pd.testing.assert_frame_equal(shuffled.reset_index(drop=True), sentences)
 
 
 def test_missing_columns_are_named() -> None:

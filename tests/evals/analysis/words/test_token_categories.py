@@ -103,8 +103,8 @@ def test_real_responses_are_much_as_in_table_5() -> None:
     # models, problems and tokens, so only the order and the rough size can agree
     rows = [json.loads(line) for line in shared_file("data/grader/qwen_math_responses.jsonl").read_text().splitlines()]
     pieces = re.compile(r" ?[A-Za-z]+| ?\d| ?[^\sA-Za-z\d]+|\s+")
-    found = pd.Series([k for row in rows[::4] for k in kinds(*pieces.findall(row["prediction"]))]).value_counts(
+    shares = pd.Series([k for row in rows[::4] for k in kinds(*pieces.findall(row["prediction"]))]).value_counts(
         normalize=True
     )
-    assert set(found.index) == set(CATEGORIES)
-    assert 0.4 < found["formal"] < 0.6 and 0.01 < found["logical"] < 0.04 and found["metacognitive"] < 0.001
+    assert set(shares.index) == set(CATEGORIES)
+    assert 0.4 < shares["formal"] < 0.6 and 0.01 < shares["logical"] < 0.04 and shares["metacognitive"] < 0.001

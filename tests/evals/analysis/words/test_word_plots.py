@@ -47,8 +47,8 @@ def plot_all(plots: dict[str, Plot]) -> None:
 def test_every_figure_with_its_paper() -> None:
     moved = table(5, 4)
     change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
-    found = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
-    assert {name: plot.source for name, plot in found.items()} == {
+    plots = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
+    assert {name: plot.source for name, plot in plots.items()} == {
         "token_categories": "arXiv 2508.07534, Table 5",
         "category_entropy": "",
         "exploratory_entropy": "arXiv 2506.14758, Fig. 2 (right)",
@@ -57,29 +57,29 @@ def test_every_figure_with_its_paper() -> None:
         "rare_sentences": "arXiv 2506.14758, Fig. 3",
     }
     for name in ("exploratory_entropy", "rare_sentences"):
-        assert "not SBERT" in found[name].caption
-    for name, plot in found.items():
+        assert "not SBERT" in plots[name].caption
+    for name, plot in plots.items():
         if name != "category_changes":
             assert plot.caption.startswith("aime24: 4 problems, 8 responses of each run.")
         if name != "rare_sentences":
             assert " assumed" in plot.caption
-    assert set(found["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
-    plot_all(found)
+    assert set(plots["exploratory_entropy"].numbers["comparison"]) == {"pivotal", "reflective", "rare"}
+    plot_all(plots)
 
 
 def test_the_points_of_the_map_are_an_image(tmp_path: Path) -> None:
     """As shapes, a thousand points of a kind make an SVG of most of a megabyte."""
-    found = draw(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
-    svg = save(found, tmp_path)["svg"].read_text()
+    plots = draw(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
+    svg = save(plots, tmp_path)["svg"].read_text()
     assert "<image" in svg and svg.count("PathCollection") == 3  # those of the legend
 
 
 def test_one_run_and_one_problem() -> None:
-    found = draw(["base"], 1, embedder=CharacterNgrams())
-    assert sorted(found) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
-    assert "Rare sentences: not measured" in found["exploratory_entropy"].caption
-    assert found["exploratory_entropy"].numbers["difference_low"].isna().all()
-    plot_all(found)
+    plots = draw(["base"], 1, embedder=CharacterNgrams())
+    assert sorted(plots) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
+    assert "Rare sentences: not measured" in plots["exploratory_entropy"].caption
+    assert plots["exploratory_entropy"].numbers["difference_low"].isna().all()
+    plot_all(plots)
 
 
 def test_runs_without_tokens_are_named_and_absent_categories_are_plotted() -> None:

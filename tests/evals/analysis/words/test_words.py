@@ -23,22 +23,22 @@ RUN = token_table({
 
 def test_contrasts_by_hand() -> None:
     words = read_words(["base", "run"], {"base": BASE, "run": RUN})
-    found = entropy_contrasts(words).set_index(["model", "comparison"])
-    pivotal = found.loc[("base", "pivotal")]
+    contrasts = entropy_contrasts(words).set_index(["model", "comparison"])
+    pivotal = contrasts.loc[("base", "pivotal")]
     # p: So 2 against (0.5 + 0.5 + 1 + 3 + 1) / 5 = 1.2; q has no pivotal token, its line break is another token
     assert (pivotal["group_entropy"], pivotal["rest_pooled"]) == (2.0, pytest.approx(7 / 6))
     assert pivotal["rest_entropy"] == pytest.approx((1.2 + 1) / 2)
     assert pivotal["problems"] == 1 and pivotal["difference"] == pytest.approx(0.8)
     assert math.isnan(pivotal["difference_low"]) and pivotal["test"] == "none: one problem"
-    reflective = found.loc[("base", "reflective")]
+    reflective = contrasts.loc[("base", "reflective")]
     # sentences of p: So x. (1), Check it (2, reflective), Yes (1)
     assert (reflective["group_entropy"], reflective["rest_entropy"]) == (2.0, 1.0)
-    run = found.loc[("run", "pivotal")]
+    run = contrasts.loc[("run", "pivotal")]
     # p: 1 - (0.5 + 0.5 + 1) / 3 = 1/3, q: 3 - 1 = 2: mean 7/6, standard error (5/3) / 2 = 5/6, t = 7/5 with 1 degree of
     # freedom, whose tail is Cauchy's: p = 1 - (2 / pi) atan(7/5)
     assert run["difference"] == pytest.approx((1 / 3 + 2) / 2)
     assert run["p_value"] == pytest.approx(1 - 2 / math.pi * math.atan(7 / 5), rel=1e-6)
-    assert ("run", "rare") not in found.index and (found["embedder"] == "").all()
+    assert ("run", "rare") not in contrasts.index and (contrasts["embedder"] == "").all()
 
 
 def test_rare_sentences_are_those_of_the_trained_runs() -> None:
@@ -48,24 +48,24 @@ def test_rare_sentences_are_those_of_the_trained_runs() -> None:
     assert words[0].rarity is None and words[1].rarity is not None
     sentences = words[1].rarity.sentences
     assert sentences.loc[sentences["rare"], "text"].tolist() == ["Zebras"]
-    found = entropy_contrasts(words).set_index(["model", "comparison"]).loc[("run", "rare")]
+    contrasts = entropy_contrasts(words).set_index(["model", "comparison"]).loc[("run", "rare")]
     # Zebras 1; So x. (1 + 0.5 + 0.5) / 3 in p and So x (3 + 1) / 2 in q
-    assert found["group_entropy"] == 1 and found["rest_entropy"] == pytest.approx((2 / 3 + 2) / 2)
-    assert "not SBERT" in found["embedder"]
+    assert contrasts["group_entropy"] == 1 and contrasts["rest_entropy"] == pytest.approx((2 / 3 + 2) / 2)
+    assert "not SBERT" in contrasts["embedder"]
     # without the base model's sentences nothing is rare
     assert read_words(["base", "run"], {"run": RUN}, embedder=CharacterNgrams())[0].rarity is None
 
 
 def test_frequencies_by_hand() -> None:
-    found = frequencies(read_words(["base"], {"base": BASE})).set_index("what")
+    rows = frequencies(read_words(["base"], {"base": BASE})).set_index("what")
     # tokens: 5 and 1 in p, 1 in q: (3 + 1) / 2 over problems, 7 / 3 over responses
-    assert found.loc["length", "mean"] == 2 and found.loc["length", "pooled"] == pytest.approx(7 / 3)
+    assert rows.loc["length", "mean"] == 2 and rows.loc["length", "pooled"] == pytest.approx(7 / 3)
     # one pivotal token (So) and one reflective sentence in the three responses: 1/2 in p, 0 in q
     for what in ("pivotal", "reflective"):
-        assert found.loc[what, "mean"] == 0.25 and found.loc[what, "pooled"] == pytest.approx(1 / 3)
-    assert found.loc["length", "responses"] == 3 and found.loc["length", "problems"] == 2
+        assert rows.loc[what, "mean"] == 0.25 and rows.loc[what, "pooled"] == pytest.approx(1 / 3)
+    assert rows.loc["length", "responses"] == 3 and rows.loc["length", "problems"] == 2
     parts = ["formal", "logical", "metacognitive", "semantic", "other"]
-    assert found.loc[parts, "pooled"].sum() == pytest.approx(7 / 3)
+    assert rows.loc[parts, "pooled"].sum() == pytest.approx(7 / 3)
 
 
 def test_the_papers_own_words_alone() -> None:

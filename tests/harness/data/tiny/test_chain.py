@@ -48,15 +48,15 @@ def solved_from_sentences(text: str) -> int:
 
 
 def boxed(answer: str) -> str | None:
-    found = re.findall(r"\\boxed\{(\d+)\}", answer)
-    return found[-1] if found else None
+    boxes = re.findall(r"\\boxed\{(\d+)\}", answer)
+    return boxes[-1] if boxes else None
 
 
 def equations(answer: str) -> list[bool]:
     """For every "a op b = c" of the answer, whether it holds."""
     combine = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}
-    found = re.findall(r"(\d+) ([-+*]) (\d+) = (\d+)", answer)
-    return [combine[op](int(a), int(b)) == int(c) for a, op, b, c in found]
+    parts = re.findall(r"(\d+) ([-+*]) (\d+) = (\d+)", answer)
+    return [combine[op](int(a), int(b)) == int(c) for a, op, b, c in parts]
 
 
 def test_docstring_examples_are_what_the_family_writes() -> None:
