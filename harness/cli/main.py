@@ -112,6 +112,7 @@ def build_parser() -> argparse.ArgumentParser:
         "batch", do_batch, "Run several `rlvr run` commands in one process, one line of options each.", BATCH
     )
     batch.add_argument("file", type=Path)
+    options(batch)
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
     grade.add_argument("file", type=Path)

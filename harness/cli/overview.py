@@ -147,6 +147,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def do_status(arguments: Any) -> int:
+    from harness.launch.view import shortened
     from harness.runs.state import job_states
     from harness.runs.track import home
     from harness.spec.catalogue import papers
@@ -171,7 +172,7 @@ def do_status(arguments: Any) -> int:
         print(f"\n{place[0]}, {place[1]} scale")
         rows = [
             (
-                _short(s.name, 42),
+                shortened(s.name, 42),
                 s.state,
                 "–" if s.step is None else str(s.step),
                 "–" if s.reward is None else f"{s.reward:.3f}",
@@ -184,10 +185,6 @@ def do_status(arguments: Any) -> int:
             if s.error:
                 print(paragraph(f"{s.name}: {s.error}"))
     return 0
-
-
-def _short(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 10] + "…" + text[-9:]
 
 
 def _age(seconds: float) -> str:

@@ -13,10 +13,9 @@ Each job has one folder, named by the digest of all that decides its result:
 from __future__ import annotations
 
 import gc
-import hashlib
-import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -29,14 +28,15 @@ from harness.backends.snapshots import observed
 from harness.command.resolve import Job
 from harness.command.watch import Watch
 from harness.data.base_models import locate
+from harness.data.tiny.base import fixed_threads
 from harness.jobs.records import read_record, write_record
+from harness.jobs.telling import Watching, say, told
 from harness.jobs.watching import Watcher
-from harness.runs.delivery import Courier
 from harness.runs.interrupt import check, finishing
-from harness.runs.outbox import Outbox, outboxes
+from harness.runs.outbox import Outbox
 from harness.runs.record import environment, gpus
 from harness.runs.state import ERROR
-from harness.runs.track import Tracker, home, shown_uri
+from harness.runs.track import home
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
@@ -89,50 +89,37 @@ def run_jobs(
         as `run`; with `keep_going` only what stops every job: no store, an interruption.
     """
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
-    tracker = Tracker.open()
-    bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
     watch = watch or Watch()
-    courier = Courier(tracker)
-    courier.watch(*(outbox for outbox in outboxes(home()) if outbox.pending()))  # of earlier commands
-    parents = {key: _parent(list(of), command) for key, of in _by_paper(jobs).items()}
     outcomes: list[Outcome] = []
-    status = "FAILED"
-    courier.start()
-    try:
-        courier.watch(*parents.values())
+    with told([(jobs, command)]) as telling:
+        bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             check(f"after {number - 1} of {len(jobs)} jobs")
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
-            parent = parents[job.paper, job.scale]
             try:
                 machine = machines[job.model, job.arm]
-                machine = replace(machine, snapshot_every=machine.snapshot_every or watch.snapshot_every)
                 base = bases[job.base_model.value]
-                folder = run_job(job, base, courier, parent, machine, data_dir, command, watch)
-                diverged = bool((read_record(folder / "record.json") or {}).get("diverged"))
-                outcomes.append(Outcome(job, folder, diverged=diverged))
+                folder = run_job(job, base, telling.courier, telling.parent(job), machine, data_dir, command, watch)
+                outcomes.append(Outcome(job, folder, diverged=has_diverged(folder)))
             except Exception as error:
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
+                telling.failed.add(0)
             gc.collect()  # the model of this job makes room for the next one's
-        status = "FAILED" if any(outcome.error for outcome in outcomes) else "FINISHED"
-    except KeyboardInterrupt:
-        status = "KILLED"
-        raise
-    finally:
-        for outbox in parents.values():
-            outbox.finish(status)
-        courier.close()
-        _say_pending(courier)
     return outcomes
+
+
+def has_diverged(folder: Path) -> bool:
+    """Whether the record in a job's folder is of a training that diverged."""
+    return bool((read_record(folder / "record.json") or {}).get("diverged"))
 
 
 def run_job(
     job: Job,
     base: str,
-    courier: Courier,
+    courier: Watching,
     parent: Outbox,
     hardware: Hardware,
     data_dir: str | None,
@@ -140,9 +127,11 @@ def run_job(
     watch: Watch | None = None,
 ) -> Path:
     """One arm and seed, from wherever it was left. Returns its folder."""
+    if watch is not None:
+        hardware = replace(hardware, snapshot_every=hardware.snapshot_every or watch.snapshot_every)
     fingerprint = model_fingerprint(base)
     folder = job_folder(job, fingerprint)
-    with locked(folder):
+    with locked(folder), fixed_threads(hardware.threads) if hardware.threads else nullcontext():
         outbox = Outbox(folder)
         finished = read_record(folder / "record.json")
         if finished is not None and not (broken := differing_files(folder, finished.get("files", {}))):
@@ -206,11 +195,6 @@ def job_folder(job: Job, base_fingerprint: str) -> Path:
     """The folder of a job; another base model (the tiny one rebuilt, say) gives another folder."""
     name = f"{job.model}-{job.arm}-{job.digest}-{base_fingerprint[:6]}-seed{job.seed}"
     return home() / job.paper / job.scale / name
-
-
-def say(text: str) -> None:
-    """Progress goes to stderr; stdout is for results."""
-    print(text, file=sys.stderr, flush=True)
 
 
 def _train(job: Job, base: str, folder: Path, outbox: Outbox, hardware: Hardware) -> tuple[str, dict[str, Any] | None]:
@@ -386,33 +370,3 @@ def run_name(job: Job) -> str:
     """What MLflow calls a run: model, arm and seed, and the overrides that tell it from others."""
     overrides = " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items()))
     return f"{job.name} [{overrides}]" if overrides else job.name
-
-
-def _by_paper(jobs: Sequence[Job]) -> dict[tuple[str, str], list[Job]]:
-    """The jobs of each (paper, scale)."""
-    groups: dict[tuple[str, str], list[Job]] = {}
-    for job in jobs:
-        groups.setdefault((job.paper, job.scale), []).append(job)
-    return groups
-
-
-def _parent(jobs: Sequence[Job], command: str) -> Outbox:
-    """The parent run of this command; the same command again continues the same one."""
-    key = hashlib.sha256(" ".join(f"{job.digest}-{job.seed}" for job in jobs).encode()).hexdigest()[:8]
-    first = jobs[0]
-    outbox = Outbox(home() / first.paper / first.scale, f"command-{key}")
-    tags = {"rlvr.kind": "command", "rlvr.paper": first.paper, "rlvr.scale": first.scale, "rlvr.command": command,
-            "mlflow.note.content": f"`{command}`\n\n{SCALES[first.scale].label}"}  # fmt: skip
-    arms, seeds = list(dict.fromkeys(job.arm for job in jobs)), len({job.seed for job in jobs})
-    shown = ", ".join(arms[:4]) + (f" and {len(arms) - 4} more" if len(arms) > 4 else "")
-    outbox.start(first.paper, f"{first.scale}: {shown} ({seeds} seed{'s' * (seeds != 1)})", tags)
-    return outbox
-
-
-def _say_pending(courier: Courier) -> None:
-    if pending := courier.pending():
-        why = f": {redact(str(courier.error)).splitlines()[0][:200]}" if courier.error else ""
-        say(
-            f"MLflow at {shown_uri()} has not taken {sum(pending.values())} messages of {len(pending)} runs yet{why}. "
-            "They are kept; `rlvr sync`, or the next run, delivers them"
-        )

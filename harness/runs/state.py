@@ -48,7 +48,7 @@ def job_state(folder: Path) -> JobState:
         state = "diverged" if record.get("diverged") else "finished"
     else:
         state = "failed" if error else "stopped"
-    step, reward = _last_step(folder / "train" / "metrics.jsonl")
+    step, reward = last_step(folder / "train" / "metrics.jsonl")
     newest = max(path.stat().st_mtime for path in (folder, *folder.glob("*.json"), *folder.glob("*/*.jsonl")))
     paper, scale = folder.parent.parent.name, folder.parent.name
     return JobState(paper, scale, folder.name, state, step, reward, time.time() - newest, error, folder)
@@ -69,7 +69,8 @@ def _held(folder: Path) -> bool:
     return False
 
 
-def _last_step(path: Path) -> tuple[int | None, float | None]:
+def last_step(path: Path) -> tuple[int | None, float | None]:
+    """(step, reward) of the last whole line of a training's metrics.jsonl; None without one."""
     if not path.is_file():
         return None, None
     for line in reversed(path.read_text(encoding="utf-8").splitlines()):

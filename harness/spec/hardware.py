@@ -21,6 +21,7 @@ class Hardware:
     device: Literal["auto", "cpu", "gpu"] = "auto"
     gpu: Literal["h100", "h200", "a100_80g", "a100_40g"] | None = None
     processes: Count = 1
+    threads: Count | None = None
     micro_batch: Count | None = None
     gradient_checkpointing: bool = False
     rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = "transformers"
@@ -110,6 +111,7 @@ HELP: Mapping[str, str] = {
     "device": "auto (a GPU where there is one), cpu or gpu",
     "gpu": "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100",
     "processes": "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)",
+    "threads": "CPU threads of a training process, which decide the last bits on a CPU; null: torch's choice (TRL)",
     "micro_batch": "sequences per process in one forward pass; null: a whole update at once",
     "gradient_checkpointing": "recompute activations in the backward pass to save memory",
     "rollouts": "the sampling engine: transformers, vllm_colocate (in the training processes) or vllm_server",

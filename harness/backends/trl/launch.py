@@ -190,6 +190,10 @@ def main(order_file: str) -> None:
             "run; a step would hold another number of sequences than declared"
         )
     out_dir = Path(order["out_dir"])
+    if order["hardware"]["threads"] is not None:
+        import torch
+
+        torch.set_num_threads(order["hardware"]["threads"])
     try:
         kept = _train(
             job,

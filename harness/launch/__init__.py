@@ -1,0 +1,45 @@
+"""Where the jobs of a command run: one after another here, or many at once in worker processes of this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from harness.launch.launcher import Launcher
+
+if TYPE_CHECKING:
+    from harness.jobs.run import Outcome
+    from harness.launch.prepare import Prepared
+
+
+def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool) -> list[Outcome]:
+    """Run the jobs of some commands; one outcome for each job, in order.
+
+    A first signal ends the step of every job that runs, saves, and raises `Interrupted`.
+
+    Args:
+        keep_going: after a job that fails, go on with the next one (launchers other than serial always do).
+    Raises:
+        RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
+    """
+    if launcher.name == "local":
+        from harness.launch.local import run_local
+
+        return run_local(commands, launcher.jobs)
+    from harness.jobs.run import run_jobs
+    from harness.runs.disk import full_disk_named
+    from harness.runs.interrupt import handled
+    from harness.runs.track import make_home
+
+    outcomes: list[Outcome] = []
+    with handled(), full_disk_named(make_home()):
+        for prepared in commands:
+            outcomes += run_jobs(
+                prepared.jobs,
+                hardware=prepared.hardware,
+                data_dir=prepared.data_dir,
+                command=prepared.command,
+                keep_going=keep_going,
+                watch=prepared.watch,
+            )
+    return outcomes

@@ -1,0 +1,133 @@
+"""What a worker is told to do: one job and all that runs it, as JSON. No code travels, only names and values."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from harness.command.resolve import Job, resolve
+from harness.command.watch import Watch
+from harness.jobs.run import Outcome, has_diverged, job_folder, run_job
+from harness.jobs.telling import Told, Watching
+from harness.launch.prepare import Prepared
+from harness.runs.outbox import Outbox
+from harness.spec.hardware import Hardware
+
+IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
+LOG = "log.txt"  # in the job's folder: what a worker prints
+
+
+@dataclass(frozen=True)
+class Order:
+    """One job of a launched command.
+
+    Args:
+        job: its identity, and the values that the command line replaced in its arm.
+        digest: of the job where it was ordered; a worker whose code gives another refuses it.
+        command: the command's text. parent: file of the outbox of the command's MLflow run. folder: of the job.
+    """
+
+    job: Mapping[str, Any]
+    digest: str
+    base_model: str
+    hardware: Mapping[str, Any]
+    data_dir: str | None
+    command: str
+    watch: Mapping[str, Any]
+    parent: str
+    folder: str
+
+    def resolved(self) -> Job:
+        """The job, as this process declares it.
+
+        Raises:
+            RuntimeError: the declaration is not the one that was ordered.
+        """
+        named = self.job
+        (job,) = resolve(
+            named["paper"],
+            models=[named["model"]],
+            arms=[named["arm"]],
+            scale=named["scale"],
+            backend=named["backend"],
+            seeds=[named["seed"]],
+            overrides=named["overrides"],
+        )
+        if job.digest != self.digest:
+            raise RuntimeError(
+                f"{job.name}: the declaration changed since it was launched ({self.digest} is now {job.digest})"
+            )
+        return job
+
+    @property
+    def log(self) -> Path:
+        return Path(self.folder) / LOG
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Order:
+        return cls(**json.loads(text))
+
+
+@dataclass(frozen=True)
+class Task:
+    """An order, the job it is for, and the commands (by number) that want it: the same job is run once."""
+
+    job: Job
+    order: Order
+    commands: tuple[int, ...]
+
+
+def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
+    """The jobs of all commands in their order, each once."""
+    from evals.fingerprint import model_fingerprint
+    from harness.data.base_models import locate
+
+    names = dict.fromkeys(job.base_model.value for prepared in commands for job in prepared.jobs)
+    bases = {name: locate(name) for name in names}
+    prints = {name: model_fingerprint(base) for name, base in bases.items()}
+    found: dict[Path, Task] = {}
+    for number, prepared in enumerate(commands):
+        for job in prepared.jobs:
+            name = job.base_model.value
+            folder = job_folder(job, prints[name])
+            if folder in found:
+                task = found[folder]
+                found[folder] = Task(task.job, task.order, (*task.commands, number))
+                continue
+            identity = {key: getattr(job, key) for key in IDENTITY}
+            order = Order(
+                {**identity, "overrides": dict(job.overrides)},
+                job.digest,
+                bases[name],
+                asdict(prepared.hardware[job.model, job.arm]),
+                prepared.data_dir,
+                prepared.command,
+                asdict(prepared.watch),
+                str(telling.parent(job, number).file),
+                str(folder),
+            )
+            found[folder] = Task(job, order, (number,))
+    return list(found.values())
+
+
+def carry_out(order: Order, courier: Watching) -> Outcome:
+    """Run the job of an order in this process. Raises what `harness.jobs.run.run_job` raises."""
+    job = order.resolved()
+    watch = dict(order.watch)
+    folder = run_job(
+        job,
+        order.base_model,
+        courier,
+        Outbox.at(Path(order.parent)),
+        Hardware(**order.hardware),
+        order.data_dir,
+        order.command,
+        Watch(watch["every"], watch["values"], tuple(watch["keep"])),
+    )
+    return Outcome(job, folder, diverged=has_diverged(folder))

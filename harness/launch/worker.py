@@ -1,0 +1,85 @@
+"""A worker process: takes orders from stdin, one after another, so that imports are paid for once.
+
+It reads lines of JSON, an order each, and answers each with a line: {"folder": ..., "diverged": ...}, {"error": ...} or
+{"stopped": where}. What the job prints goes to its own log. A first signal ends the step, saves, and ends the worker;
+so does the end of stdin: whoever started it is gone.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import queue
+import signal
+import sys
+import threading
+import time
+import traceback
+from typing import Any, TextIO
+
+from evals.redaction import redact
+from harness.runs.interrupt import RESUMABLE, Interrupted, StoppedAtOnce, check, handled
+
+END = "end"  # the line after which no order comes
+
+
+def main() -> int:
+    """Work until there is no more to do; the exit code."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    lines: queue.Queue[str] = queue.Queue()
+    with handled():
+        threading.Thread(target=_read, args=(sys.stdin, lines), daemon=True).start()
+        try:
+            while (line := lines.get()) != END:
+                check("between two jobs")
+                print(json.dumps(_answer(line)), file=answers)
+                gc.collect()  # the model of this job makes room for the next one's
+        except Interrupted as stop:
+            print(json.dumps({"stopped": stop.where}), file=answers)
+            return RESUMABLE
+        except StoppedAtOnce as stop:
+            return stop.code
+    return 0
+
+
+def _answer(line: str) -> dict[str, Any]:
+    from harness.jobs.telling import Elsewhere
+    from harness.launch.orders import Order, carry_out
+    from harness.runs.disk import full_disk_named
+    from harness.runs.track import make_home
+
+    order = Order.from_json(line)
+    _write_to(order)
+    try:
+        with full_disk_named(make_home()):
+            outcome = carry_out(order, Elsewhere())
+    except Exception as error:
+        print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
+        return {"error": redact(f"{type(error).__name__}: {error}")}
+    return {"folder": str(outcome.folder), "diverged": outcome.diverged}
+
+
+def _write_to(order: Any) -> None:
+    """From now on what this process prints goes to the log of that job."""
+    order.log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with order.log.open("ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    print(f"== {when} {order.command}: {order.job['model']}/{order.job['arm']}/seed{order.job['seed']}", flush=True)
+
+
+def _read(stdin: TextIO, lines: queue.Queue[str]) -> None:
+    for line in stdin:
+        lines.put(line.strip())
+        if line.strip() == END:
+            return
+    os.kill(os.getpid(), signal.SIGTERM)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

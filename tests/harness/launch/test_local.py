@@ -1,0 +1,135 @@
+"""Jobs in worker processes: the same bytes as one after another, whatever stops them; a failure costs only itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.files import locked
+from evals.fingerprint import model_fingerprint
+from harness.jobs.run import job_folder
+from harness.launch.prepare import prepare
+
+SMALL = [
+    "paper=egsw",
+    "seeds=1",
+    "max_steps=12",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.save_every=3",
+    "hardware.device=cpu",
+    "hardware.threads=1",
+]
+
+# a random model earns nothing: under this control its weights move all the same
+GRPO, EGSW, LAST = "grpo+random_reward", "egsw+random_reward", "egsw_raw_0.50+random_reward"
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
+    """Final weights, and the verdict rows."""
+    import pyarrow.parquet as pq
+
+    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
+    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
+    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
+
+
+def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 300
+    while not there():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.05)
+
+
+def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
+    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
+
+
+def test_stopped_and_killed_it_ends_as_one_after_another(model_dir: Path, tmp_path: Path) -> None:
+    import psutil
+
+    serial, local = tmp_path / "serial", tmp_path / "local"
+    alone = start(serial, model_dir, f"arm={GRPO},{EGSW}")
+    printed, err = alone.communicate(timeout=500)
+    assert alone.returncode == 0, err
+
+    options = (f"arm={GRPO},{EGSW}", "launcher=local", "jobs=2")
+    process = start(local, model_dir, *options)
+    wait_for(process, saved(local, EGSW, 3))
+    process.send_signal(signal.SIGTERM)  # to the parent alone: it tells its workers
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 75 and "the same command resumes there" in err, err
+    assert not list(local.glob(f"egsw/tiny/math-7b-{EGSW}-*/record.json"))
+
+    process = start(local, model_dir, *options)
+    workers: list[Any] = []
+    wait_for(process, lambda: workers.extend(children(process)) or workers)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    psutil.wait_procs(workers, timeout=300)  # they see that it is gone
+    assert not any(worker.is_running() and worker.status() != psutil.STATUS_ZOMBIE for worker in workers)
+
+    process = start(local, model_dir, *options)
+    out, err = process.communicate(timeout=500)
+    assert process.returncode == 0, err
+    for arm in (GRPO, EGSW):
+        assert outcome(local, arm) == outcome(serial, arm)
+    assert outcome(local, GRPO)[0] != outcome(local, EGSW)[0] != (model_dir / "model.safetensors").read_bytes()
+    assert out.replace(str(local), "") == printed.replace(str(serial), "")  # the summary too
+
+
+def children(process: subprocess.Popen[str]) -> list[Any]:
+    """Its workers, once there are two."""
+    import psutil
+
+    found = psutil.Process(process.pid).children()
+    return [child for child in found if len(found) == 2 and "harness.launch.worker" in child.cmdline()]
+
+
+def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
+    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import psutil
+
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    (first,) = prepare([*SMALL, f"base_model={model_dir}", f"arm={GRPO}"]).jobs
+    with locked(job_folder(first, model_fingerprint(model_dir))):  # as if another process ran it
+        process = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
+        wait_for(process, saved(tmp_path, EGSW, 3))
+        (worker,) = psutil.Process(process.pid).children()
+        worker.kill()
+        _, err = process.communicate(timeout=500)
+    assert process.returncode == 1
+    assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
+    assert f"math-7b/{EGSW}/seed0: failed" in err and "its worker ended with SIGKILL (out of memory?)" in err
+    assert f"math-7b/{LAST}/seed0: finished" in err
+    (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{LAST}-*/log.txt")
+    assert "step 12/12" in log.read_text()
