@@ -54,7 +54,7 @@ class Grader:
 
     Args:
         workers: processes for comparisons that need math-verify, >= 1; None for one a core.
-        limit_s: seconds that one comparison may take, > 0; then it is unscored.
+        limit_s: seconds of processor time that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
         conventions: what counts as the same answer (`evals.grading.conventions`).
     """

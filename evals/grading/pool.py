@@ -1,7 +1,7 @@
 """Killable worker processes for comparisons that may hang, exhaust memory or crash.
 
-A comparison that exceeds its limit only costs its own worker, which is killed and replaced. Workers are plain
-subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses
+A comparison that exceeds its limit only costs its own worker, which is killed and replaced. The time limit is one on
+processor time, so that a verdict does not depend on how busy the machine is. Workers are plain subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses
 no signals.
 """
 
@@ -25,6 +25,7 @@ from evals.grading.conventions import Conventions
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
+_WAIT = 10  # times the limit on processor time that a comparison may take by the clock: other processes may be busy
 _MIB = 2**20
 
 Outcome = bool | str  # equal or not, or the reason why it is unknown
@@ -173,14 +174,14 @@ class _Worker:
     def _read(self, limit_s: float, memory: int | None) -> dict[str, Any] | str:
         """Read the next reply, or return the reason why there is none."""
         assert self._process.stdout is not None
-        deadline = time.monotonic() + limit_s
+        start, used = time.monotonic(), self._cpu_seconds()
         with selectors.DefaultSelector() as selector:
             selector.register(self._process.stdout, selectors.EVENT_READ)
             while b"\n" not in self._buffer:
-                left = deadline - time.monotonic()
-                if left <= 0:
-                    return f"time: no verdict within {limit_s:g} s"
-                if not selector.select(min(_POLL_S, left)):
+                if not selector.select(_POLL_S):
+                    waited = time.monotonic() - start
+                    if waited > limit_s and (self._cpu_seconds() - used > limit_s or waited > _WAIT * limit_s):
+                        return f"time: no verdict within {limit_s:g} s"
                     if memory is not None and self._resident() > memory:
                         return f"memory: more than {memory // _MIB} MiB"
                     continue
@@ -191,6 +192,14 @@ class _Worker:
         line, _, self._buffer = self._buffer.partition(b"\n")
         reply: dict[str, Any] = json.loads(line)
         return reply
+
+    def _cpu_seconds(self) -> float:
+        """The processor time that the worker has used; the time by the clock where the system does not report it."""
+        try:
+            fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()
+        except OSError:
+            return time.monotonic()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def _resident(self) -> int:
         """The worker's resident memory in bytes; 0 where the system does not report it."""
