@@ -1,8 +1,8 @@
 """Killable worker processes for comparisons that may hang, exhaust memory or crash.
 
 A comparison that exceeds its limit only costs its own worker, which is killed and replaced. The time limit is one on
-processor time, so that a verdict does not depend on how busy the machine is. Workers are plain subprocesses, so that a pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses
-no signals.
+processor time, so that a verdict does not depend on how busy the machine is. Workers are plain subprocesses, so that a
+pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses no signals.
 """
 
 from __future__ import annotations
