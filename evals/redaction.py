@@ -20,7 +20,11 @@ _KEYS = re.compile(r"\b(?:sk-[A-Za-z0-9_-]{16,}|hf_[A-Za-z0-9]{16,}|gh[pousr]_[A
 def redact(text: str) -> str:
     """The text without credentials: those in addresses (user:password@, ?token=), in headers, in the form of well-known
     keys, and the values of environment variables whose names say key, token, secret, password or credential."""
-    for value in _secrets():
+    return _redact(text, _secrets())
+
+
+def _redact(text: str, secrets: list[str]) -> str:
+    for value in secrets:
         text = text.replace(value, HIDDEN)
     text = _USER.sub(rf"\g<scheme>{HIDDEN}@", text)
     text = _QUERY.sub(rf"\g<name>{HIDDEN}", text)
@@ -35,12 +39,16 @@ def public_address(uri: str) -> str:
 
 def redact_all(value: Any) -> Any:
     """`redact` on every string in a JSON value, keys included."""
+    return _redact_all(value, _secrets())
+
+
+def _redact_all(value: Any, secrets: list[str]) -> Any:
     if isinstance(value, str):
-        return redact(value)
+        return _redact(value, secrets)
     if isinstance(value, dict):
-        return {redact_all(key): redact_all(item) for key, item in value.items()}
+        return {_redact_all(key, secrets): _redact_all(item, secrets) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [redact_all(item) for item in value]
+        return [_redact_all(item, secrets) for item in value]
     return value
 
 

@@ -65,7 +65,7 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
     return list(_file(dataset, columns, str(SETS[name]) if name else None, stamp))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=16)  # a study trains many arms on the problems of each seed
 def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str], ...]:
     made = family(name).train_problems if columns == COLUMNS else family(name).train_solutions
     return tuple(_checked(name, made(TINY_PROBLEMS, seed=seed), columns))
