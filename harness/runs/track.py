@@ -288,8 +288,8 @@ def _check_local(path: Path) -> None:
         if not path.exists():
             _make_local(path)
             return
-        try:
-            with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=ro", uri=True) as connection:
+        try:  # rw: what a killed process left half written is rolled back, which a reader must not do
+            with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
                 connection.execute("select count(*) from alembic_version").fetchone()
                 connection.execute("select count(*) from experiments").fetchone()
             connection.close()

@@ -69,3 +69,22 @@ def test_a_damaged_store_is_named(content: bytes | None, home: Path) -> None:
         path.write_bytes(content)
     with pytest.raises(DamagedFileError, match=r"mlflow\.db is damaged .*: delete it, and `rlvr sync` fills a new one"):
         Tracker.open()
+
+
+def test_what_a_killed_process_left_half_written_is_rolled_back(home: Path) -> None:
+    """A kill inside a transaction leaves a journal beside a store with some of its pages written already."""
+    Tracker.open().experiment("before")
+    path = home / "mlflow.db"
+    with sqlite3.connect(path) as writing:
+        writing.execute("pragma cache_size = 1")  # pages go to the file before the end of the transaction
+        writing.execute("begin")
+        for number in range(2000):
+            writing.execute("insert into experiments (name) values (?)", (f"half {number} {'x' * 200}",))
+        left = {name: (home / name).read_bytes() for name in ("mlflow.db", "mlflow.db-journal")}
+        writing.rollback()
+    writing.close()
+    for name, content in left.items():
+        (home / name).write_bytes(content)
+    names = {experiment.name for experiment in Tracker.open().client.search_experiments()}
+    assert names == {"Default", "before"}
+    assert not (home / "mlflow.db-journal").exists()
