@@ -27,7 +27,9 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +82,12 @@ class Benchmark:
 
 def names() -> tuple[str, ...]:
     """Every benchmark that `load` knows, sorted."""
-    return tuple(sorted(path.parent.name for path in TASKS.glob("*/*.yaml") if path.stem == path.parent.name))
+    return _names(TASKS)
+
+
+@cache
+def _names(folder: Path) -> tuple[str, ...]:
+    return tuple(sorted(path.parent.name for path in folder.glob("*/*.yaml") if path.stem == path.parent.name))
 
 
 def task(name: str) -> dict[str, Any]:
@@ -90,7 +97,7 @@ def task(name: str) -> dict[str, Any]:
         ValueError: no such benchmark (the nearest name is given).
     """
     check_name(name)
-    return _read_yaml(TASKS / name / f"{name}.yaml")
+    return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
 def check_name(name: str) -> None:
@@ -287,11 +294,12 @@ def _function_name(_: Any, node: Any) -> str:
     return str(node.value)
 
 
+@cache
 def _read_yaml(path: Path) -> dict[str, Any]:
     """A task file with its `include` merged. `!function` names stay names: only lm-eval calls them."""
     import yaml
 
-    class Loader(yaml.SafeLoader):
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
         pass
 
     Loader.add_constructor("!function", _function_name)

@@ -16,8 +16,20 @@ grader.py       `Grader`: many answers at once, each pair compared once, results
 files/          grade a file of responses (`rlvr grade`)
 """
 
-from evals.grading.conventions import Conventions
-from evals.grading.explanation import Explanation
-from evals.grading.grader import LIMIT_S, Grade, Grader, Progress
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evals.grading.conventions import Conventions
+    from evals.grading.explanation import Explanation
+    from evals.grading.grader import LIMIT_S, Grade, Grader, Progress
 
 __all__ = ["LIMIT_S", "Conventions", "Explanation", "Grade", "Grader", "Progress"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the grader when it is asked for: who only reads `evals.grading.extraction` need not wait for its rules."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = {"Conventions": "conventions", "Explanation": "explanation"}.get(name, "grader")
+    return getattr(import_module(f"{__name__}.{module}"), name)

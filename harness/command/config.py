@@ -36,6 +36,8 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
     Raises:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
     """
+    if not arguments:
+        return {}  # without the time that Hydra's import takes
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.core.override_parser.types import ChoiceSweep
     from hydra.errors import HydraException

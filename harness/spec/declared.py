@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_type_hints
 
 from evals.notebook import html_table
@@ -28,8 +29,7 @@ class Declared:
     @classmethod
     def kinds(cls) -> dict[str, Any]:
         """Key -> the annotation inside `Sourced[...]` of each field."""
-        hints = get_type_hints(cls, include_extras=True)
-        return {f.name: get_args(hints[f.name])[0] for f in fields(cls) if f.name not in cls.PARTS}
+        return dict(_kinds(cls))
 
     def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
         return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)
@@ -64,3 +64,9 @@ class Declared:
     def _swapped_parts(self, swap: Callable[[str, Sourced[Any]], Sourced[Any]]) -> dict[str, Any]:
         """The `PARTS` with their values replaced by `swap(key, value)`."""
         return {}
+
+
+@cache
+def _kinds(cls: type[Declared]) -> Mapping[str, Any]:
+    hints = get_type_hints(cls, include_extras=True)
+    return {f.name: get_args(hints[f.name])[0] for f in fields(cls) if f.name not in cls.PARTS}
