@@ -135,7 +135,7 @@ def run_job(
         outbox = Outbox(folder)
         finished = read_record(folder / "record.json")
         if finished is not None and not (broken := differing_files(folder, finished.get("files", {}))):
-            if not outbox.file.exists():
+            if not outbox.finished():  # deleted, or killed between the record and the end of it
                 _refill(outbox, job, fingerprint, finished, folder, parent)
             courier.watch(outbox)  # a new store, say
             if finished.get("diverged"):

@@ -117,6 +117,10 @@ class Outbox:
             return True
         return any(m["op"] in ("metrics", "scores") or m.get("status") == "FINISHED" for m in self.messages())
 
+    def finished(self) -> bool:
+        """Whether all of a finished run is told: its end is the last thing that an outbox is given."""
+        return next((m["status"] for m in reversed(self.messages()) if m["op"] == "status"), None) == "FINISHED"
+
     def delivered(self) -> tuple[str | None, int]:
         """(the MLflow run, how many messages it has)."""
         link = read_object(self.link) or {}

@@ -67,6 +67,6 @@ class Declared:
 
 
 @cache
-def _kinds(cls: type[Declared]) -> Mapping[str, Any]:
+def _kinds(cls: Any) -> Mapping[str, Any]:
     hints = get_type_hints(cls, include_extras=True)
     return {f.name: get_args(hints[f.name])[0] for f in fields(cls) if f.name not in cls.PARTS}

@@ -176,13 +176,20 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
     home = tmp_path / "moved"
     shutil.copytree(unbroken[0], home)
     (home / "mlflow.db").unlink()
+    told = arm_folder(home, "egsw") / "mlflow.jsonl"  # as a kill leaves it that comes just after the record is written
+    lines = told.read_text().splitlines(keepends=True)
+    kept = next(number for number, line in enumerate(lines) if '"op": "scores"' in line)
+    told.write_text("".join(lines[:kept]))
     out, err = finish(start(home, model_dir))
     assert "step 1/6" not in err  # nothing was trained again
     assert out.split() == unbroken[1].replace(str(unbroken[0]), str(home)).split()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RLVR_HOME", str(home))
         tracker = Tracker.open()
+        assert sorted(r.data.tags["rlvr.arm"] for r in tracker.arms("egsw")) == ["base", "egsw"]  # both FINISHED
         trained = next(r for r in tracker.arms("egsw") if r.data.tags["rlvr.arm"] == "egsw")
+        assert "eval/tiny_short/pass_at_1" in trained.data.metrics
+        assert "record.json" in {a.path for a in tracker.client.list_artifacts(trained.info.run_id)}
         history = tracker.client.get_metric_history(trained.info.run_id, "train/entropy")
     assert sorted(m.step for m in history) == [1, 2, 3, 4, 5, 6]
 
