@@ -29,7 +29,8 @@ class Declared:
     @classmethod
     def kinds(cls) -> dict[str, Any]:
         """Key -> the annotation inside `Sourced[...]` of each field."""
-        return dict(_kinds(cls))
+        declared: Any = cls  # hashable, whatever mypy thinks of dataclasses
+        return dict(_kinds(declared))
 
     def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
         return ((f.name, getattr(self, f.name)) for f in fields(self) if f.name not in self.PARTS)
