@@ -65,6 +65,14 @@ def quickstart(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def study(session: nox.Session) -> None:
+    """The tiny-scale study (hours; resumes where it was), then its records, tables and figures in results/study."""
+    session.env |= {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
+    rlvr(session, "study", "run=true", *session.posargs)
+    rlvr(session, "study", "write=true")
+
+
+@nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """All tests; arguments go to pytest."""
     environment(session)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
+
+if TYPE_CHECKING:
+    from harness.study.design import Design
 
 PAGES = Path("results") / "study"
 STUDY = f"""options:
@@ -15,36 +18,77 @@ STUDY = f"""options:
   tier=1|2               only this tier (run only; default: 1, then 2)
   seeds=N                only the first N training seeds (run only; default: all of the design)
   register=true          write the pre-registration (before the first run)
-  out=FOLDER             where pages are written, default {PAGES}
-Without run or register: what is declared, and how much of it is finished in MLflow."""
-_KEYS = ("run", "family", "tier", "seeds", "register", "out")
+  write=true             write FOLDER/records from MLflow, and the pages and figures from these records
+  check=true             compute the pages from FOLDER/records again; exit code 1 if one differs
+  out=FOLDER             default {PAGES}
+Without any of them: what is declared, and how much of it is finished in MLflow."""
+_KEYS = ("run", "family", "tier", "seeds", "register", "write", "check", "out")
 
 
 def do_study(arguments: Any) -> int:
     from harness.study.design import STUDY as DESIGN
 
     values = parse_overrides(arguments.options)
-    run, register = take(values, "run", bool, False), take(values, "register", bool, False)
+    todo = {name for name in ("run", "register", "write", "check") if take(values, name, bool, False)}
     families = choose("family", take_list(values, "family"), DESIGN.families)
     tier, seeds = take(values, "tier", int), take(values, "seeds", int)
     out = Path(take(values, "out", str, str(PAGES)))
     no_more(values, _KEYS)
-    if tier is not None and tier not in (1, 2):
-        raise UsageError(f"tier={tier}: expected 1 or 2")
+    if tier is not None and tier not in DESIGN.tiers():
+        raise UsageError(f"tier={tier}: expected one of {', '.join(map(str, DESIGN.tiers()))}")
     if seeds is not None and not 1 <= seeds <= DESIGN.seeds:
         raise UsageError(f"seeds={seeds}: expected 1 to {DESIGN.seeds}")
-    if register:
+    failed = 0
+    if "register" in todo:
         from harness.study.registration import registration
 
         out.mkdir(parents=True, exist_ok=True)
-        page = out / "preregistration.md"
-        page.write_text(registration(DESIGN), encoding="utf-8")
-        print(page, file=sys.stderr)
-    if run:
-        from harness.study.run import of_families, run_study
+        (out / "preregistration.md").write_text(registration(DESIGN), encoding="utf-8")
+        print(out / "preregistration.md", file=sys.stderr)
+    if "run" in todo:
+        from harness.study.run import run_study
 
         command = " ".join(["rlvr", "study", *arguments.options])
-        tiers = (tier,) if tier else (1, 2)
-        failed = run_study(of_families(DESIGN, families), command, tiers=tiers, seeds=seeds)
-        return 1 if failed else 0
-    return 0
+        tiers = [tier] if tier else DESIGN.tiers()
+        failed = run_study(DESIGN.of_families(families), command, tiers=tiers, seeds=seeds)
+    if "write" in todo:
+        _write(DESIGN, out)
+    if "check" in todo:
+        from harness.study.records import differing_pages
+
+        differing = differing_pages(DESIGN, out)
+        for path in differing:
+            print(f"{path}: is not what {out / 'records'} gives (rlvr study write=true makes it again)")
+        failed += len(differing)
+    if not todo:
+        _show(DESIGN)
+    return 1 if failed else 0
+
+
+def _write(design: Design, out: Path) -> None:
+    from harness.runs.track import Tracker
+    from harness.study.records import write_from_records, write_records
+
+    for path in (*write_records(design, Tracker.open(), out), *write_from_records(design, out, out)):
+        print(path, file=sys.stderr)
+
+
+def _show(design: Design) -> None:
+    from harness.runs.track import Tracker
+    from harness.study.jobs import study_jobs
+    from harness.study.tuning import accuracies, search
+
+    tracker = Tracker.open()
+    state = search(design, accuracies(tracker, design))
+    finished = {
+        (paper, run.data.tags["rlvr.digest"].partition("-")[0], int(run.data.tags["rlvr.seed"]))
+        for paper in design.papers()
+        for run in tracker.arms(paper)
+    }
+    print(f"design {design.digest}: {len(design.arms)} arms, {design.seeds} seeds, {len(design.families)} families")
+    for scale in design.families:
+        tried = [t for t in state.tried if t.scale == scale]
+        jobs = [job for job in study_jobs(design, state.settings) if job.scale == scale]
+        runs = sum((job.paper, job.digest, job.seed) in finished for job in jobs)
+        print(f"{scale}: search {sum(t.accuracy != 'unfinished' for t in tried)} of {len(tried)} trials or more; "
+              f"{runs} of {len(design.arms) * design.seeds} runs")  # fmt: skip

@@ -32,19 +32,31 @@ IMPORTED = "rlvr.imported"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal runs give equal bytes
 
 
-def export_runs(paper: str, tracker: Tracker, path: Path, *, scale: str | None = None) -> int:
+def export_runs(
+    paper: str,
+    tracker: Tracker,
+    path: Path,
+    *,
+    scale: str | None = None,
+    digests: frozenset[str] | None = None,
+    missing_ok: bool = False,
+) -> int:
     """Write the finished runs of a paper; of several with one digest and seed, the newest. Returns how many.
 
     Args:
-        scale: only runs of this scale.
+        scale, digests: only runs of this scale, of jobs with these digests (`Job.digest`).
+        missing_ok: no such run is no error, and nothing is written.
     Raises:
         ValueError: the store has no finished run of that paper (and scale).
     """
     runs: dict[tuple[str, int], Any] = {}
     for run in tracker.arms(paper):  # newest first
         tags = run.data.tags
-        if scale is None or tags["rlvr.scale"] == scale:
+        known = digests is None or tags["rlvr.digest"].partition("-")[0] in digests
+        if known and scale in (None, tags["rlvr.scale"]):
             runs.setdefault((tags["rlvr.digest"], int(tags["rlvr.seed"])), run)
+    if not runs and missing_ok:
+        return 0
     if not runs:
         raise ValueError(f"paper {paper!r}: expected finished runs in MLflow, found none")
     files: dict[str, bytes] = {}

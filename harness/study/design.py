@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 from harness.spec.controls import split_key
 
@@ -64,6 +64,8 @@ class Design:
         families: scales, one task family each. seeds: of every arm; the runs are made seed by seed.
         rollouts: of every run that counts. tuning_rollouts, tuning_seed, tuning_samples: of the search.
         learning_rates: tried for every method, GRPO included.
+        margins: differences up to these count as none, by metric; fractions.
+        already_trained: (paper, model) of base models that had reinforcement learning before.
     """
 
     families: tuple[str, ...]
@@ -75,6 +77,7 @@ class Design:
     tuning_samples: int
     arms: tuple[StudyArm, ...]
     margins: Mapping[str, float] = field(default_factory=dict)
+    already_trained: tuple[tuple[str, str], ...] = ()
 
     @property
     def digest(self) -> str:
@@ -87,6 +90,13 @@ class Design:
 
     def papers(self) -> list[str]:
         return list(dict.fromkeys(arm.paper for arm in self.arms))
+
+    def of_families(self, families: Collection[str]) -> Design:
+        """The same design on some families only."""
+        return replace(self, families=tuple(family for family in self.families if family in families))
+
+    def tiers(self) -> list[int]:
+        return sorted({arm.tier for arm in self.arms})
 
 
 def _with_placebos(paper: str, arm: str, than: str, *, tier: int = 1, knob: Knob | None = None) -> list[StudyArm]:
@@ -133,6 +143,7 @@ STUDY = Design(
         *_second("baselines", "gspo", "cispo", "gmpo", "sapo", "rloo", "dr_grpo"),
     ),
     margins={"avg": 0.02, "pass": 0.02, "maj": 0.02},
+    already_trained=(("egsw", "math-7b-instruct"),),
 )
 """The study of results/study. Knobs: the smallest and largest value that the paper tries, or values well below and
 above the declared one where it tries none."""

@@ -32,16 +32,19 @@ def study_jobs(design: Design, settings: Settings, *, tiers: Sequence[int] | Non
     """The runs that count: tier by tier, seed by seed, so that every arm has equally many at any time.
 
     Args:
+        settings: a method without them has no runs yet.
         tiers: only these; None: all.
-    Raises:
-        KeyError: a method without settings.
     """
     jobs = []
     for tier in sorted({arm.tier for arm in design.arms} if tiers is None else set(tiers)):
         for seed in range(design.seeds):
             for arm in design.arms:
                 if arm.tier == tier:
-                    jobs += [_run(design, arm, scale, seed, settings) for scale in design.families]
+                    jobs += [
+                        _run(design, arm, scale, seed, settings)
+                        for scale in design.families
+                        if (scale, arm.paper, arm.method) in settings
+                    ]
     return jobs
 
 

@@ -13,12 +13,20 @@ from harness.tables.grid import Grid
 def claims_of(design: Design, paper: str) -> list[Claim]:
     """The claims of a paper that the study decides: on verdicts or curves of arms that it has (or the base model).
 
-    A claim across base models is none of them. Claims that differ in their models or benchmarks alone are one
-    comparison here; the first is taken.
+    A claim across base models is none of them, nor one on a model that had reinforcement learning before
+    (`Design.already_trained`): the tiny base models had none. Claims that differ in their models or benchmarks alone
+    are one comparison here; the first is taken.
     """
     arms = {arm.arm for arm in design.arms if arm.paper == paper} | {"base"}
-    asked = [c for c in catalogue.load(paper).claims if {c.arm, c.than} <= arms and not c.than_model]
-    return list({replace(c, text="", where="", models=(), benchmarks=()): c for c in reversed(asked)}.values())[::-1]
+    asked = [
+        claim
+        for claim in catalogue.load(paper).claims
+        if {claim.arm, claim.than} <= arms
+        and not claim.than_model
+        and not (claim.models and {(paper, model) for model in claim.models} <= set(design.already_trained))
+    ]
+    here = [replace(claim, models=(), benchmarks=()) for claim in asked]
+    return list({replace(claim, text="", where=""): claim for claim in reversed(here)}.values())[::-1]
 
 
 def registration(design: Design) -> str:
@@ -60,6 +68,10 @@ three; intervals cover problems and seeds.
 
 A run that diverges stays diverged: it is counted and named, and a comparison of its arm that would hold is *cannot
 tell*. Fewer than {design.seeds} seeds (an unfinished study) are reported with their number, as preliminary.
+
+Amended once, after the search for settings had begun and before any run that counts: claims on models that had
+reinforcement learning before (EGSW's on Qwen2.5-Math-7B-Instruct) are not decided here, and a claim on one size of
+model is decided on the tiny one.
 
 Not in the study: PPO (TRL has none), supervised arms (no rollouts), arms that end in the same weights as another.
 """

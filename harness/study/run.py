@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 from harness.command.resolve import Job
 from harness.study.design import Design
 from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
-from harness.study.tuning import Ending, chosen, trials
-
-if TYPE_CHECKING:
-    from harness.runs.track import Tracker
+from harness.study.tuning import accuracies, chosen, trials
 
 
 def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
@@ -43,22 +38,6 @@ def tune(design: Design, command: str, tier: int) -> Settings:
     return chosen(design, trials(design, accuracies(tracker, design), tier), tier)
 
 
-def accuracies(tracker: Tracker, design: Design) -> Any:
-    """How each trial of the search ended, as MLflow has it: a function of its job (see `tuning.Scored`)."""
-    ended: dict[tuple[str, int], Ending] = {}
-    for paper in design.papers():
-        for run in tracker.arms(paper):
-            tags = run.data.tags
-            key = (tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"]))
-            name = f"avg_at_{design.tuning_samples}"
-            values = [value for metric, value in run.data.metrics.items() if metric.endswith(f"_validation/{name}")]
-            if "rlvr.diverged" in tags:
-                ended[key] = "diverged"
-            elif len(values) == 1:
-                ended[key] = float(values[0])
-    return lambda job: ended.get((job.digest, job.seed), "unfinished")
-
-
 def _run(jobs: Sequence[Job], command: str) -> int:
     if not jobs:
         return 0
@@ -84,8 +63,3 @@ def _one_thread() -> None:
     import torch
 
     torch.set_num_threads(1)
-
-
-def of_families(design: Design, families: Sequence[str]) -> Design:
-    """The same design, for some families only."""
-    return replace(design, families=tuple(family for family in design.families if family in families))

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from harness.command.resolve import Job
 from harness.study.design import Design, StudyArm
 from harness.study.jobs import Settings, knob_jobs, rate_jobs
+
+if TYPE_CHECKING:
+    from harness.runs.track import Tracker
 
 Ending = float | Literal["unfinished", "diverged"]
 Scored = Callable[[Job], Ending]
@@ -24,6 +27,49 @@ class Trial:
     method: str
     values: Mapping[str, float]
     accuracy: Ending
+
+
+@dataclass(frozen=True)
+class Search:
+    """How far the search is: its trials, the settings of each tier and family where it is finished, and its jobs."""
+
+    tried: tuple[Trial, ...]
+    settings: Settings
+    jobs: tuple[Job, ...]
+
+
+def search(design: Design, scored: Scored) -> Search:
+    """The whole search as far as it is finished."""
+    tried: list[Trial] = []
+    settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
+    jobs: list[Job] = []
+    for tier in design.tiers():
+        for scale in design.families:
+            part = design.of_families([scale])
+            own = trials(part, scored, tier)
+            tried += own
+            jobs += rate_jobs(part, tier)
+            if len(own) > len(rate_jobs(part, tier)):
+                jobs += knob_jobs(part, tier, chosen(part, own[: len(rate_jobs(part, tier))], tier))
+            if all(trial.accuracy != "unfinished" for trial in own):
+                settings |= chosen(part, own, tier)
+    return Search(tuple(tried), settings, tuple(jobs))
+
+
+def accuracies(tracker: Tracker, design: Design) -> Scored:
+    """How each trial of the search ended, as MLflow has it: a function of its job."""
+    ended: dict[tuple[str, int], Ending] = {}
+    name = f"_validation/avg_at_{design.tuning_samples}"
+    for paper in design.papers():
+        for run in tracker.arms(paper):
+            tags = run.data.tags
+            key = (tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"]))
+            values = [value for metric, value in run.data.metrics.items() if metric.endswith(name)]
+            if "rlvr.diverged" in tags:
+                ended[key] = "diverged"
+            elif len(values) == 1:
+                ended[key] = float(values[0])
+    return lambda job: ended.get((job.digest, job.seed), "unfinished")
 
 
 def trials(design: Design, scored: Scored, tier: int) -> list[Trial]:

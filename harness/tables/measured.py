@@ -95,11 +95,14 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
     return tuple(sorted(shared - lacking))
 
 
-def gather(paper: str, tracker: Tracker, *, arms: Collection[str] | None = None) -> list[Measured]:
+def gather(
+    paper: str, tracker: Tracker, *, arms: Collection[str] | None = None, curves: Sequence[str] = ()
+) -> list[Measured]:
     """The finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer.
 
     Args:
         arms: only those; None: all.
+        curves: metrics to read beside those that the paper's claims are about.
     """
     groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
     for run in tracker.arms(paper):  # newest first
@@ -110,7 +113,8 @@ def gather(paper: str, tracker: Tracker, *, arms: Collection[str] | None = None)
         versions = groups.setdefault(key, {})
         versions.setdefault(tag["rlvr.digest"], {}).setdefault(int(tag["rlvr.seed"]), run)
     reproduction = catalogue.load(paper)
-    curves = tuple(dict.fromkeys(c.curve.metric for c in reproduction.claims if c.curve is not None))
+    claimed = [c.curve.metric for c in reproduction.claims if c.curve is not None]
+    curves = tuple(dict.fromkeys([*claimed, *curves]))
     measured = []
     with tempfile.TemporaryDirectory() as folder:
         for versions in groups.values():

@@ -1,0 +1,166 @@
+"""The figures of the study, from the same runs as its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from evals.plots import study as plots
+from evals.stats.intervals import estimate
+from evals.stats.verdict_table import complete
+from harness.spec.scales import SCALES
+from harness.study.design import Design
+from harness.study.outcomes import Key, Row, Value, claim_outcome, claims, gains, placebos, row
+from harness.tables.measured import Measured
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evals.plots.plot import Plot
+
+NAN = float("nan")
+SHOWN = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
+
+
+def figures(design: Design, arms: Mapping[Key, Measured]) -> list[Plot]:
+    """Learning curves and pass@k of each family, accuracy against entropy, claims, gains beside placebos; those for
+    which something was measured."""
+    made: list[Plot] = []
+    for scale in design.families:
+        of = {f"{paper} {arm}": m for (s, paper, arm), m in arms.items() if s == scale and m.trained}
+        if not of:
+            continue
+        curves = _curves(of)
+        for metric, label in SHOWN.items():
+            if metric in curves and curves[metric].notna().any():
+                name, title = f"{scale}_{metric.rpartition('/')[2]}", f"{scale}: {label}"
+                grpo = ("baselines grpo",)
+                made.append(
+                    plots.learning_curves(
+                        curves, metric, label=label, name=name, title=title, reference=grpo, note=_note(scale)
+                    )
+                )
+        base = next((m for (s, _, arm), m in arms.items() if s == scale and arm == "base"), None)
+        numbers = _pass_at_k({**({} if base is None else {"base": base}), **of})
+        name, title, held = f"{scale}_pass_at_k", f"{scale}: pass@k", ("base", "baselines grpo")
+        made.append(plots.pass_at_k_curves(numbers, name=name, title=title, reference=held, note=_note(scale)))
+    points = _points(design, {key: row(key, m) for key, m in arms.items() if m.trained})
+    if not points.empty:
+        made.append(plots.accuracy_against_entropy(points, note="Tiny scale."))
+    decided = _claims(design, arms)
+    if not decided.empty:
+        made.append(plots.claims_forest(decided, note="Tiny scale. Claims with one comparison in points."))
+    beside = _beside_placebos(design, arms)
+    if not beside.empty:
+        made.append(plots.placebo_points(beside, note="Tiny scale. avg, mean over the family's benchmarks."))
+    return made
+
+
+def _note(scale: str) -> str:
+    return f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}."
+
+
+def _curves(of: Mapping[str, Measured]) -> pd.DataFrame:
+    """`arm`, `seed`, `step` and the curves."""
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    for arm, m in of.items():
+        for seed in m.seeds:
+            for metric, points in m.curves.get(seed, {}).items():
+                rows += [{"arm": arm, "seed": seed, "step": step, "metric": metric, "value": v} for step, v in points]
+    if not rows:
+        return pd.DataFrame()
+    wide = pd.DataFrame(rows).pivot_table(index=["arm", "seed", "step"], columns="metric", values="value", sort=False)
+    return wide.reset_index()
+
+
+def _pass_at_k(of: Mapping[str, Measured]) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for arm, m in of.items():
+        for k in (1, 2, 4, 8, 16):
+            tables = []
+            for benchmark in m.verdicts:
+                values = m.held(benchmark).values("pass", k)
+                tables.append(values[:, complete(values)])
+            interval = estimate(tables).interval()
+            mean = float(np.mean([table.mean() for table in tables]))
+            low, high = (interval.low, interval.high) if interval else (mean, mean)
+            rows.append({"arm": arm, "k": k, "pass": mean, "low": low, "high": high})
+    return pd.DataFrame(rows)
+
+
+def _points(design: Design, rows: Mapping[Key, Row]) -> pd.DataFrame:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            "arm": key[2],
+            "group": key[1],
+            "family": key[0],
+            "accuracy": r.avg.mean,
+            "accuracy_low": _ends(r.avg)[0],
+            "accuracy_high": _ends(r.avg)[1],
+            "entropy": r.entropy.mean,
+            "entropy_low": _ends(r.entropy)[0],
+            "entropy_high": _ends(r.entropy)[1],
+        }
+        for key, r in rows.items()
+        if r.entropy is not None
+    )
+
+
+def _ends(value: Value) -> tuple[float, float]:
+    return (value.interval.low, value.interval.high) if value.interval else (value.mean, value.mean)
+
+
+def _claims(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
+    """The claims that one comparison in points decides; the others have several, or the unit of a curve."""
+    import pandas as pd
+
+    rows = []
+    for scale in design.families:
+        for paper, checked in claims(design, arms, scale).items():
+            for c in checked:
+                lines = [e.line for e in c.evidence if e.line.unit == "%" and e.line.low is not None]
+                for line in lines if len(lines) == len(c.evidence) else []:
+                    where = "" if len(lines) == 1 else f", {line.benchmark}"
+                    rows.append(
+                        {
+                            "claim": f"{paper}: {c.claim.arm} − {c.claim.than} {c.claim.direction}, {line.name}{where}",
+                            "family": scale,
+                            "difference": line.difference,
+                            "low": line.low,
+                            "high": line.high,
+                            "outcome": claim_outcome(c),
+                            "p": NAN if line.p_holm is None else line.p_holm,
+                        }
+                    )
+    return pd.DataFrame(rows)
+
+
+def _beside_placebos(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
+    """Gains over the reference: of each method that has placebos, and of these."""
+    import pandas as pd
+
+    with_placebos = {(d.paper, d.a) for d in placebos(design, arms)}
+    every = gains(design, arms, controlled=True)
+    rows = []
+    for d in every:
+        method, _, control = d.a.partition("+")
+        if d.line.metric == "avg" and (d.paper, method) in with_placebos and d.line.low is not None:
+            rows.append(
+                {
+                    "method": f"{d.paper} {method}",
+                    "variant": control.replace("_", " ") or "the method",
+                    "family": d.scale,
+                    "value": d.line.difference,
+                    "low": d.line.low,
+                    "high": d.line.high,
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,259 @@
+"""The pages and figures of results/study, written from the finished runs alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from evals.stats.formatting import NONE, bounds_text, difference_text, number_text, p_text
+from harness.spec.scales import SCALES
+from harness.study.design import Design
+from harness.study.figures import figures
+from harness.study.jobs import Settings
+from harness.study.outcomes import (
+    Difference,
+    Key,
+    Row,
+    Value,
+    claim_outcome,
+    claims,
+    controls,
+    gains,
+    measured_arms,
+    placebo_outcome,
+    placebos,
+    row,
+)
+from harness.study.tuning import Trial, accuracies, search
+from harness.tables.claims import Checked
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured
+
+if TYPE_CHECKING:
+    from harness.runs.track import Tracker
+
+FIGURES = "figures"
+NAME = "README.md"
+SCORES = ("paper", "arm", "seeds", "pass@1, %", "pass@16, %", "maj@16, %", "entropy at the end", "mean tokens",
+          "sampled, thousand tokens")  # fmt: skip
+
+
+def write_pages(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
+    """README.md, settings.md and figures/ of the study.
+
+    Raises:
+        ValueError: no run that counts is finished.
+    """
+    from evals.plots.plot import save
+
+    state = search(design, accuracies(tracker, design))
+    arms = measured_arms(design, state.settings, tracker)
+    if not any(m.trained for m in arms.values()):
+        raise ValueError("no finished run of the study: rlvr study run=true")
+    plots = figures(design, arms)
+    pages = {
+        NAME: results_page(design, arms, [plot.name for plot in plots]),
+        "settings.md": settings_page(design, state.tried, state.settings),
+    }
+    written = []
+    for name, text in pages.items():
+        written.append(folder / name)
+        written[-1].parent.mkdir(parents=True, exist_ok=True)
+        written[-1].write_text(text, encoding="utf-8")
+    for plot in plots:
+        for ending, path in save(plot, folder / FIGURES).items():
+            if ending in ("png", "csv"):
+                written.append(path)
+            else:
+                path.unlink()
+    return written
+
+
+def results_page(design: Design, arms: Mapping[Key, Measured], plots: Sequence[str]) -> str:
+    """The page of results; `plots` names its figures."""
+    rows = {key: row(key, m) for key, m in arms.items()}
+    counts = {r.seeds for key, r in rows.items() if key[2] != "base"}
+    label = SCALES[design.families[0]].label
+    lines = [
+        "# The tiny-scale study",
+        "",
+        f"Written by `rlvr study` from the runs in `records/`, not edited by hand. Design {design.digest}, registered "
+        "in [preregistration.md](preregistration.md) before the first run; the settings that the search chose are in "
+        "[settings.md](settings.md).",
+        "",
+        f"**{label[:1].upper()}{label[1:]}.**",
+        "",
+        _state(design, counts, len(arms) - sum(key[2] == "base" for key in arms)),
+        "",
+    ]
+    for scale in design.families:
+        shown = [rows[key] for key in _ordered(design, scale) if key in rows]
+        if shown:
+            lines.append(_scores(scale, shown).markdown())
+    lines.append(_gains(design, gains(design, arms)).markdown())
+    lines.append(_claims({scale: claims(design, arms, scale) for scale in design.families}).markdown())
+    lines.append(_placebos(placebos(design, arms)).markdown())
+    lines.append(_controls(controls(design, arms)).markdown())
+    lines += [f"![{name}]({FIGURES}/{name}.png)\n" for name in plots]
+    return "\n".join(lines)
+
+
+def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) -> str:
+    """Every trial of the search, and what it chose."""
+    grid = Grid(
+        "Trials",
+        ("family", "paper", "method", "values", f"avg@{design.tuning_samples} on validation, %", "chosen"),
+        tuple(
+            (
+                t.scale,
+                t.paper,
+                t.method,
+                ", ".join(f"{key}={value:g}" for key, value in t.values.items()),
+                number_text(t.accuracy, 100) if isinstance(t.accuracy, float) else t.accuracy,
+                "yes" if settings.get((t.scale, t.paper, t.method)) == t.values else "",
+            )
+            for t in tried
+        ),
+        (f"One run each, {design.tuning_rollouts} rollouts, seed {design.tuning_seed}, 48 problems.",),
+    )
+    return "\n".join(
+        ["# Settings of the study", "", "Written by `rlvr study`; not edited by hand.", "", grid.markdown()]
+    )
+
+
+def _ordered(design: Design, scale: str) -> list[Key]:
+    first = design.papers()[0]
+    return [(scale, first, "base"), *((scale, arm.paper, arm.arm) for arm in design.arms)]
+
+
+def _state(design: Design, counts: set[int], measured: int) -> str:
+    of = f"{len(design.arms)} arms in {len(design.families)} families"
+    if counts == {design.seeds} and measured == len(design.arms) * len(design.families):
+        return f"Finished: {of}, {design.seeds} seeds each."
+    return (
+        f"**Preliminary**: {measured} of {len(design.arms) * len(design.families)} ({of}) have finished seeds, "
+        f"{min(counts)} to {max(counts)} of {design.seeds}. `nox -s study` continues it."
+    )
+
+
+def _value(value: Value | None, factor: float = 1.0, form: str = ".1f") -> str:
+    if value is None:
+        return NONE
+    return f"{number_text(value.mean, factor, form)} {bounds_text(value.interval, factor, form)}"
+
+
+def _scores(scale: str, rows: Sequence[Row]) -> Grid:
+    return Grid(
+        f"{scale}: methods",
+        SCORES,
+        tuple(
+            (
+                "" if r.key[2] == "base" else r.key[1],
+                r.key[2],
+                f"{r.seeds}; {r.divergence}" if r.divergence else str(r.seeds),
+                _value(r.avg, 100),
+                _value(r.passed, 100),
+                _value(r.majority, 100),
+                _value(r.entropy, form=".3f"),
+                _value(r.tokens),
+                _value(r.sampled, 0.001, ".0f"),
+            )
+            for r in rows
+        ),
+        (
+            "Means over the family's three benchmarks [95 % interval over problems and, with two or more, seeds]. "
+            "Entropy: nats a token, mean over the last fifth of training. Sampled: tokens that training generated, the "
+            "cost that no machine changes; both with intervals over seeds.",
+        ),
+    )  # fmt: skip
+
+
+def _gains(design: Design, found: Sequence[Difference]) -> Grid:
+    metrics = list(dict.fromkeys(d.line.metric for d in found))
+    cells: dict[tuple[str, str, str, str], dict[str, Difference]] = {}
+    for d in found:
+        cells.setdefault((d.scale, d.paper, d.a, d.b), {})[d.line.metric] = d
+    names = {d.line.metric: d.line.name for d in found}
+    return Grid(
+        "Gains over each method's own reference",
+        ("family", "paper", "difference", "seeds", *(text for m in metrics for text in (names[m], "word"))),
+        tuple(
+            (
+                scale,
+                paper,
+                f"{a} − {b}",
+                _seeds(next(iter(of.values()))),
+                *(text for m in metrics for text in (_difference(of[m]), of[m].line.verdict)),
+            )
+            for (scale, paper, a, b), of in cells.items()
+        ),
+        (
+            "Points, mean over the benchmarks, paired by problem [95 % interval]; the word is by p (Holm over all "
+            f"gains of the family in the metric). Equal: within {100 * next(iter(design.margins.values())):g} points.",
+        ),
+    )  # fmt: skip
+
+
+def _claims(checked: Mapping[str, Mapping[str, Sequence[Checked]]]) -> Grid:
+    scales = list(checked)
+    keys = list(dict.fromkeys((paper, i) for of in checked.values() for paper, c in of.items() for i in range(len(c))))
+    rows = []
+    for paper, i in keys:
+        own = [checked[scale][paper][i] for scale in scales]
+        claim = own[0].claim
+        rows.append((paper, claim.text, claim.where, *(t for c in own for t in (claim_outcome(c), _evidence(c)))))
+    return Grid(
+        "Claims of the papers",
+        ("paper", "claim", "where", *(text for scale in scales for text in (scale, "difference"))),
+        tuple(rows),
+        (
+            "By the registered rule, with Holm's correction over the paper's claims in the family. Difference: each "
+            "comparison that decides the claim (short, long, rare; or the mean; or the curve), in points or the "
+            "curve's unit.",
+        ),
+    )  # fmt: skip
+
+
+def _evidence(checked: Checked) -> str:
+    return "; ".join(difference_text(e.line) for e in checked.evidence) or NONE
+
+
+def _placebos(found: Sequence[Difference]) -> Grid:
+    groups: dict[tuple[str, str, str], list[Difference]] = {}
+    for d in found:
+        groups.setdefault((d.scale, d.paper, d.a), []).append(d)
+    return Grid(
+        "Placebos: the method minus itself with its signal shuffled",
+        ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
+        tuple(
+            (scale, paper, method, _seeds(of[0]), *_two([f"{_difference(d)} {d.line.verdict}" for d in of]),
+             placebo_outcome(of))
+            for (scale, paper, method), of in groups.items()
+        ),
+        ("avg, points, mean over the benchmarks; Holm over all placebo comparisons of the family.",),
+    )  # fmt: skip
+
+
+def _controls(found: Sequence[Difference]) -> Grid:
+    return Grid(
+        "Controls",
+        ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
+        tuple(
+            (d.scale, f"{d.a} − {d.b}", _seeds(d), _difference(d), p_text(d.line.p_holm), d.line.verdict) for d in found
+        ),
+        ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
+    )
+
+
+def _two(texts: Sequence[str]) -> tuple[str, str]:
+    first, second, *_ = [*texts, NONE, NONE]
+    return first, second
+
+
+def _seeds(d: Difference) -> str:
+    return f"{d.line.seeds_a} and {d.line.seeds_b}"
+
+
+def _difference(d: Difference) -> str:
+    return difference_text(d.line)

@@ -1,0 +1,161 @@
+"""The study's words, tables and pages on made-up runs with planted effects."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from harness.study.design import STUDY
+from harness.study.figures import figures
+from harness.study.outcomes import Key, claim_outcome, claims, controls, gains, placebo_outcome, placebos, row
+from harness.study.page import results_page
+from harness.tables.measured import Measured
+
+TIERS = {
+    "tiny": ("tiny_short", "tiny_long", "tiny_rare"),
+    "tiny_search": ("search_short", "search_long", "search_rare"),
+}
+PROBLEMS, SAMPLES, SEEDS = 20, 16, 5
+DESIGN = replace(
+    STUDY, seeds=SEEDS, arms=tuple(arm for arm in STUDY.arms if arm.tier == 1 and arm.paper in ("egsw", "baselines"))
+)
+
+
+def made_up(
+    scale: str, paper: str, arm: str, accuracy: float, *, seeds: int = SEEDS, diverged: bool = False
+) -> Measured:
+    """Runs whose samples are correct with the given chance, the same for all problems and seeds."""
+    rng = np.random.default_rng([len(scale), len(paper), len(arm), round(1000 * accuracy)])
+    trained = arm != "base"
+    count = seeds if trained else 1
+    tables = {}
+    for name in TIERS[scale]:
+        index = np.indices((count, PROBLEMS, SAMPLES)).reshape(3, -1)
+        correct = rng.random(index.shape[1]) < accuracy
+        tables[name] = pd.DataFrame(
+            {
+                "benchmark": name,
+                "train_seed": index[0],
+                "problem_id": [f"p{p}" for p in index[1]],
+                "sample": index[2],
+                "gold": "1",
+                "boxed": True,
+                "verdict": np.where(correct, "correct", "wrong"),
+                "answer_class": np.where(correct, 0, 1),
+                "tokens": 10,
+            }
+        )
+    settings = {"prompts_per_rollout": 16, "group_size": 8, "updates_per_rollout": 1}
+    record = {"settings": {key: {"value": value} for key, value in settings.items()}}
+    steps = range(1, 31)
+    curve = {
+        "train/entropy": [(step, 1.0) for step in steps],
+        "train/response_length": [(step, 10.0) for step in steps],
+        "train/accuracy": [(step, step / 100) for step in steps],
+    }
+    more: dict[str, Any] = {"diverged": {9: {"step": 3, "quantity": "loss", "value": "nan"}}} if diverged else {}
+    model = {"egsw": "math-7b", "baselines": "7b"}[paper]
+    return Measured(
+        *(model, arm, arm, scale, "trl", "", "0", tuple(range(count)), (), (), {}),
+        n=dict.fromkeys(tables, SAMPLES),
+        verdicts=tables,
+        scores={},
+        records={0: record},
+        trained=trained,
+        curves=dict.fromkeys(range(count), curve),
+        **more,
+    )
+
+
+def arms(accuracy: dict[str, float]) -> dict[Key, Measured]:
+    """Every arm of the small design on one family; 0.5 where nothing is said."""
+    keys = [("egsw", "base"), ("baselines", "base"), *((arm.paper, arm.arm) for arm in DESIGN.arms)]
+    return {
+        ("tiny", paper, arm): made_up("tiny", paper, arm, accuracy.get(f"{paper} {arm}", 0.5)) for paper, arm in keys
+    }
+
+
+def test_scores_are_means_over_the_benchmarks_with_the_tokens_that_training_sampled() -> None:
+    scores = row(("tiny", "egsw", "egsw"), made_up("tiny", "egsw", "egsw", 1.0))
+    assert scores.avg.mean == scores.passed.mean == scores.majority.mean == 1
+    assert scores.seeds == SEEDS
+    assert scores.entropy is not None and scores.entropy.mean == pytest.approx(1.0)
+    # 30 steps of 16 x 8 responses of 10 tokens
+    assert scores.sampled is not None and scores.sampled.mean == pytest.approx(30 * 128 * 10)
+    untrained = row(("tiny", "egsw", "base"), made_up("tiny", "egsw", "base", 0.5))
+    assert untrained.entropy is None and untrained.sampled is None
+
+
+def test_a_planted_gain_that_the_placebo_lacks_shows_that_the_signal_matters() -> None:
+    measured = arms({"egsw egsw": 0.9})
+    of = {(d.a, d.line.metric): d.line.verdict for d in gains(DESIGN, measured)}
+    assert of["egsw", "avg"] == "higher"
+    assert placebo_outcome(placebos(DESIGN, measured)) == "the signal matters"
+
+
+def test_a_gain_that_the_placebo_has_too_is_no_sign_of_the_signal() -> None:
+    measured = arms({"egsw egsw": 0.9, "egsw egsw+shuffled_signal": 0.95})
+    assert placebo_outcome(placebos(DESIGN, measured)) == "no sign that it does"  # lower than one placebo
+
+
+def test_one_placebo_alone_cannot_show_that_the_signal_matters() -> None:
+    measured = arms({"egsw egsw": 0.9})
+    del measured["tiny", "egsw", "egsw+shuffled_response"]
+    assert placebo_outcome(placebos(DESIGN, measured)) == "cannot tell"
+
+
+def test_a_diverged_seed_keeps_a_placebo_comparison_open() -> None:
+    measured = arms({"egsw egsw": 0.9})
+    measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
+    assert placebo_outcome(placebos(DESIGN, measured)) == "cannot tell"
+
+
+def test_controls_are_compared_with_grpo_and_with_the_base_model() -> None:
+    measured = arms({"baselines grpo": 0.9})
+    words = {(d.a, d.b): d.line.verdict for d in controls(DESIGN, measured)}
+    assert words["grpo", "grpo+random_reward"] == "higher"
+    assert words["grpo+random_reward", "base"] != "higher"
+    assert len(words) == 6
+
+
+def test_the_family_of_a_correction_is_the_design_and_not_what_was_measured() -> None:
+    measured = arms({"baselines grpo": 0.9})
+    p = {d.b: d.line.p_holm for d in controls(DESIGN, measured)}["grpo+random_reward"]
+    del measured["tiny", "baselines", "grpo+format_only"]
+    fewer = {d.b: d.line.p_holm for d in controls(DESIGN, measured)}["grpo+random_reward"]
+    assert p is not None and fewer is not None and fewer >= p  # Holm: a comparison that is missing counts as p = 1
+
+
+@pytest.mark.parametrize(("egsw", "word"), [(0.9, "appears"), (0.1, "reversed"), (0.52, "cannot tell")])
+def test_a_claim_gets_the_registered_word(egsw: float, word: str) -> None:
+    checked = claims(DESIGN, arms({"egsw egsw": egsw}), "tiny")["egsw"]
+    higher = next(c for c in checked if (c.claim.arm, c.claim.than, c.claim.metric) == ("egsw", "grpo", "avg"))
+    assert claim_outcome(higher) == word
+
+
+def test_the_page_says_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
+    measured = arms({"egsw egsw": 0.9})
+    page = results_page(DESIGN, measured, ["tiny_pass_at_k"])
+    assert "**Preliminary**" in page and "Tiny scale" in page and "figures/tiny_pass_at_k.png" in page
+    both = measured | {
+        ("tiny_search", paper, arm): made_up("tiny_search", paper, arm, 0.5) for _, paper, arm in measured
+    }
+    assert "Finished: " in results_page(DESIGN, both, [])
+    measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
+    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in results_page(DESIGN, measured, [])
+
+
+def test_every_figure_is_plotted(tmp_path: Path) -> None:
+    from evals.plots.plot import save
+
+    made = figures(DESIGN, arms({"egsw egsw": 0.9}))
+    assert {plot.name for plot in made} == {
+        "tiny_accuracy", "tiny_entropy", "tiny_pass_at_k", "accuracy_against_entropy", "claims", "placebos",
+    }  # fmt: skip
+    for plot in made:
+        save(plot, tmp_path)
