@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.answer_files.formats import read_rows
-from evals.answer_files.report import Report, agreements
+from evals.answer_files.differing import Disagreement, differing
+from evals.answer_files.formats import NEEDED
+from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
+from evals.answer_files.report import Report, Stated, agreements
 from evals.answer_files.rows import Row, as_text, checked, read
 from evals.answer_files.table import (
     Columns,
@@ -50,6 +52,7 @@ def grade_file(
     limit_s: float = LIMIT_S,
     explain: Sequence[int] = (),
     columns: Mapping[str, str] | None = None,
+    reading: Reading | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`.
@@ -65,6 +68,7 @@ def grade_file(
         workers, limit_s: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
         columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
+        reading: more of what the file does not say (`evals.answer_files.reading.Reading`); with it, no `columns`.
         progress: told (done, all) comparisons.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
@@ -72,7 +76,10 @@ def grade_file(
         OSError: the file cannot be read, or `out` cannot be written.
     """
     path = Path(path)
-    rows = checked(path, read(path) if answers else read_any(path, columns), answers)
+    reading = reading or Reading(columns or {})
+    stated = None if answers else _stated(path, reading)
+    numbered = read(path) if answers else read(path) if stated is None else list(enumerate(stated.rows, 1))
+    rows = checked(path, numbered, answers)
     target = None if out is None else check_target(Path(out))
     parquet = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
     wanted = [] if answers else _ks(rows, ks)
@@ -83,6 +90,7 @@ def grade_file(
     if used is not None and used not in POLICIES:
         raise ValueError(f"extraction policy {used!r} is unknown; expected one of {', '.join(POLICIES)}")
     effects: list[PolicyEffect] = []
+    others: list[Disagreement] = []
     with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         if answers:
             grades = grader.grade_answers(
@@ -96,6 +104,7 @@ def grade_file(
             effects = policy_effects(triples, grades, grader, used)
             ours = columns_of_responses(rows, grades, grader)
             scores = _scores(rows, ours, wanted)
+            others = differing(rows, grades, grader, used)
         explanations = [_explained(grader, rows[number - 1], None if answers else used) for number in explain]
     if target is not None:
         write(target, rows, ours, parquet)
@@ -114,16 +123,16 @@ def grade_file(
         policy=None if answers else used,
         policies=effects,
         explanations=explanations,
+        stated=None if stated is None else Stated.of(stated),
+        differing=others,
     )
 
 
-def read_any(path: Path, columns: Mapping[str, str] | None) -> list[tuple[int, Row]]:
-    """Numbered rows of our own form, from a file of any known format."""
-    if columns is None and path.suffix == ".jsonl":
-        own = read(path)  # names the line of an error
-        if {"problem_id", "answer", "response"} & set(own[0][1]):
-            return own
-    return list(enumerate(read_rows(path, columns)[1], 1))
+def _stated(path: Path, reading: Reading) -> AnswerFile | None:
+    """The file as another tool wrote it, or any table; None for JSON Lines of our own form that need no reading."""
+    if reading == NOTHING_SAID and path.suffix == ".jsonl" and set(NEEDED) & set(read(path)[0][1]):
+        return None
+    return read_answers(path, reading)
 
 
 def policy_for(rows: Sequence[Row]) -> str:

@@ -1,118 +1,43 @@
 """Answers as other tools save them, recognised by their content and read into rows of one form.
 
 Each reader turns one object of a file into rows with `problem_id`, `answer` (the gold) and `response`, and, where the
-file has them, `problem`, `finish_reason`, `expected` (their own verdict on the sample: true or false), `their_answer`
-(what they extracted) and `benchmark`. Nothing is guessed: what a file lacks is an error that names it.
+file has them, `problem`, `finish_reason`, `tokens`, `step`, `labels` (their own verdicts on the sample, by the name
+that they have there: true, false, or null for anything between), `their_answer` (what they extracted) and `benchmark`.
+Nothing is guessed: `evals.answer_files.reading` asks for what a file lacks.
 
     rows            our own: problem_id, answer, response
     qwen_math       evaluation of Qwen2.5-Math and SimpleRL: `code` (responses), `gt`, `pred`, `score`, `idx`
-    lm_eval         samples_*.jsonl of lm-evaluation-harness: doc_id, target, resps
+    lm_eval         samples_*.jsonl of lm-evaluation-harness: doc_id, target, resps; a row for each doc and filter
     lighteval       details_*.parquet of lighteval: doc, model_response, metric
     inspect         logs of inspect_ai, `.json` or `.eval` (zip): samples with target, output, scores
+    evalscope       reviews/<model>/*.jsonl of evalscope: index, target, sample_score
     verl            validation dumps of veRL: input, output, gts, score
+    trl             completions_*.parquet of TRL's trainers: step, prompt, completion, a column for each reward
     task_outputs    a JSON list of task_name, gt, model_output, reward (understand-r1-zero's evaluator)
     example_rows    JSON Lines of example_id, answer, response (no verdicts)
 """
 
 from __future__ import annotations
 
-import gzip
-import io
-import json
-import zipfile
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
 
 
-def read_rows(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, list[Row]]:
-    """(name of the format, its rows). Compressed (.gz) files are read as what they hold.
-
-    Args:
-        columns: our name -> the file's, for a table of any other form, as {"problem_id": "idx", "response": "output"};
-            columns with our own names need no entry.
-    Raises:
-        ValueError: the file is empty, of no known form, or lacks something; the message says what is there.
-        OSError: it cannot be read.
-    """
-    objects = list(_objects(path))
-    if not objects:
-        raise ValueError(f"{path}: expected rows, found none")
-    if columns:
-        return "mapped", [_mapped(path, number, row, columns) for number, row in enumerate(objects, 1)]
-    for name, (keys, reader) in READERS.items():
-        if set(keys) <= set(objects[0]):
-            rows: list[Row] = []
-            for number, value in enumerate(objects, 1):
-                try:
-                    rows += reader(number - 1, value)
-                except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-                    raise ValueError(
-                        f"{path}, row {number}: not a row of {name}: {type(error).__name__} {error}"
-                    ) from error
-            return name, rows
-    raise ValueError(
-        f"{path}: no known format has the fields {', '.join(objects[0])}; expected {', '.join(NEEDED)}, or give "
-        "columns=problem_id:THEIRS,answer:THEIRS,response:THEIRS"
-    )
+def format_of(first: Mapping[str, Any]) -> str | None:
+    """The format whose objects look like this one, or None."""
+    return next((name for name, (keys, _) in READERS.items() if set(keys) <= set(first)), None)
 
 
-def _mapped(path: Path, number: int, row: Row, columns: Mapping[str, str]) -> Row:
-    mapped = {**row}
-    for ours in dict.fromkeys((*NEEDED, *columns)):
-        theirs = columns.get(ours, ours)
-        if theirs not in row:
-            raise ValueError(f"{path}, row {number}: no column {theirs!r} for {ours}; there are {', '.join(row)}")
-        mapped[ours] = row[theirs]
-    return mapped
-
-
-def _objects(path: Path) -> Iterable[Row]:
-    """The objects of a file: JSON Lines, a JSON list, Parquet, CSV, or an inspect log."""
-    data = path.read_bytes()
-    name = path.name.removesuffix(".gz")
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    if data[:4] == b"PAR1":
-        import pyarrow.parquet as pq
-
-        return list(pq.read_table(io.BytesIO(data)).to_pylist())
-    if zipfile.is_zipfile(io.BytesIO(data)):
-        with zipfile.ZipFile(io.BytesIO(data)) as archive:
-            inside = sorted(n for n in archive.namelist() if n.startswith("samples/") and n.endswith(".json"))
-            return [json.loads(archive.read(n)) for n in inside]
-    if name.endswith(".csv"):
-        import csv
-
-        return list(csv.DictReader(io.StringIO(data.decode("utf-8-sig"))))
-    return _json_objects(path, data)
-
-
-def _json_objects(path: Path, data: bytes) -> list[Row]:
-    text = data.decode("utf-8-sig")
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        whole = None
-    if isinstance(whole, dict) and isinstance(whole.get("samples"), list):  # an inspect log
-        whole = whole["samples"]
-    if whole is not None:
-        rows = whole if isinstance(whole, list) else [whole]
-    else:
-        rows = []
-        for number, line in enumerate(text.splitlines(), 1):
-            if line.strip():
-                try:
-                    rows.append(json.loads(line))
-                except ValueError as error:
-                    raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
-    for number, row in enumerate(rows, 1):
-        if not isinstance(row, dict):
-            raise ValueError(f"{path}, row {number}: expected an object, got {type(row).__name__}")
-    return rows
+def as_label(value: Any) -> bool | None:
+    """A verdict as tools write it: true and false, 1 and 0, C and I; -1 is a reward of wrong. None for what is between
+    (0.5, "P") or no verdict."""
+    if isinstance(value, list | dict):
+        return None
+    known = {"C": True, "I": False, 1: True, 0: False, -1: False}  # True == 1 == 1.0
+    return known.get(value)
 
 
 def _ours(_: int, row: Row) -> list[Row]:
@@ -128,7 +53,7 @@ def _qwen_math(_: int, row: Row) -> list[Row]:
             "problem": row.get("question"),
             "answer": str(row["gt"]),
             "response": response,
-            "expected": verdict,
+            "labels": {} if verdict is None else {"score": as_label(verdict)},
             "their_answer": answer,
         }
         for response, verdict, answer in zip(row["code"], verdicts, extracted, strict=True)
@@ -137,76 +62,123 @@ def _qwen_math(_: int, row: Row) -> list[Row]:
 
 def _lm_eval(_: int, row: Row) -> list[Row]:
     responses = [r for group in row["resps"] for r in (group if isinstance(group, list) else [group])]
-    label = row.get("exact_match")
-    single = len(responses) == 1 and label in (0, 1, 0.0, 1.0)
     doc = row.get("doc") or {}
-    return [
-        {
-            "problem_id": str(row["doc_id"]),
-            "problem": doc.get("problem") or doc.get("question"),
-            "answer": str(row["target"]),
-            "response": response,
-            "expected": bool(label) if single else None,
-        }
-        for response in responses
-    ]
+    found: Row = {
+        "problem_id": str(row["doc_id"]),
+        "problem": doc.get("problem") or doc.get("question"),
+        "answer": str(row["target"]),
+    }
+    if len(responses) != 1:  # a metric of all samples is no verdict on one
+        return [{**found, "response": response} for response in responses]
+    name = row.get("filter") or "none"
+    metrics = [m for m in row.get("metrics") or ("exact_match",) if m in row]
+    labels = {f"{metric},{name}": as_label(row[metric]) for metric in metrics}
+    filtered = row.get("filtered_resps") or [None]
+    extracted = filtered[0] if isinstance(filtered[0], str) else None
+    return [{**found, "response": responses[0], "labels": labels, "their_answer": extracted}]
 
 
 def _lighteval(_: int, row: Row) -> list[Row]:
     doc, output = row["doc"], row["model_response"]
     gold = doc["gold_index"]
     tokens, limit = output.get("output_tokens") or [], doc.get("generation_size")
-    values = list((row.get("metric") or {}).values())
-    single = len(output["text"]) == 1 and len(values) == 1 and values[0] in (0.0, 1.0)
+    single = len(output["text"]) == 1
+    labels = {name: as_label(value) for name, value in (row.get("metric") or {}).items()} if single else {}
     rows = []
     for i, response in enumerate(output["text"]):
-        cut = None if not limit or i >= len(tokens) else "length" if len(tokens[i]) >= limit else "stop"
+        count = len(tokens[i]) if i < len(tokens) and tokens[i] else None
         rows.append(
             {
                 "problem_id": str(doc["id"]),
                 "problem": doc["query"],
                 "answer": doc["choices"][gold[0] if isinstance(gold, list) else gold],
                 "response": response,
-                "finish_reason": cut,
-                "expected": bool(values[0]) if single else None,
+                "tokens": count,
+                "finish_reason": None if not limit or count is None else "length" if count >= limit else "stop",
+                "labels": labels,
             }
         )
     return rows
 
 
 def _inspect(_: int, row: Row) -> list[Row]:
-    target = row["target"]
-    choice = (row["output"].get("choices") or [{}])[0]
-    completion = row["output"].get("completion")
+    target, output = row["target"], row["output"]
+    choice = (output.get("choices") or [{}])[0]
+    completion = output.get("completion")
     if completion is None:
-        completion = (choice.get("message") or {}).get("content")
-    values = [score.get("value") for score in (row.get("scores") or {}).values()]
-    known = {"C": True, "I": False, 1: True, 0: False}
-    reason = choice.get("stop_reason")
+        completion = text_of((choice.get("message") or {}).get("content"))
+    scores = row.get("scores") or {}
     question = row.get("input")
+    answers = [score.get("answer") for score in scores.values()]
     return [
         {
             "problem_id": str(row["id"]),
-            "problem": question if isinstance(question, str) else None,
+            "problem": question if isinstance(question, str) else text_of((question or [])[-1:]),
             "answer": target[0] if isinstance(target, list) else target,
             "response": completion,
-            "finish_reason": {"stop": "stop", "max_tokens": "length"}.get(reason),
-            "expected": known.get(values[0]) if len(values) == 1 and not isinstance(values[0], list | dict) else None,
+            "tokens": (output.get("usage") or {}).get("output_tokens"),
+            "finish_reason": {"stop": "stop", "max_tokens": "length"}.get(choice.get("stop_reason")),
+            "labels": {name: as_label(score.get("value")) for name, score in scores.items()},
+            "their_answer": answers[0] if len(answers) == 1 else None,
+        }
+    ]
+
+
+def _evalscope(_: int, row: Row) -> list[Row]:
+    scored = row["sample_score"]
+    score = scored.get("score") or {}
+    target = row["target"]
+    asked = [m for m in row.get("messages") or () if m.get("role") == "user"]
+    group = scored.get("group_id")
+    return [
+        {
+            "problem_id": str(row["index"] if group is None else group),
+            "problem": text_of(asked[-1:]) or row.get("input"),
+            "answer": target[0] if isinstance(target, list) else target,
+            "response": score["prediction"],
+            "labels": {name: as_label(value) for name, value in (score.get("value") or {}).items()},
+            "their_answer": score.get("extracted_prediction"),
         }
     ]
 
 
 def _verl(_: int, row: Row) -> list[Row]:
-    labels: dict[Any, bool] = {1.0: True, 0.0: False, -1.0: False}
+    name = "acc" if "acc" in row else "score"
     return [
         {
             "problem_id": row["input"],  # the dump has no id: equal prompts are one problem
             "problem": row["input"],
             "answer": str(row["gts"]),
             "response": row["output"],
-            "expected": labels.get(row.get("acc", row.get("score"))),
+            "step": row.get("step"),
+            "labels": {name: as_label(row[name])} if name in row else {},
+            "their_answer": row.get("pred"),
         }
     ]
+
+
+def _trl(_: int, row: Row) -> list[Row]:
+    problem = text_of(row["prompt"])
+    rewards = {k: v for k, v in row.items() if isinstance(v, float) and k != "advantage"}
+    known = {name: row[name] for name in ("answer",) if name in row}
+    return [
+        {
+            "problem_id": problem,  # the log has no id: equal prompts are one problem
+            "problem": problem,
+            **known,
+            "response": text_of(row["completion"]),
+            "step": row["step"],
+            "labels": {name: as_label(value) for name, value in rewards.items()},
+        }
+    ]
+
+
+def text_of(messages: Any) -> str:
+    """The text of a conversation, or of a message in parts; a text is itself."""
+    if messages is None or isinstance(messages, str):
+        return messages or ""
+    parts = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in messages)
+    return "\n".join(text_of(part) for part in parts)
 
 
 def _task_outputs(number: int, row: Row) -> list[Row]:
@@ -219,7 +191,7 @@ def _task_outputs(number: int, row: Row) -> list[Row]:
             "problem": row.get("prompt"),
             "answer": str(gold),
             "response": response,
-            "expected": None if reward is None else reward == 1.0,
+            "labels": {} if reward is None else {"reward": as_label(reward)},
         }
         for response, reward in zip(row["model_output"], rewards, strict=True)
     ]
@@ -241,9 +213,11 @@ READERS: dict[str, tuple[Sequence[str], Callable[[int, Row], list[Row]]]] = {
     "qwen_math": (("idx", "gt", "code"), _qwen_math),
     "lm_eval": (("doc_id", "target", "resps"), _lm_eval),
     "lighteval": (("doc", "model_response"), _lighteval),
+    "evalscope": (("index", "target", "sample_score"), _evalscope),
     "inspect": (("id", "target", "output"), _inspect),
     "task_outputs": (("task_name", "gt", "model_output"), _task_outputs),
     "example_rows": (("example_id", "answer", "response"), _example_rows),
     "verl": (("input", "output", "gts"), _verl),
+    "trl": (("step", "prompt", "completion"), _trl),
 }
 """Format -> (fields that its objects have, reader of one object), tried in this order."""

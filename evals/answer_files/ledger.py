@@ -8,8 +8,6 @@ labels, what is the score under each extraction policy, and why do labels and ve
 from __future__ import annotations
 
 import json
-import math
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -17,13 +15,15 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from evals.answer_files.formats import Row, read_rows
+from evals.answer_files.differing import POLICIES, Disagreement
+from evals.answer_files.differing import differing as find_differing
+from evals.answer_files.formats import Row
+from evals.answer_files.reading import read_rows
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from evals.stats.formatting import bounds_text, number_text
 from evals.stats.intervals import Interval, over_problems
 
-POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
 COMPARED = "qwen"  # the policy whose verdicts are compared with labels: the evaluators of most files extract like it
 
 
@@ -37,19 +37,6 @@ class Share:
     def __str__(self) -> str:
         interval = "" if self.interval is None else f" {bounds_text(self.interval, 100)}"
         return number_text(self.value, 100) + interval
-
-
-@dataclass(frozen=True)
-class Disagreement:
-    """A sample whose label and verdict (under the policy COMPARED) differ."""
-
-    problem_id: str
-    gold: str
-    their_answer: str | None
-    our_answer: str | None
-    label: bool
-    verdict: str
-    cause: str
 
 
 @dataclass(frozen=True)
@@ -115,21 +102,7 @@ def _graded(
     graded = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
     labels = [row.get("expected") for row in rows]
     ids = [row["problem_id"] for row in rows]
-    differing = tuple(
-        Disagreement(
-            str(row["problem_id"]),
-            row["answer"],
-            row.get("their_answer"),
-            grade.answer,
-            row["expected"],
-            str(grade.verdict),
-            cause(row, grade, {policy: grades[i] for policy, grades in graded.items()}),
-        )
-        for i, (row, grade) in enumerate(zip(rows, graded[COMPARED], strict=True))
-        if row.get("expected") is not None
-        and grade.verdict != Verdict.UNSCORED
-        and (grade.verdict == Verdict.CORRECT) != row["expected"]
-    )
+    differing = tuple(find_differing(rows, graded[COMPARED], grader, COMPARED))
     labelled = [
         (label, grade)
         for label, grade in zip(labels, graded[COMPARED], strict=True)
@@ -166,50 +139,6 @@ def _share(ids: Sequence[str], correct: Sequence[bool | None]) -> Share | None:
         return None
     means = [sum(values) / len(values) for values in problems.values()]
     return Share(fmean(means), over_problems(means))
-
-
-_SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
-_UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE)
-
-
-def cause(row: Row, grade: Grade, by_policy: Mapping[str, Grade]) -> str:
-    """Why a label and our verdict differ, as far as a rule can tell from gold and answers; "other" where none can.
-
-    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; equal
-    text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
-    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (their order,
-    or one of them alone); a left-hand side; units, words or symbols.
-    """
-    gold, answer = str(row["answer"]), grade.answer
-    if answer is None:
-        return "no answer by any rule of extraction"
-    others = [g for p, g in by_policy.items() if p != COMPARED and g.answer not in (None, answer)]
-    if any((other.verdict == Verdict.CORRECT) == row["expected"] for other in others):
-        return "another part of the response was extracted"
-    a, b = _number(gold), _number(answer)
-    if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
-        return "equal to the gold, labelled incorrect"
-    if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
-        return "scientific notation"
-    if a is not None and b is not None and a != 0 and b != 0:
-        if math.isclose(a, 100 * b, rel_tol=1e-9) or math.isclose(100 * a, b, rel_tol=1e-9):
-            return "percent: a hundred times larger or smaller"
-        if math.isclose(a, b, rel_tol=1e-3):
-            return "tolerance or rounding"
-    if "," in gold or "," in answer or " or " in answer or " and " in answer:
-        return "several values: order, brackets, or one of them"
-    if "=" in gold or "=" in answer:
-        return "left-hand side or equation"
-    if _UNIT.search(re.sub(r"\\(?:frac|sqrt|pi|left|right|cdot|d?frac|log|ln|sin|cos|tan)\b", "", gold + " " + answer)):
-        return "units, words or symbols"
-    return "other"
-
-
-def _number(text: str) -> float | None:
-    try:
-        return float(text.strip().strip("$").replace(",", "").replace("\\%", "").replace("%", ""))
-    except ValueError:
-        return None
 
 
 def page(entries: Sequence[Entry]) -> str:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from evals.answer_files.differing import Disagreement, cell, letter
 from evals.answer_files.rows import Row
 from evals.grading import Explanation, Grade
 from evals.grading.effects import PolicyEffect
@@ -14,7 +16,10 @@ from evals.stats.formatting import score_text
 from evals.stats.intervals import ROUGH
 
 if TYPE_CHECKING:
+    from evals.answer_files.reading import AnswerFile
     from evals.stats.score import Score
+
+SHOWN = 20  # samples that differ, in the text; the JSON document and the page have all
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,31 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class Stated:
+    """What another tool's file says of itself (`evals.answer_files.reading.AnswerFile`)."""
+
+    format: str
+    settings: Mapping[str, Any]
+    reported: Mapping[str, float]
+    label: str | None
+    labels: Sequence[str]
+    note: str | None
+    recomputed: Mapping[str, float] = field(default_factory=dict)  # from the file's own verdicts
+
+    @classmethod
+    def of(cls, file: AnswerFile) -> Stated:
+        return cls(file.format, file.settings, file.reported, file.label, file.labels, file.note, file.recomputed)
+
+    def lines(self) -> list[str]:
+        found = [f"  read as {self.format}" + (f"; their verdict: {self.label}" if self.label else "")]
+        if self.settings:
+            found.append("  it says: " + ", ".join(f"{key} {value}" for key, value in self.settings.items()))
+        found += [f"  its tool reports {name} {value:.4f}" for name, value in self.reported.items()]
+        found += [f"  from their verdicts {name}: {value:.4f}" for name, value in self.recomputed.items()]
+        return found + ([f"  {self.note}"] if self.note else [])
+
+
+@dataclass(frozen=True)
 class Report:
     """Verdict counts, scores and agreement with the labels of one file."""
 
@@ -56,6 +86,20 @@ class Report:
     policy: str | None = None  # of extraction; None for bare answers
     policies: list[PolicyEffect] = field(default_factory=list)  # what other policies would change
     explanations: list[Explanation] = field(default_factory=list)
+    stated: Stated | None = None  # None for our own rows
+    differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
+
+    def letter(self) -> str:
+        """The page on the samples that differ, to send to the authors.
+
+        Raises:
+            ValueError: the rows have no labels.
+        """
+        total = self.agreement.get("all") or next(iter(self.agreement.values()), None)
+        if total is None or self.policy is None:
+            note = self.stated.note if self.stated and self.stated.note else "no row has a verdict of the authors"
+            raise ValueError(f"{self.file}: {note}")
+        return letter(self.differing, about=self.file, policy=self.policy, labelled=total.rows - total.unscored)
 
     def as_dict(self) -> dict[str, Any]:
         """One JSON document."""
@@ -73,6 +117,7 @@ class Report:
             low, high = self.samples
             lines[0] += f", {self.problems} problems, {low if low == high else f'{low} to {high}'} samples each"
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
+        lines[1:1] = self.stated.lines() if self.stated else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]
         lines += [_score_line(score) for score in self.scores]
         if self.policy is not None:
@@ -81,6 +126,7 @@ class Report:
         if any(score.interval and score.interval.rough for score in self.scores):
             lines.append(f"  {ROUGH}")
         lines += [_agreement_line(source, agreement) for source, agreement in self.agreement.items()]
+        lines += _differing_lines(self.differing)
         return "\n".join(
             lines
             + ([f"  written: {self.out}"] if self.out else [])
@@ -117,3 +163,19 @@ def _agreement_line(source: str, a: Agreement) -> str:
         f" (correct: {a.true_accepted} accepted, {a.true_refused} refused;"
         f" incorrect: {a.false_refused} refused, {a.false_accepted} accepted; {a.unscored} unscored)"
     )
+
+
+def _differing_lines(found: Sequence[Disagreement]) -> list[str]:
+    if not found:
+        return []
+    causes = Counter(one.cause for one in found).most_common()
+    lines = [f"  {len(found)} verdicts differ from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)]
+    for one in found[:SHOWN]:
+        label = "correct" if one.label else "incorrect"
+        lines.append(
+            f"    row {one.row}, problem {cell(one.problem_id, 24)}: gold {cell(one.gold, 24)}, ours "
+            f"{cell(one.our_answer, 24)} {one.verdict}, labelled {label}: {one.cause}"
+        )
+    if len(found) > SHOWN:
+        lines.append(f"    and {len(found) - SHOWN} more; page=FILE.md has all")
+    return lines

@@ -1,33 +1,35 @@
 """The runs that `rlvr analyze` and `rlvr report` are about: their responses, their models, their training curves.
 
-A run is a job's folder, a folder of an evaluation, or an MLflow run id; the training seeds of one method are joined by
-commas. What needs a model (teacher-forced passes, interventions) is done on the first seed, and says so.
+A run is a job's folder, a folder of an evaluation, a file of answers, or an MLflow run id; the training seeds of one
+method are joined by commas. What needs a model (teacher-forced passes, interventions) is done on the first seed, and
+says so.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.subjects import Subject, read_subject
+from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.data import prompts
 from evals.data.prompts import Prompt
-from evals.files import read_json, read_jsonl
+from evals.files import read_json, read_jsonl, text_sha256
 from evals.redaction import redact
 from evals.sampling.engines.base import Decoding
 from harness.command.config import UsageError
 from harness.jobs.watching import CURVE, flat
+from harness.runs.answers import graded, holds_verdicts
+from harness.runs.find import EXPECTED, RUN_ID
 from harness.runs.track import Tracker, home, tracking_uri
 from harness.tables.measured import as_typed
 
 if TYPE_CHECKING:
     import pandas as pd
 
-RUN_ID = re.compile(r"[0-9a-f]{32}")
 TAGS = ("paper", "model", "arm", "scale", "backend", "seed")
 
 
@@ -105,12 +107,18 @@ class Analysed:
 def check_names(texts: Sequence[str], key: str = "runs") -> None:
     """Refuse, before anything heavy is imported, what can be neither a folder nor a run id."""
     for part in (part for text in texts for part in text.split(",") if part):
-        if not Path(part).is_dir() and not RUN_ID.fullmatch(part):
-            raise UsageError(f"{key}: {part}: expected a job's folder, a folder of an evaluation, or an MLflow run id")
+        if not Path(part).exists() and not RUN_ID.fullmatch(part):
+            raise UsageError(f"{key}: {part}: {EXPECTED}")
 
 
 def read_runs(
-    texts: Sequence[str], names: Sequence[str] | None, *, data_dir: str | None, cache: Path
+    texts: Sequence[str],
+    names: Sequence[str] | None,
+    *,
+    data_dir: str | None,
+    cache: Path,
+    reading: Reading = NOTHING_SAID,
+    policy: str | None = None,
 ) -> list[Analysed]:
     """Every run that the command line names, in its order.
 
@@ -118,12 +126,14 @@ def read_runs(
         names: what legends call them; None takes the arms' names (told apart by the paper where two are the same).
         data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
             the folder that `rlvr run` made them in.
-        cache: where the artifacts of MLflow runs are put.
+        cache: where the artifacts of MLflow runs, and the verdicts on files of answers, are put.
+        reading, policy: of files of answers (`rlvr grade` reads the same): what they do not say themselves, and how
+            answers are found in them.
     Raises:
         UsageError: no such run, or one without responses; names that are not one a run, or not told apart.
     """
     check_names(texts)
-    read = [[_source(part, cache) for part in text.split(",") if part] for text in texts]
+    read = [[_source(part, cache, reading, policy) for part in text.split(",") if part] for text in texts]
     if any(not sources for sources in read):
         raise UsageError("runs: expected a folder or a run id, got an empty one")
     names = list(names) if names is not None else _names(read)
@@ -178,8 +188,17 @@ def _names(read: Sequence[Sequence[Source]]) -> list[str]:
     return [f"{a} ({i})" for i, a in enumerate(longer, 1)]
 
 
-def _source(part: str, cache: Path) -> Source:
+def _source(part: str, cache: Path, reading: Reading, policy: str | None) -> Source:
     path = Path(part)
+    if path.is_file() and holds_verdicts(path):
+        return Source(path, None, None)
+    if path.is_file():
+        target = cache / f"answers-{text_sha256(f'{path.resolve()} {reading} {policy}')[:12]}"
+        try:
+            graded(path, target, reading, policy)  # always: a file may have changed
+        except (ValueError, OSError) as error:
+            raise UsageError(f"runs: {error}") from error
+        return Source(target, None, None, {"arm": path.name.partition(".")[0]})
     if not path.is_dir():
         return _from_mlflow(part, cache)
     job = path.parent if path.name == "eval" and (path.parent / "record.json").is_file() else path

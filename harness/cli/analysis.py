@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from harness.cli.reading import READING, READING_KEYS, take_reading
 from harness.command.config import (
     UsageError,
     choose,
@@ -20,10 +21,10 @@ from harness.command.config import (
     take_numbers,
 )
 
-ANALYZE = """options:
-  runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, or the
-                         MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
-                         runs=[A,"B0,B1,B2"]
+ANALYZE = f"""options:
+  runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that
+                         `rlvr grade` reads, or the MLflow run id of an arm; the training seeds of one method are joined
+                         by commas and quoted: runs=[A,"B0,B1,B2"]
   checkpoints=[A,B]      instead of runs: models (folders or hub ids), each evaluated first as `rlvr eval` does, into
                          evaluations/; with its options: protocol=NAME (required), benchmarks, n, seed, engine, ...
   names=[base,ours]      what legends call them (default: the arms)
@@ -47,6 +48,8 @@ ANALYZE = """options:
   temperatures=[0.5,1,1.5]  in fork_temperature: each at forks with 1 elsewhere, and the other way round
   data_dir=FOLDER        the benchmarks' files, instead of the hub (to render the prompts again)
   out=FOLDER             default analyses/NAMES; per figure svg, png, csv and json, and an index page
+of files of answers:
+{READING}
 What a model read or generated is cached under RLVR_HOME: the same command resumes."""
 REPORT = """options:
   paper=KEY              required; see `rlvr list`
@@ -82,11 +85,12 @@ def _analyze(arguments: Any) -> int:
     if with_tools is not None and len(with_tools) != len(runs or checkpoints or []):
         raise UsageError(f"with_tools: expected one a run ({len(runs or checkpoints or [])}), got {len(with_tools)}")
     options = _take_options(values)
+    reading, policy = take_reading(values)
     from harness.analysis.runs import check_names
 
     check_names(with_tools or [], "with_tools")
     if runs:
-        no_more(values, (*_ANALYZE_KEYS, "runs"))
+        no_more(values, (*_ANALYZE_KEYS, *READING_KEYS, "runs"))
         check_names(runs)
     only = _families(only)
     if checkpoints:
@@ -105,7 +109,7 @@ def _analyze(arguments: Any) -> int:
     from harness.analysis.runs import read_runs
 
     cache = _cache()
-    models = read_runs(runs or [], names, data_dir=data_dir, cache=cache / "mlflow")
+    models = read_runs(runs or [], names, data_dir=data_dir, cache=cache / "mlflow", reading=reading, policy=policy)
     if with_tools:
         options["with_tools"] = read_runs(
             with_tools, [m.name for m in models], data_dir=data_dir, cache=cache / "mlflow"

@@ -10,13 +10,13 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli.reading import READING_KEYS, take_reading
 from harness.command.config import (
     UsageError,
     choose,
     no_more,
     parse_overrides,
     take,
-    take_list,
     take_number,
     take_numbers,
 )
@@ -44,11 +44,16 @@ EVAL = """options:
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there.
-Also read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs, veRL
-validation dumps (.jsonl, .json, .parquet, .eval, .gz); any table with columns=.
+Also read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs,
+evalscope reviews, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+Where the authors' verdict on a sample is there, the report says where and why ours differs.
 options:
   out=FILE               write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it
-  columns=A:B,C:D        our column:theirs, as columns=problem_id:idx,answer:gold,response:output
+  page=FILE.md           the samples on which their verdicts and ours differ, as a page to send to the authors
+  columns=A:B,C:D        our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside
+  gold=FILE              the gold answers, where the file has none: answer, and problem_id or problem to find them by
+  label=NAME             which of the authors' verdicts stands beside ours, where a file has several
+  benchmark=NAME         what the problems are called in out=
   answers=true           rows are gold, prediction pairs of bare answers
   policy=NAME            how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line,
                          answer_tag, qwen (box, "the answer is", last number), letter (default where golds are letters)
@@ -194,32 +199,20 @@ def do_eval(arguments: Any) -> int:
 EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_changed_data", "out")
 
 
-def _columns(given: list[str] | None) -> dict[str, str] | None:
-    """["problem_id:idx", ...] -> {"problem_id": "idx", ...}."""
-    if given is None:
-        return None
-    pairs = [text.partition(":") for text in given]
-    for text, (ours, colon, theirs) in zip(given, pairs, strict=True):
-        if not (ours and colon and theirs):
-            raise UsageError(f"columns: expected OURS:THEIRS, such as response:output, got {text!r}")
-    return {ours: theirs for ours, _, theirs in pairs}
-
-
 def do_grade(arguments: Any) -> int:
     from evals.grading import LIMIT_S
     from evals.grading.conventions import Conventions
-    from evals.grading.extraction import POLICIES
 
     values = parse_overrides(arguments.options)
     answers, out = take(values, "answers", bool, False), take(values, "out", str)
     ks, workers = take_numbers(values, "ks", int), take(values, "workers", int)
     limit = take_number(values, "limit", LIMIT_S)
-    policy, explain = take(values, "policy", str), take_numbers(values, "explain", int)
-    columns = _columns(take_list(values, "columns"))
+    explain, page = take_numbers(values, "explain", int), take(values, "page", str)
+    reading, policy = take_reading(values)
     own = {f.name: take(values, f.name, type(f.default), f.default) for f in fields(Conventions)}
-    no_more(values, ("out", "answers", "ks", "workers", "limit", "policy", "explain", "columns", *own))
-    if policy is not None:
-        choose("policy", [policy], POLICIES)
+    no_more(values, ("out", "answers", "ks", "workers", "limit", "explain", "page", *READING_KEYS, *own))
+    if page is not None and not Path(page).parent.is_dir():
+        raise UsageError(f"page: there is no folder {str(Path(page).parent)!r}")
     if answers and policy is not None:
         raise UsageError("policy: expected none with answers=true, whose rows are bare answers")
     if workers is not None and workers < 1:
@@ -239,8 +232,10 @@ def do_grade(arguments: Any) -> int:
             workers=workers,
             limit_s=limit,
             explain=explain or (),
-            columns=columns,
+            reading=reading,
         )
+        if page is not None:
+            Path(page).write_text(result.letter(), encoding="utf-8")
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     print(json.dumps(result.as_dict(), indent=2) if arguments.json else result.as_text())

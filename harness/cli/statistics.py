@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from harness.cli.reading import READING, READING_KEYS, take_reading
 from harness.command.config import (
     UsageError,
     choose,
@@ -17,8 +18,9 @@ from harness.command.config import (
     take_numbers,
 )
 
-COMPARE = """RUN is a job's folder, the folder of an evaluation, a file of verdicts (verdicts.parquet, or what
-`rlvr grade out=FILE` wrote), or the MLflow run id of an arm; join the training seeds of one method by commas: a0,a1,a2.
+COMPARE = f"""RUN is a job's folder, the folder of an evaluation, a file of verdicts (verdicts.parquet, or what
+`rlvr grade out=FILE` wrote), a file of answers that `rlvr grade` reads (lm-eval, inspect, TRL, ...), or the MLflow
+run id of an arm; join the training seeds of one method by commas: a0,a1,a2.
 Differences are RUN_A minus RUN_B.
 options:
   metrics=[avg,pass,maj] and g_pass, unsolvable, fmt, mean_tokens, truncation_rate
@@ -27,7 +29,9 @@ options:
   benchmarks=[A,B]       some of those in both runs
   figure=FILE.svg|.png   plot the differences
   allow_different=true   compare even if protocol, prompt, decoding or data differ; the output says what differs
-  margin=0.01            a difference up to this size (a fraction) counts as none: adds the verdict equal"""
+  margin=0.01            a difference up to this size (a fraction) counts as none: adds the verdict equal
+of files of answers:
+{READING}"""
 POWER = """options:
   difference=0.05        required; between the two methods' scores, as a fraction
   benchmark=NAME         its number of problems, and what is published about its noise
@@ -54,15 +58,16 @@ def do_compare(arguments: Any) -> int:
         raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
     allow = take(values, "allow_different", bool, False)
     figure = take(values, "figure", str)
-    no_more(values, ("metrics", "ks", "taus", "benchmarks", "margin", "allow_different", "figure"))
+    reading, policy = take_reading(values)
+    no_more(values, ("metrics", "ks", "taus", "benchmarks", "margin", "allow_different", "figure", *READING_KEYS))
     check_names(arguments.a, arguments.b)
     more: dict[str, Any] = {} if taus is None else {"taus": taus}
     try:
         if figure is not None:
             check_figure(Path(figure))
         result = compare_runs(
-            load_run(arguments.a),
-            load_run(arguments.b),
+            load_run(arguments.a, reading, policy),
+            load_run(arguments.b, reading, policy),
             metrics=metrics,
             ks=ks,
             benchmarks=benchmarks,

@@ -7,12 +7,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.redaction import redact
 from evals.stats.measured_run import MeasuredRun, read_run
 from harness.command.config import UsageError
+from harness.runs.answers import graded, holds_verdicts
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")
-EXPECTED = "expected a job's folder, a folder of an evaluation, a file of verdicts, or an MLflow run id"
+EXPECTED = "expected a job's folder, a folder of an evaluation, a file of verdicts or answers, or an MLflow run id"
 
 
 def check_names(*texts: str) -> None:
@@ -28,12 +30,14 @@ def check_names(*texts: str) -> None:
             raise UsageError(f"{part}: {EXPECTED}")
 
 
-def load_run(text: str) -> MeasuredRun:
+def load_run(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> MeasuredRun:
     """The verdicts of a run.
 
     Args:
         text: a path (the folder of a job or of an evaluation, or a file of verdicts such as `rlvr grade out=` writes),
-            or an MLflow run id; the training seeds of one method are joined by commas.
+            a file of answers in any format that `rlvr grade` reads, or an MLflow run id; the training seeds of one
+            method are joined by commas.
+        reading, policy: of files of answers: what they do not say themselves, and how answers are found in them.
     Raises:
         UsageError: no such path or run, a run without verdicts, or as `evals.stats.measured_run.read_run`.
     """
@@ -42,15 +46,19 @@ def load_run(text: str) -> MeasuredRun:
         raise UsageError(f"{text!r}: {EXPECTED}")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return read_run([_find(part, Path(folder)) for part in parts], text)
+            return read_run([_find(part, Path(folder), reading, policy) for part in parts], text)
         except (ValueError, OSError) as error:
             raise UsageError(str(error)) from error
 
 
-def _find(part: str, folder: Path) -> Path:
+def _find(part: str, folder: Path, reading: Reading, policy: str | None) -> Path:
     """The file or folder of verdicts; those of an MLflow run are downloaded into `folder`."""
     check_names(part)
     path = Path(part)
+    if path.is_file() and not holds_verdicts(path):
+        target = folder / f"answers-{len(list(folder.iterdir()))}"
+        graded(path, target, reading, policy)
+        return target
     if path.exists():
         return path / "eval" if (path / "eval").is_dir() else path
     from harness.runs.track import Tracker, tracking_uri

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from evals.answer_files import grade_file
-from evals.answer_files.formats import read_rows
-from evals.answer_files.ledger import cause, grade_entry, read_manifest
+from evals.answer_files.differing import cause
+from evals.answer_files.ledger import grade_entry, read_manifest
+from evals.answer_files.reading import read_rows
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from tests.shared import SHARED
@@ -129,18 +130,16 @@ def test_grade_reads_other_formats(tmp_path: Path) -> None:
 )
 def test_causes(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
-    assert cause({"answer": gold, "expected": True}, grade, {"qwen": grade, "boxed_last": grade}) == expected
+    assert cause({"answer": gold, "expected": True}, grade, [grade]) == expected
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
     ours, boxed = Grade(Verdict.WRONG, "7"), Grade(Verdict.CORRECT, "5")
     row = {"answer": "5", "expected": True}
-    assert cause(row, ours, {"qwen": ours, "boxed_last": boxed}) == "another part of the response was extracted"
+    assert cause(row, ours, [ours, boxed]) == "another part of the response was extracted"
     nothing = Grade(Verdict.NO_ANSWER, None)  # no answer agrees with no label
     row = {"answer": "5", "expected": False}
-    assert cause(row, Grade(Verdict.CORRECT, "5"), {"qwen": boxed, "answer_tag": nothing}).startswith(
-        "equal to the gold"
-    )
+    assert cause(row, Grade(Verdict.CORRECT, "5"), [nothing]).startswith("equal to the gold")
 
 
 @pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")

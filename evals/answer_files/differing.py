@@ -1,0 +1,157 @@
+"""Samples on which the authors' verdict and ours differ, and why: for the ledger, and as a page to send to them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from evals.answer_files.rows import Row, as_text
+from evals.grading import Grade, Grader
+from evals.grading.verdicts import Verdict
+
+POLICIES = ("boxed_last", "boxed_strict", "answer_tag", "qwen")
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A sample whose label and verdict differ. `row` counts from 1; `end` is the end of the response."""
+
+    row: int
+    problem_id: str
+    gold: str
+    their_answer: str | None
+    our_answer: str | None
+    label: bool
+    verdict: str
+    cause: str
+    end: str
+
+
+def differing(
+    rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str, policies: Sequence[str] = POLICIES
+) -> list[Disagreement]:
+    """Every scored sample whose `expected` is not our verdict.
+
+    Args:
+        grades: of the rows, under `policy`. policies: those that may explain a difference by what they extract.
+    """
+    found = [
+        i
+        for i, (row, grade) in enumerate(zip(rows, grades, strict=True))
+        if row.get("expected") is not None
+        and grade.verdict != Verdict.UNSCORED
+        and (grade.verdict == Verdict.CORRECT) != row["expected"]
+    ]
+    triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in found]
+    others = {other: grader.grade_responses(triples, other) for other in policies if other != policy}
+    return [
+        Disagreement(
+            i + 1,
+            str(rows[i]["problem_id"]),
+            as_text(rows[i]["answer"]),
+            rows[i].get("their_answer"),
+            grades[i].answer,
+            rows[i]["expected"],
+            str(grades[i].verdict),
+            cause(rows[i], grades[i], [own[at] for own in others.values()]),
+            rows[i]["response"][-160:],
+        )
+        for at, i in enumerate(found)
+    ]
+
+
+_SCIENTIFIC = re.compile(r"\d\s*e\s*[-+]?\d|10\s*\^|\\times\s*10", re.IGNORECASE)
+_UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE)
+
+
+def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
+    """Why a label and our verdict differ, as far as a rule can tell from gold and answers; "other" where none can.
+
+    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; equal
+    text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
+    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (their order,
+    or one of them alone); a left-hand side; units, words or symbols; correct for us in another form than the gold's.
+
+    Args:
+        others: of the same response under other extraction policies.
+    """
+    gold, answer = str(row["answer"]), grade.answer
+    found = [g for g in others if g.answer not in (None, answer)]
+    agreeing = any((other.verdict == Verdict.CORRECT) == row["expected"] for other in found)
+    if answer is None:
+        if grade.verdict == Verdict.TRUNCATED:
+            return "cut off before an answer"
+        return "answer not in a box" if agreeing else "no answer by any rule of extraction"
+    if agreeing:
+        return "another part of the response was extracted"
+    a, b = _number(gold), _number(answer)
+    if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
+        return "equal to the gold, labelled incorrect"
+    if _SCIENTIFIC.search(gold) or _SCIENTIFIC.search(answer):
+        return "scientific notation"
+    if a is not None and b is not None and a != 0 and b != 0:
+        if math.isclose(a, 100 * b, rel_tol=1e-9) or math.isclose(100 * a, b, rel_tol=1e-9):
+            return "percent: a hundred times larger or smaller"
+        if math.isclose(a, b, rel_tol=1e-3):
+            return "tolerance or rounding"
+    if "," in gold or "," in answer or " or " in answer or " and " in answer:
+        return "several values: order, brackets, or one of them"
+    if "=" in gold or "=" in answer:
+        return "left-hand side or equation"
+    if _UNIT.search(re.sub(r"\\(?:frac|sqrt|pi|left|right|cdot|d?frac|log|ln|sin|cos|tan)\b", "", gold + " " + answer)):
+        return "units, words or symbols"
+    if grade.verdict == Verdict.CORRECT:
+        return "equal in another form"
+    return "other"
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text.strip().strip("$").replace(",", "").replace("\\%", "").replace("%", ""))
+    except ValueError:
+        return None
+
+
+def letter(found: Sequence[Disagreement], *, about: str, policy: str, labelled: int) -> str:
+    """A page to send to the authors: how many samples, why, and each with what either side read, as Markdown.
+
+    Args:
+        about: the file, as they know it. labelled: samples that have a label and a verdict.
+    """
+    refused = [one for one in found if not one.label]
+    accepted = [one for one in found if one.label]
+    lines = [
+        f"# Verdicts that differ: {about}",
+        "",
+        f"{len(found)} of {labelled} labelled samples have another verdict when rlvr-harness grades them (extraction "
+        f"policy `{policy}`; rules of spelling, then math-verify): {len(refused)} labelled incorrect that we read as "
+        f"correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. Ours may be the wrong "
+        "ones: please say so.",
+        "",
+        "| cause | samples |",
+        "| --- | --- |",
+        *(f"| {name} | {count} |" for name, count in Counter(one.cause for one in found).most_common()),
+    ]
+    for title, ones in (("Labelled incorrect, correct for us", refused), ("Labelled correct, not for us", accepted)):
+        if ones:
+            lines += ["", f"## {title}", "", "| row | problem | gold | your answer | ours | verdict | cause |"]
+            lines += ["| --- | --- | --- | --- | --- | --- | --- |"]
+            lines += [
+                f"| {one.row} | {cell(one.problem_id)} | {cell(one.gold)} | {cell(one.their_answer)} | "
+                f"{cell(one.our_answer)} | {one.verdict} | {one.cause} |"
+                for one in ones
+            ]
+    return "\n".join([*lines, ""])
+
+
+def cell(text: str | None, width: int = 80) -> str:
+    """A text in a cell of a Markdown table."""
+    if text is None:
+        return "-"
+    plain = " ".join(text.split())
+    short = plain if len(plain) <= width else plain[: width - 1] + "…"
+    return f"`{short}`".replace("|", "\\|") if short else "(empty)"
