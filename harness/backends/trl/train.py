@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from harness.backends.allocator import keep_freed_memory
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate import to_grpo_config
@@ -63,6 +64,8 @@ def train(
     from harness.step.rewards import score_responses
 
     started = time.monotonic()
+    if hardware.device == "cpu":
+        keep_freed_memory()
     if not sys.stderr.isatty():
         transformers.utils.logging.disable_progress_bar()
     arguments = to_grpo_config(experiment, hardware, seed=seed, out_dir=out_dir)

@@ -1,0 +1,24 @@
+"""Keep the memory that a training frees, on a CPU: the next step needs it again.
+
+glibc gives large blocks back to the system when they are freed, and each page of the next tensor then costs a fault and
+is filled with zeros again. In a training of the tiny model that is a tenth of the time. No number changes.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
+KEPT_BYTES = 2**31 - 1  # the most that mallopt takes
+LARGEST_BLOCK = 2**30  # larger ones are still given back at once
+
+
+def keep_freed_memory() -> bool:
+    """Ask the C library for it; False where it is not glibc."""
+    if not sys.platform.startswith("linux"):
+        return False
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none
+    if mallopt is None:
+        return False
+    return bool(mallopt(M_MMAP_THRESHOLD, LARGEST_BLOCK)) and bool(mallopt(M_TRIM_THRESHOLD, KEPT_BYTES))
