@@ -11,7 +11,18 @@ from typing import Any
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from harness.backends.errors import CannotExpress
 from harness.runs.outbox import Outbox
-from harness.spec import Experiment
+from harness.spec import Experiment, Training
+from harness.spec.hardware import Hardware
+from harness.step.mismatch import FLAGS, mismatch_flag
+
+
+def needs_gpu(training: Training, hardware: Hardware) -> None:
+    """Raise ValueError for a precision that the machine's kind of device cannot train in."""
+    if training.precision.value == "float16" and hardware.device == "cpu":
+        raise ValueError(
+            "precision: expected float32, bfloat16 or pure_bfloat16 on a CPU, got 'float16', whose scaled loss needs a "
+            "GPU"
+        )
 
 
 def whole_update(backend: str, experiment: Experiment) -> None:
@@ -59,6 +70,7 @@ def metrics_reporter(
     first: list[tuple[int, float]] = []  # the first reported step and its time: start-up time is not step time
     bar: list[Any] = []
     known: list[set[int]] = []  # the steps in the file, once it has been read
+    warned: set[str] = set()  # kinds of mismatch between sampler and trainer
 
     def report(step: int, total: int, metrics: dict[str, float]) -> None:
         outbox.metrics(steps_before + step, metrics)
@@ -68,6 +80,12 @@ def metrics_reporter(
         if steps_before + step not in known[0]:  # else it was trained again after a kill
             known[0].add(steps_before + step)
             append_jsonl(kept, {"step": steps_before + step, "metrics": metrics})
+        flag = mismatch_flag(metrics)
+        if flag is not None and flag not in warned:
+            warned.add(flag)
+            kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
+            numbers = f"KL {kl:.2g}, |log r| up to {gap:.2g}"
+            print(f"    warning: step {steps_before + step}: {FLAGS[flag]} ({numbers})", file=sys.stderr, flush=True)
         if not first:
             first.append((step, time.monotonic()))
         text = "  ".join(

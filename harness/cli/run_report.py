@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from evals.stats.formatting import bounds_text, number_text
 from harness.cli.terminal import paragraph, sentence, table
+from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Summary
 
 MEANING = {
@@ -24,6 +25,7 @@ def as_text(summary: Summary) -> str:
     if summary.benchmark is not None:
         lines += ["", *_numbers(summary)]
     lines += [f"{a.model}/{a.arm}: {a.diverged} of {a.seeds} training seeds diverged" for a in arms if a.diverged]
+    lines += [paragraph(f"{a.model}/{a.arm}: {FLAGS[flag]}.") for a in arms for flag in a.mismatch]
     if summary.difference is not None:
         lines += ["", paragraph(_difference(summary))]
     more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""

@@ -65,6 +65,8 @@ def take_machine(values: dict[str, Any]) -> Machine:
     Raises:
         UsageError: no such profile or key, or a value that does not fit.
     """
+    if "deterministic" in values:
+        values["hardware.deterministic"] = values.pop("deterministic")
     explicit = frozenset(key.removeprefix("hardware.") for key in values if key.startswith("hardware."))
     if "hardware" not in values:
         return Machine(take_hardware(values), None, explicit)

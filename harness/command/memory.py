@@ -20,7 +20,7 @@ from harness.spec.architecture import Architecture
 from harness.spec.hardware import Hardware, deepspeed_file
 
 # How the forward pass computes: float32; autocast, whose residual stream stays float32; weights cast to bfloat16.
-Mode = Literal["float32", "autocast", "bfloat16"]
+Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with float16 in the place of bfloat16
 
 CONTEXT = 1.5e9  # CUDA context, NCCL buffers, kernels' workspaces: an assumption
 USABLE = 0.94  # of a device's memory; the rest is lost to fragmentation: an assumption
@@ -81,10 +81,10 @@ def activations(a: Architecture, tokens: float, how: Mode, *, checkpointing: boo
 
 
 def logits(a: Architecture, tokens: float, how: Mode, *, fused: bool, scaled: bool) -> float:
-    """Bytes of the output head for the scored tokens of one forward pass: logits, their gradients, and copies.
+    """Bytes of veRL's output head for the tokens of one forward pass: logits, their gradients, and copies.
 
-    Bytes per token and word of the vocabulary as measured with TRL's `selective_log_softmax` without its GPU kernel
-    (which needs less); `scaled`: one more copy, divided by the temperature. `fused`: veRL's kernel holds no logits.
+    Bytes per token and word of the vocabulary as measured with torch's own operations (`fused`: a kernel that holds no
+    logits); `scaled`: one more copy, divided by the temperature.
     """
     if fused:
         return 0.0
@@ -92,26 +92,32 @@ def logits(a: Architecture, tokens: float, how: Mode, *, fused: bool, scaled: bo
     return float(tokens * a.vocab * (each + (copy if scaled else 0)))
 
 
+TILE = (4096, 32_768)  # tokens x words that TRL 1.16's output head computes at once
+
+
+def fused_head(a: Architecture, tokens: float, how: Mode) -> float:
+    """Bytes of TRL's output head, which never holds all logits: one tile of them, the part of the head's weights that
+    it multiplies, float32 gradients of the hidden states and of the head, and a few numbers a token."""
+    p = 4 if how == "float32" else 2
+    tile = min(tokens, TILE[0]) * TILE[1] * p + (0 if how == "float32" else min(a.vocab, TILE[1]) * a.hidden * p)
+    return tile + 4.0 * a.hidden * (tokens + a.vocab) + 7 * 4.0 * tokens
+
+
 def weights_bytes(how: Mode) -> int:
     """Of a model that is only read (the reference, a vLLM engine)."""
     return 4 if how == "float32" else 2
 
 
-def cast_weights(a: Architecture) -> int:
-    """Weights that autocast casts: those of all matrices, the head's among them; not of an embedding of its own."""
-    return a.parameters - (0 if a.tied else a.vocab * a.hidden)
-
-
-def forward_end(a: Architecture, tokens: float, scored: float) -> float:
+def forward_end(a: Architecture, tokens: float) -> float:
     """Bytes at the end of a forward pass under autocast, with layers that will be recomputed.
 
     Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), which is at
-    the end of the forward pass: all copies at once, beside the layers' inputs, the work of one feed-forward layer, and
-    the logits in bfloat16. The backward pass recomputes each layer in a context of its own: there one layer's copies
-    are alive at a time, and `states` counts those.
+    the end of the forward pass: all layers' copies at once, beside their inputs and the work of one feed-forward layer.
+    The backward pass recomputes each layer in a context of its own: there one layer's copies are alive at a time, and
+    `states` counts those. TRL's output head casts its weights in parts.
     """
     work = 3 * 2 * a.intermediate * a.active_experts
-    return 2.0 * cast_weights(a) + tokens * ((a.layers + 2) * 4 * a.hidden + work) + scored * 2 * a.vocab
+    return 2.0 * a.layers * a.layer + tokens * ((a.layers + 2) * 4 * a.hidden + work)
 
 
 def states(a: Architecture, training: Training, backend: str, hardware: Hardware, how: Mode) -> dict[str, float]:
@@ -145,7 +151,7 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
     if (
         how == "autocast" and rank is None
     ):  # bfloat16 copies: all, kept for the backward pass, or of one layer at a time
-        copies = 2 * (a.layer + a.vocab * a.hidden if hardware.gradient_checkpointing else cast_weights(a))
+        copies = 2 * a.layer * (1 if hardware.gradient_checkpointing else a.layers)
     return {
         "weights": each * trained + frozen + copies,
         # DistributedDataParallel reduces gradients in buckets that hold them once more
@@ -194,11 +200,13 @@ def need(a: Architecture, training: Training, backend: str, hardware: Hardware, 
     scaled = isinstance(training, Experiment) and training.rollout_temperature.value != 1
     work = {
         "activations": activations(a, total, how, checkpointing=hardware.gradient_checkpointing, padded=not packed),
-        "logits": logits(a, scored, how, fused=hardware.fused_kernels and backend == "verl", scaled=scaled),
+        "logits": logits(a, scored, how, fused=hardware.fused_kernels, scaled=scaled)
+        if backend == "verl"
+        else fused_head(a, total, how),
     }
     if how == "autocast" and hardware.gradient_checkpointing and training.lora_rank.value is None:
-        backward = sum(work.values()) + 2 * (a.layer + a.vocab * a.hidden)
-        work["copies at the end of the forward pass"] = max(0.0, forward_end(a, total, scored) - backward)
+        backward = sum(work.values()) + 2 * a.layer
+        work["weights cast at the end of the forward pass"] = max(0.0, forward_end(a, total) - backward)
     if backend == "verl" and hardware.offload:
         kept = {key: 0.0 for key in fixed}
         # back on the device one model at a time: the critic and the reference wait while the policy trains

@@ -14,6 +14,7 @@ from harness.command.checks import check_base_model, check_training, with_counte
 from harness.command.config import UsageError, choose, nearest
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
+from harness.spec.declarations import ADDED
 from harness.spec.scales import SCALES, Scale
 
 BACKENDS = ("trl", "verl")  # as `backend=` names them; their modules are in `harness.backends`
@@ -50,7 +51,11 @@ class Job:
         """Eight hex digits that identify everything that decides the result, except the seed and the code."""
         identity = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
-            "values": {key: sourced.value for key, sourced in self.settings().items()},
+            "values": {
+                key: sourced.value
+                for key, sourced in self.settings().items()
+                if key not in ADDED or sourced.value != ADDED[key]
+            },
         }
         text = json.dumps(identity, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:8]

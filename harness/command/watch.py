@@ -92,7 +92,7 @@ def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
     for job in jobs:
         if watch.snapshot_every and hasattr(job.experiment, "rounds"):
             raise ValueError(
-                f"eval.every: {job.model}/{job.arm} trains in rounds, which are evaluated at their ends only"
+                f"eval.every: {job.model}/{job.arm} trains in rounds, and is evaluated when the last one has ended"
             )
         protocol = watch.protocol(job.protocol)
         for policy in watch.keep:

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from evals.files import DamagedFileError, read_object, text_sha256, write_json
+from evals.files import DamagedFileError, read_jsonl, read_object, text_sha256, write_json
 from evals.redaction import redact_all
+from harness.step.mismatch import mismatch_summary
 
 SHA256 = "sha256"
 
@@ -30,6 +31,11 @@ def read_record(path: Path) -> dict[str, Any] | None:
     if record is not None and record.get(SHA256) != _content(record):
         raise DamagedFileError(path, "its content does not fit its own sha256")
     return record
+
+
+def mismatches(folder: Path) -> dict[str, dict[str, float]]:
+    """How often and how much a job's sampler differed from its trainer (`mismatch_summary`); {} if it did not."""
+    return mismatch_summary({row["step"]: row["metrics"] for row in read_jsonl(folder / "train" / "metrics.jsonl")})
 
 
 def _content(record: dict[str, Any]) -> str:

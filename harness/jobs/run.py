@@ -29,7 +29,7 @@ from harness.command.resolve import Job
 from harness.command.watch import Watch
 from harness.data.base_models import locate
 from harness.data.tiny.base import fixed_threads
-from harness.jobs.records import read_record, write_record
+from harness.jobs.records import mismatches, read_record, write_record
 from harness.jobs.telling import Watching, say, told
 from harness.jobs.watching import Watcher
 from harness.runs.interrupt import check, finishing
@@ -286,6 +286,7 @@ def _record(
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
+        "mismatch": mismatches(folder),  # of sampler and trainer, by what it looks like; {} where there is none
         "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
         "files": _hashes(folder, verdicts),
         "scores": scores,
@@ -344,6 +345,8 @@ def _log(outbox: Outbox, record: dict[str, Any], verdicts: dict[str, Path], fold
                 values[f"eval/{benchmark}/{key}"] = score["value"]
     if record.get("diverged"):
         outbox.tags({"rlvr.diverged": str(Diverged(**record["diverged"]))})
+    if record.get("mismatch"):
+        outbox.tags({"rlvr.mismatch": ", ".join(sorted(record["mismatch"]))})
     outbox.scores((record["training"] or {}).get("steps", 0), values)
     for benchmark, path in verdicts.items():
         outbox.artifact(path, f"verdicts/{benchmark}")

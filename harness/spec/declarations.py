@@ -38,13 +38,19 @@ __all__ = [
 ]
 
 
-Precision = Literal["float32", "bfloat16", "pure_bfloat16"]
+Precision = Literal["float32", "bfloat16", "float16", "pure_bfloat16"]
 """What a training computes in.
 
 float32: everything. bfloat16: forward and backward passes; the weights that the optimiser updates, and its state, are
-float32, and the final model is rounded once, when it is saved. pure_bfloat16: the weights and the optimiser's state;
-an update below about 1/256 of a weight is lost.
+float32, and the final model is rounded once, when it is saved. float16: the same in float16, with a loss scaled so that
+small gradients do not vanish (an update whose gradients overflow is left out). pure_bfloat16: the weights and the
+optimiser's state; an update below about 1/256 of a weight is lost.
 """
+
+
+AS_PASSES: Sourced[Literal["passes", "float32"]] = assumed("passes", "not stated; the default of the trainers")
+# Values that were added after results were measured: at these, an arm is the same arm as before they were there.
+ADDED: Mapping[str, Any] = {"head_precision": "passes"}
 
 
 @dataclass(frozen=True)
@@ -111,6 +117,8 @@ class Experiment(Declared):
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
+    # of the output head: as the passes, or float32 in passes of a smaller type
+    head_precision: Sourced[Literal["passes", "float32"]] = AS_PASSES
     # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None

@@ -43,6 +43,7 @@ class Hardware:
     save_every: Count = 50
     save_minutes: Positive = 10.0
     snapshot_every: Count | None = None
+    deterministic: bool = False
     grader_workers: Count = 2
     grader_limit_s: Positive = 10.0
 
@@ -133,6 +134,7 @@ HELP: Mapping[str, str] = {
     "save_every": "rollouts between two checkpoints",
     "save_minutes": "minutes between two, if that is sooner: the most that a kill may lose",
     "snapshot_every": "optimiser steps between two saved models (eval.every and keep=every:N set it)",
+    "deterministic": "deterministic algorithms, slower; also deterministic=true (its limits: docs/running.md)",
     "grader_workers": "processes that check answers",
     "grader_limit_s": "seconds that one answer may take",
 }

@@ -6,6 +6,7 @@ step, which the sampler chose, so each estimates an expectation under q.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -18,7 +19,9 @@ MISMATCH_METRICS = (
     "train/mismatch_ess",
     "train/mismatch_max_logp_gap",
     "train/mismatch_share_beyond",
+    "train/mismatch_mean_ratio",
 )
+ROUNDING, OTHER, OMITTED = 2e-3, 1e-2, 0.02  # above which a step is flagged: |log r|, nats of KL, 1 - mean of r
 
 
 def mismatch_metrics(logp: Tensor, rollout_logp: Tensor, mask: Tensor) -> dict[str, float]:
@@ -26,7 +29,8 @@ def mismatch_metrics(logp: Tensor, rollout_logp: Tensor, mask: Tensor) -> dict[s
 
     kl: mean of r - 1 - log r, the k3 estimate of KL(q || p), nats. chi2: mean of r^2, minus 1.
     ess: (sum r)^2 / (n sum r^2), in (0, 1]. max_logp_gap: largest |log r|.
-    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND.
+    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND. mean_ratio: of r; the mass under p of what q can
+        sample, so 1 where the sampler leaves nothing out.
 
     Args:
         logp: [B, T], of the policy as it was when it sampled, by the trainer. rollout_logp: [B, T], by the sampler; NaN
@@ -44,5 +48,42 @@ def mismatch_metrics(logp: Tensor, rollout_logp: Tensor, mask: Tensor) -> dict[s
         ratio.mean() ** 2 / squares,
         gap.abs().max(),
         ((ratio > BEYOND) | (ratio < 1 / BEYOND)).double().mean(),
+        ratio.mean(),
     )
     return {name: value.item() for name, value in zip(MISMATCH_METRICS, values, strict=True)}
+
+
+FLAGS = {
+    "other_policy": "the sampler is another policy than the trainer's: stale weights, say, or another temperature",
+    "omitted": "the sampler leaves out tokens that the trainer counts: top_p, top_k or min_p, say",
+    "rounding": "the sampler is a little off the trainer: another precision or other kernels, or weights just stale",
+}
+
+
+def mismatch_flag(metrics: Mapping[str, float]) -> str | None:
+    """The key in FLAGS of what a step's mismatch looks like; None where it is none, or was not measured.
+
+    A sampler that only rounds otherwise has |log r| of some 0.1 at most and a KL of thousandths. One that leaves out
+    tokens has r = the mass that it keeps on every token, so that the mean of r is below 1; a sampler with other weights
+    or temperature can sample every token, so that the mean of r stays near 1, and its KL is larger.
+    """
+    values = [metrics.get(f"train/mismatch_{name}") for name in ("kl", "max_logp_gap", "mean_ratio")]
+    kl, gap, ratio = values
+    if kl is None or gap is None or gap <= ROUNDING:
+        return None
+    if ratio is not None and ratio < 1 - OMITTED:
+        return "omitted"
+    return "other_policy" if kl > OTHER else "rounding"
+
+
+def mismatch_summary(steps: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Flag -> {"first_step", "steps" (how many), "worst_kl", "worst_logp_gap"} of a training's steps."""
+    found: dict[str, dict[str, float]] = {}
+    for step, metrics in sorted(steps.items()):
+        flag = mismatch_flag(metrics)
+        if flag is not None:
+            kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
+            row = found.setdefault(flag, {"first_step": step, "steps": 0, "worst_kl": kl, "worst_logp_gap": gap})
+            row["steps"] += 1
+            row["worst_kl"], row["worst_logp_gap"] = max(row["worst_kl"], kl), max(row["worst_logp_gap"], gap)
+    return found

@@ -24,6 +24,7 @@ class ArmResult:
     seeds: int
     score: Score | None
     diverged: int
+    mismatch: tuple[str, ...] = ()  # how sampler and trainer differed in some seed (`harness.step.mismatch.FLAGS`)
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,7 @@ def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
             len(members),
             _avg(runs[model, arm], benchmark),
             sum(bool(record.get("diverged")) for _, record in members),
+            tuple(sorted({flag for _, record in members for flag in record.get("mismatch") or {}})),
         )
         for (model, arm), members in groups.items()
     )

@@ -43,9 +43,11 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "max_grad_norm": e["max_grad_norm"],
         "num_train_epochs": e["epochs"],
         "max_steps": -1 if e["max_steps"] is None else e["max_steps"],
-        "bf16": e["precision"] != "float32",
+        "bf16": e["precision"] in ("bfloat16", "pure_bfloat16"),
+        "fp16": e["precision"] == "float16",
         "model_init_kwargs": {"dtype": weights_dtype(e["precision"], lora=e["lora_rank"] is not None)},
         # the machine
+        "full_determinism": hardware.deterministic,
         "use_cpu": hardware.device == "cpu",
         "dataloader_pin_memory": hardware.device == "gpu",
         "gradient_checkpointing": hardware.gradient_checkpointing,
@@ -65,9 +67,14 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
 def weights_dtype(precision: Precision, *, lora: bool) -> str:
     """What the model is loaded in. In mixed precision what is trained must be float32: all weights, or LoRA's adapters,
     which peft makes in float32 beside frozen weights of any type."""
-    if precision == "float32" or (precision == "bfloat16" and not lora):
+    if precision == "float32" or (precision != "pure_bfloat16" and not lora):
         return "float32"
-    return "bfloat16"
+    return passes_dtype(precision)
+
+
+def passes_dtype(precision: Precision) -> str:
+    """What the passes compute in, and what a model is saved in."""
+    return "bfloat16" if precision == "pure_bfloat16" else precision
 
 
 def to_lora_config(training: Training) -> dict[str, Any] | None:
@@ -122,6 +129,7 @@ class StopAtNonFinite:
 
     if TYPE_CHECKING:
         state: Any
+        args: Any
 
     def training_step(self, *args: Any, **kwargs: Any) -> Any:
         loss = super().training_step(*args, **kwargs)  # type: ignore[misc]
@@ -130,7 +138,7 @@ class StopAtNonFinite:
 
     def _get_grad_norm(self, *args: Any, **kwargs: Any) -> Any:
         norm = super()._get_grad_norm(*args, **kwargs)  # type: ignore[misc]
-        if norm is not None:
+        if norm is not None and not self.args.fp16:  # a loss that is scaled for float16 leaves an overflow out
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
         return norm
 
@@ -211,7 +219,7 @@ def run_to_end(
     if hasattr(trainer.model, "merge_and_unload"):  # LoRA: what is measured is one plain model
         trainer.model = trainer.model.float().merge_and_unload()
     if precision != "float32":
-        trainer.model.to(torch.bfloat16)
+        trainer.model.to(getattr(torch, passes_dtype(precision)))
     part = out_dir / ".final.part"
     if trainer.is_world_process_zero():
         shutil.rmtree(part, ignore_errors=True)
@@ -230,7 +238,7 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     trained weights stay as they are. Called on every process; the main one writes."""
     import torch
 
-    dtype = torch.float32 if precision == "float32" else torch.bfloat16
+    dtype = getattr(torch, passes_dtype(precision))
     model = trainer.accelerator.unwrap_model(trainer.model)
     if hasattr(model, "merge_and_unload"):
         plain = copy.deepcopy(model).float().merge_and_unload().to(dtype)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import whole_update
+from harness.backends.common import needs_gpu, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
 from harness.spec import Experiment
@@ -82,6 +82,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
             experiment.reference_reset_every,
             "DeepSpeed shards the reference's weights, and its checkpoints do not hold them",
         )
+    needs_gpu(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
     if "rollout_logp" in experiment.method.reads and hardware.rollouts == "transformers":
@@ -101,7 +102,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "steps_per_generation": cut.accumulation * e["updates_per_rollout"],
         "num_iterations": 1,
         "disable_dropout": True,
-        "cast_lm_head_to_fp32": False,
+        "cast_lm_head_to_fp32": e["head_precision"] == "float32",
         # the rollout
         "num_generations": e["group_size"],
         "temperature": e["rollout_temperature"],

@@ -9,6 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from harness.backends.common import needs_gpu
 from harness.backends.trl.common import trainer_arguments
 from harness.spec import Finetune
 from harness.spec.hardware import Hardware
@@ -38,6 +39,7 @@ def accumulation(declared: Finetune, hardware: Hardware) -> tuple[int, int]:
 
 def to_sft_config(declared: Finetune, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments for `trl.SFTConfig`. Raises ValueError when the batch cannot be cut."""
+    needs_gpu(declared, hardware)
     micro, passes = accumulation(declared, hardware)
     return {
         **trainer_arguments(declared, hardware, seed=seed, out_dir=out_dir),

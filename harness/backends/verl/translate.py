@@ -11,7 +11,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import whole_update
+from harness.backends.common import needs_gpu, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
 from harness.spec import Experiment, Training
@@ -46,6 +46,7 @@ def check(training: Training, hardware: Hardware) -> None:
             "then depend on lengths and machine; or state the method's own micro-batch "
             f"(forking_tokens.micro_batch_tokens), got {hardware.tokens_per_gpu}"
         )
+    needs_gpu(training, hardware)
     update_rows(training, hardware)
 
 
@@ -54,6 +55,8 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
     reasons = {}
     if set(e.rewards.value) & set(GROUP_REWARDS):
         reasons["rewards"] = "its rewards see one response at a time; use backend=trl"
+    if e.head_precision.value == "float32" and e.precision.value != "float32":
+        reasons["head_precision"] = "its output head computes as the passes do; use backend=trl, or precision=float32"
     if e.lr_schedule.value == "linear":
         reasons["lr_schedule"] = "it has constant and cosine schedules"
     if e.lora_rank.value is not None and e.lora_dropout.value:
@@ -164,8 +167,9 @@ def _model(e: dict[str, Any], hardware: Hardware, base_model: str) -> dict[str, 
 
 def _engine(prefix: str, precision: str, hardware: Hardware, *, trained: bool) -> dict[str, Any]:
     """FSDP of one model. veRL's mixed precision is bfloat16 unless told otherwise, for each model by itself."""
-    short = "fp32" if precision == "float32" else "bf16"
+    short = {"float32": "fp32", "float16": "fp16"}.get(precision, "bf16")
     return {
+        f"{prefix}.full_determinism": hardware.deterministic,
         f"{prefix}.model_dtype": "fp32" if trained and precision != "pure_bfloat16" else short,
         f"{prefix}.mixed_precision": {"param_dtype": short, "reduce_dtype": "fp32", "buffer_dtype": "fp32"},
         f"{prefix}.param_offload": hardware.offload,
@@ -257,7 +261,8 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed
         "do_sample": True,
         "ignore_eos": False,
         "calculate_log_probs": True,  # to see how far the sampler is from the trainer
-        "dtype": "float32" if e["precision"] == "float32" else "bfloat16",
+        "dtype": "bfloat16" if e["precision"] == "pure_bfloat16" else e["precision"],
+        "full_determinism": hardware.deterministic,
         "tensor_model_parallel_size": hardware.vllm_tensor_parallel,
         "gpu_memory_utilization": hardware.vllm_gpu_memory,
         "max_model_len": context,

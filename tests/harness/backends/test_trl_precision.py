@@ -125,3 +125,38 @@ def test_supervised_fine_tuning_keeps_float32_weights_too(
     assert (share[0] > 0.5) == (precision == "bfloat16")  # the embeddings of unused tokens stay
     final = load_file(tmp_path / "final" / "model.safetensors")
     assert {tensor.dtype for tensor in final.values()} == {torch.bfloat16}
+
+
+def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(model_dir: Path, tmp_path: Path) -> None:
+    """bfloat16 passes: the head's own rounding is gone, that of the hidden states stays."""
+    ids = torch.arange(12).reshape(2, 6)
+    mask = torch.ones_like(ids)
+    found = {}
+    for head in ("passes", "float32"):
+        values = {"precision": "bfloat16", "head_precision": head}
+        trainer = grpo_trainer(model_dir, tmp_path / head, alternate, **values)
+        with torch.no_grad():
+            logp, _, _ = trainer._get_per_token_logps_and_entropies(trainer.model, ids, mask, 3)
+            with torch.autocast("cpu", torch.bfloat16):
+                hidden = trainer.model.model(ids, attention_mask=mask).last_hidden_state
+        exact = torch.nn.functional.linear(hidden.float(), trainer.model.lm_head.weight.float()).log_softmax(-1)
+        wanted = exact[:, 2:-1].gather(-1, ids[:, 3:, None]).squeeze(-1)
+        found[head] = float((logp - wanted).abs().max().detach())
+    assert found["float32"] < 1e-6 < 1e-4 < found["passes"]
+
+
+def test_determinism_is_switched_on_and_repeats_a_training(model_dir: Path, tmp_path: Path) -> None:
+    from transformers.trainer_utils import enable_full_determinism
+
+    from harness.backends.trl.translate import to_grpo_config
+
+    declared = experiments.experiment()
+    arguments = to_grpo_config(declared, Hardware(device="cpu", deterministic=True), seed=0, out_dir=tmp_path)
+    assert arguments["full_determinism"] is True
+    try:
+        enable_full_determinism(0)  # as the trainer does then
+        assert torch.are_deterministic_algorithms_enabled()
+        moved = [trained(model_dir, tmp_path / str(i), "float32", max_steps=2)[0] for i in range(2)]
+        assert torch.equal(*moved)
+    finally:
+        torch.use_deterministic_algorithms(False)

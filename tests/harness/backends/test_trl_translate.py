@@ -73,12 +73,37 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "epochs": 5.0,
         "max_steps": 5,
         "precision": "bfloat16",
+        "head_precision": "float32",
     }
     assert set(experiment().settings()) == ours | set(changed) | {"reference_reset_every"}
     before = translated({})
     for key, value in changed.items():
         assert translated({key: value}) != before, key
     assert translated({"kl_beta": 0.5, "reference_reset_every": 5})["ref_model_sync_steps"] == 5
+
+
+def test_float16_needs_a_gpu_and_a_scaled_loss() -> None:
+    got = translated({"precision": "float16"}, device="gpu")
+    assert got["fp16"] is True and got["bf16"] is False
+    assert got["model_init_kwargs"] == {"dtype": "float32"}  # what the optimiser updates
+    lora = translated({"precision": "float16", "lora_rank": 4}, device="gpu")
+    assert lora["model_init_kwargs"] == {"dtype": "float16"}  # frozen
+    with pytest.raises(ValueError, match="precision: expected float32, bfloat16 or pure_bfloat16 on a CPU"):
+        translated({"precision": "float16"}, device="cpu")
+
+
+def test_a_float32_head_and_determinism_reach_trl() -> None:
+    assert translated({})["cast_lm_head_to_fp32"] is False and translated({})["full_determinism"] is False
+    assert translated({"head_precision": "float32"})["cast_lm_head_to_fp32"] is True
+    assert translated({}, deterministic=True)["full_determinism"] is True
+
+
+def test_a_value_that_was_added_leaves_old_digests_alone() -> None:
+    def digest(**values: Any) -> str:
+        (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides=values)
+        return job.digest
+
+    assert digest() == digest(head_precision="passes") != digest(head_precision="float32")
 
 
 def test_defaults_that_touch_the_mathematics_are_named() -> None:

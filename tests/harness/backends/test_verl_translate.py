@@ -174,3 +174,19 @@ def test_a_method_that_states_its_micro_batch_may_have_forward_passes_cut_by_len
     with pytest.raises(ValueError, match=r"hardware\.tokens_per_gpu: expected null .*micro_batch_tokens"):
         check(undefined, dynamic)
     assert round(top20.warmup_ratio.value * (top20.max_steps.value or 0)) == 10 * 16  # 10 rollouts
+
+
+def test_float16_determinism_and_a_float32_head() -> None:
+    gpu = Hardware(device="gpu", deterministic=True)
+    config = translated(with_values(experiment(), precision="float16"), gpu)
+    for prefix in ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config"):
+        assert config[f"{prefix}.mixed_precision"]["param_dtype"] == "fp16"  # veRL scales the loss then
+        assert config[f"{prefix}.full_determinism"] is True
+    assert config["actor_rollout_ref.actor.fsdp_config.model_dtype"] == "fp32"
+    assert config["actor_rollout_ref.rollout.dtype"] == "float16"
+    assert config["actor_rollout_ref.rollout.full_determinism"] is True
+    with pytest.raises(ValueError, match="precision: expected float32, bfloat16 or pure_bfloat16 on a CPU"):
+        translated(with_values(experiment(), precision="float16"))
+    with pytest.raises(CannotExpress, match="head_precision"):
+        translated(with_values(experiment(), precision="bfloat16", head_precision="float32"))
+    translated(with_values(experiment(), precision="float32", head_precision="float32"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from evals.provenance import assumed
 from harness.spec import use
 from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
-from harness.step.mismatch import MISMATCH_METRICS, mismatch_metrics
+from harness.step.mismatch import FLAGS, MISMATCH_METRICS, mismatch_flag, mismatch_metrics, mismatch_summary
 from tests.experiments import GRPO, experiment
 
 
@@ -30,6 +31,7 @@ def test_by_hand() -> None:
         "train/mismatch_ess": pytest.approx(1.25**2 / 2.125),
         "train/mismatch_max_logp_gap": pytest.approx(math.log(2)),
         "train/mismatch_share_beyond": 0.0,  # 2 is not beyond 2
+        "train/mismatch_mean_ratio": pytest.approx(1.25),
     }
     assert mismatch_metrics(gap, gap.new_full((2, 2), math.nan), mask) == {}
 
@@ -65,6 +67,50 @@ def test_planted_mismatches_are_told_from_none() -> None:
         assert planted["train/mismatch_kl"] > 20 * rounded["train/mismatch_kl"]
         assert planted["train/mismatch_chi2"] > 0.02 or planted["train/mismatch_kl"] > 0.02
         assert planted["train/mismatch_ess"] < 0.99 or planted["train/mismatch_max_logp_gap"] > 0.3
+
+
+def test_each_planted_mismatch_is_flagged_as_what_it_is() -> None:
+    assert mismatch_flag({}) is None
+    assert mismatch_flag(sampled(1.0, 1.0, 0.0, torch.float64)) is None
+    assert mismatch_flag(sampled(1.0, 1.0, 0.0, torch.bfloat16)) == "rounding"
+    for top_p in (0.7, 0.9, 0.95):  # the sampler keeps that mass, and gives each token so much more probability
+        assert mismatch_flag(sampled(1.0, top_p, 0.0, torch.float64)) == "omitted"
+        assert mismatch_flag(sampled(1.0, top_p, 0.0, torch.bfloat16)) == "omitted"
+    for stale in (0.3, 0.5, 1.0):
+        assert mismatch_flag(sampled(1.0, 1.0, stale, torch.float64)) == "other_policy"
+    assert mismatch_flag(sampled(0.6, 1.0, 0.0, torch.float64)) in ("other_policy", "omitted")
+
+
+def test_flags_are_summed_up_by_kind() -> None:
+    exact, rounded = sampled(1.0, 1.0, 0.0, torch.float64), sampled(1.0, 1.0, 0.0, torch.bfloat16)
+    cut = sampled(1.0, 0.9, 0.0, torch.float64)
+    found = mismatch_summary({1: exact, 4: rounded, 3: rounded, 5: cut, 6: {"train/loss": 1.0}})
+    assert list(found) == ["rounding", "omitted"]
+    assert found["rounding"]["first_step"] == 3 and found["rounding"]["steps"] == 2
+    assert found["omitted"]["worst_kl"] == cut["train/mismatch_kl"]
+
+
+def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from harness.backends.common import metrics_reporter
+    from harness.cli.run_report import as_text
+    from harness.jobs.records import mismatches
+    from harness.runs.outbox import Outbox
+    from harness.tables.summary import ArmResult, Summary
+
+    (tmp_path / "train").mkdir()
+    report = metrics_reporter(Outbox(tmp_path), tmp_path / "train" / "metrics.jsonl")
+    stale = sampled(1.0, 1.0, 0.5, torch.float64)
+    for step, metrics in enumerate((sampled(1.0, 1.0, 0.0, torch.float64), stale, stale), 1):
+        report(step, 3, metrics)
+    said = capsys.readouterr().err
+    assert said.count("warning") == 1 and f"warning: step 2: {FLAGS['other_policy']}" in said
+    kept = mismatches(tmp_path)
+    assert kept["other_policy"]["steps"] == 2
+    arm = ArmResult("7b", "grpo", 1, None, 0, tuple(kept))
+    text = as_text(Summary("egsw", "tiny", "a label", None, (), (arm,), None, (tmp_path,)))
+    assert FLAGS["other_policy"] in " ".join(text.split())
 
 
 def enumerable(theta: torch.Tensor, texts: list[tuple[int, int]]) -> torch.Tensor:
