@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def expected(name: str, valid: Iterable[str]) -> str:
@@ -14,7 +14,15 @@ def expected(name: str, valid: Iterable[str]) -> str:
     return f"{hint}expected one of {', '.join(valid)}"
 
 
-def nearest(name: str, valid: Iterable[str]) -> str | None:
-    """The valid name that is most like `name`; None when none is near."""
-    close = difflib.get_close_matches(str(name), list(valid), n=1, cutoff=0.5)
-    return close[0] if close else None
+def nearest(name: str, valid: Collection[str]) -> str | None:
+    """The valid name that is most like `name`; None when none is near. Of a dotted name only the last part counts."""
+    group, last = group_of(str(name), valid)
+    parts = {own[len(group) :]: own for own in valid if own.startswith(group)}
+    close = difflib.get_close_matches(last, list(parts), n=1, cutoff=0.5)
+    return parts[close[0]] if close else None
+
+
+def group_of(name: str, valid: Collection[str]) -> tuple[str, str]:
+    """ "hardware.foo" -> ("hardware.", "foo") where valid names begin so; else ("", name)."""
+    head, dot, last = name.rpartition(".")
+    return (head + dot, last) if dot and any(own.startswith(head + dot) for own in valid) else ("", name)

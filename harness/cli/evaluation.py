@@ -203,7 +203,12 @@ def do_grade(arguments: Any) -> int:
     from evals.grading import LIMIT_S
     from evals.grading.conventions import Conventions
 
-    values = parse_overrides(arguments.options)
+    words = [arguments.file, *arguments.options]
+    named = next((word for word in words if word.startswith("file=")), words[0])
+    words.remove(named)
+    file, values = named.removeprefix("file="), parse_overrides(words)
+    if not Path(file).is_file():
+        raise UsageError(f"file={file}: expected a file of answers, found none")
     answers, out = take(values, "answers", bool, False), take(values, "out", str)
     ks, workers = take_numbers(values, "ks", int), take(values, "workers", int)
     limit = take_number(values, "limit", LIMIT_S)
@@ -223,7 +228,7 @@ def do_grade(arguments: Any) -> int:
 
     try:
         result = grade_file(
-            arguments.file,
+            file,
             answers=answers,
             out=out,
             ks=ks,

@@ -115,7 +115,7 @@ def build_parser() -> argparse.ArgumentParser:
     options(batch)
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
-    grade.add_argument("file", type=Path)
+    grade.add_argument("file", metavar="FILE")
     options(grade)
     comparing = command(
         "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True

@@ -20,11 +20,13 @@ class UsageError(ValueError):
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
-    """A hint naming the closest valid name, or all of them when none is close (at most twelve)."""
+    """A hint: the closest valid name, or at most twelve of them when none is close (of `hardware.foo`: its keys)."""
     valid = sorted(valid)
     close = naming.nearest(name, valid)
     if close:
         return f"did you mean {close!r}?"
+    group, _ = naming.group_of(name, valid)
+    valid = [own for own in valid if own.startswith(group)]
     return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
 
 

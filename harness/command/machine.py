@@ -6,6 +6,7 @@ import ctypes
 import json
 import os
 import socket
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
@@ -111,9 +112,18 @@ def device_memory(hardware: Hardware) -> float:
 
 
 def hardware_help() -> str:
-    """One line per key, with its default, for the help of the commands."""
+    """Each key with its default, for the help of the commands."""
     width = max(map(len, HELP))
-    lines = [f"  {f.name:<{width}}  {HELP[f.name]} (default {_shown(f.default)})" for f in fields(Hardware)]
+    lines = [
+        textwrap.fill(
+            f"  {f.name:<{width}}  {HELP[f.name]} (default {_shown(f.default)})",
+            80,
+            subsequent_indent=" " * (width + 4),
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        for f in fields(Hardware)
+    ]
     profiles = f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}"
     return "\n".join(["hardware.KEY=VALUE, where KEY is one of:", *lines, "", profiles])
 

@@ -1,27 +1,28 @@
 """Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
 
-The server has the model and its chat template. Each request carries its seed; whether the server heeds it, and whether
+The server has the model and its chat template. Each request carries its seed. Whether the server heeds it, and whether
 its samples depend on what else it serves, cannot be known here: `describe()` says so.
 
-The key comes from an environment variable, goes into one header and nowhere else: redirections, which would carry it to
-another host, are refused, and it is cut out of whatever a server says before that is shown.
+The openai SDK sends a request, tenacity repeats it. The key comes from an environment variable and goes into one
+header. Redirections, which would carry it to another host, are refused. It is removed from what a server says before
+that is shown.
 """
 
 from __future__ import annotations
 
-import http.client
 import json
 import os
 import random
 import time
-import urllib.error
 import urllib.parse
-import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
 
 KEY_ENV = "OPENAI_API_KEY"
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
@@ -69,7 +70,15 @@ class OpenAIEngine:
         self.concurrency, self.attempts, self.timeout_s = concurrency, attempts, timeout_s
         self._key = _key(key_env)
         self._sleep = sleep
-        self._opener = urllib.request.build_opener(_NoRedirect)
+        from openai import DefaultHttpxClient, OpenAI
+
+        self._client = OpenAI(
+            api_key=self._key or "none",  # the SDK wants one
+            base_url=self.url,
+            timeout=timeout_s,
+            max_retries=0,  # tenacity repeats: with this request's own jitter
+            http_client=DefaultHttpxClient(follow_redirects=False),
+        )
 
     @property
     def chunk_rows(self) -> int:
@@ -88,11 +97,11 @@ class OpenAIEngine:
         """One completion for each request, in groups, as they come.
 
         Raises:
-            ValueError: the beginning of a response is forced: a server takes text, not tokens.
+            ValueError: a request has a prefix of its response: a server takes text, not tokens.
             EngineError: a request failed for good; it names the problem and the sample. What had come is yielded first.
         """
         if any(request.forced for request in requests):
-            raise ValueError("engine openai cannot go on with a response that was begun; expected a local engine")
+            raise ValueError("engine openai cannot continue the prefix of a response; expected a local engine")
         left = iter(requests)
         with ThreadPoolExecutor(self.concurrency, thread_name_prefix="openai") as threads:
             under_way: set[Future[Completion]] = set()
@@ -120,22 +129,31 @@ class OpenAIEngine:
         Raises:
             EngineError: the server refused it, or it failed `attempts` times.
         """
-        path, body = self._body(request, decoding)
-        jitter = random.Random(request.seed)
-        for attempt in range(1, self.attempts + 1):
-            try:
-                return _read(request, self._post(path, body))
-            except _FailedError as failed:
-                where = f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}"
-                if not failed.again:
-                    raise EngineError(f"{where}: {self._hide(failed.why)}") from None
-                if attempt == self.attempts:
-                    raise EngineError(f"{where}: {self._hide(failed.why)} ({attempt} attempts)") from None
-                self._sleep(pause(attempt, failed.after_s, jitter))
-        raise AssertionError("attempts >= 1")
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
 
-    def _body(self, request: Request, decoding: Decoding) -> tuple[str, dict[str, Any]]:
-        body: dict[str, Any] = {
+        retrying = Retrying(
+            sleep=self._sleep,
+            stop=stop_after_attempt(self.attempts),
+            wait=_Pauses(request.seed),
+            retry=retry_if_exception(lambda error: isinstance(error, _FailedError) and error.again),
+            reraise=True,
+        )
+        try:
+            return retrying(lambda: _read(request, self._post(request, decoding)))
+        except _FailedError as failed:
+            where = f"problem {request.key[0]!r}, sample {request.key[1]}, of {self.model} at {self.url}"
+            attempts = f" ({self.attempts} attempts)" if failed.again else ""
+            raise EngineError(f"{where}: {self._hide(failed.why)}{attempts}") from None
+
+    def _post(self, request: Request, decoding: Decoding) -> Any:
+        """The server's answer as JSON.
+
+        Raises:
+            _FailedError: there is none.
+        """
+        from openai import APIConnectionError, APIStatusError, Omit
+
+        settings: dict[str, Any] = {
             "model": self.model,
             "temperature": decoding.temperature,
             "top_p": decoding.top_p,
@@ -144,40 +162,45 @@ class OpenAIEngine:
             "n": 1,
             "stream": False,
         }
-        if request.messages is None:
-            return "completions", {**body, "prompt": request.prompt_text}
-        return "chat/completions", {**body, "messages": [dict(message) for message in request.messages]}
-
-    def _post(self, path: str, body: dict[str, Any]) -> Any:
-        """The server's answer as JSON.
-
-        Raises:
-            _FailedError: there is none.
-        """
-        headers = {"Content-Type": "application/json", "User-Agent": "rlvr-harness"}
-        if self._key is not None:
-            headers["Authorization"] = f"Bearer {self._key}"
-        asked = urllib.request.Request(f"{self.url}/{path}", json.dumps(body).encode(), headers)
+        if self._key is None:
+            settings["extra_headers"] = {"Authorization": Omit()}
+        raw = self._client.with_raw_response
         try:
-            with self._opener.open(asked, timeout=self.timeout_s) as answer:
-                text = answer.read()
-        except urllib.error.HTTPError as error:
-            again = error.code in _AGAIN or error.code >= 500
-            raise _FailedError(f"HTTP {error.code}: {_start(error)}", again, _after(error.headers)) from None
-        except (OSError, http.client.HTTPException) as error:  # refused, dropped, timed out, cut short
-            raise _FailedError(f"no answer ({type(error).__name__}: {error})", True) from None
+            if request.messages is None:
+                answer = raw.completions.create(prompt=request.prompt_text, **settings)
+            else:
+                messages: Any = [dict(message) for message in request.messages]
+                answer = raw.chat.completions.create(messages=messages, **settings)
+        except APIStatusError as error:
+            code, text = error.status_code, error.response.text[:500].strip()
+            again = code in _AGAIN or code >= 500
+            raise _FailedError(f"HTTP {code}: {text or error.message}", again, _after(error.response.headers)) from None
+        except APIConnectionError as error:  # refused, dropped, timed out, cut short
+            why = f"{type(error).__name__}: {error.__cause__ or error}"
+            raise _FailedError(f"no answer ({why})", True) from None
         try:
-            return json.loads(text)
+            return json.loads(answer.text)
         except ValueError:
-            raise _FailedError(f"the answer is not JSON: {text[:200]!r}", True) from None
+            raise _FailedError(f"the answer is not JSON: {answer.text[:200]!r}", True) from None
 
     def _hide(self, text: str) -> str:
         return text if self._key is None else text.replace(self._key, "[key]")
 
 
+class _Pauses:
+    """tenacity's `wait`: `pause` with a request's own jitter and the time that the server asked for."""
+
+    def __init__(self, seed: int) -> None:
+        self.jitter = random.Random(seed)
+
+    def __call__(self, state: RetryCallState) -> float:
+        error = state.outcome.exception() if state.outcome is not None else None
+        return pause(state.attempt_number, getattr(error, "after_s", None), self.jitter)
+
+
 def pause(attempt: int, after_s: float | None, jitter: random.Random) -> float:
-    """Seconds to wait after that many failed attempts: what the server asked for or else twice as long each time, cut
-    at `LONGEST_WAIT_S`; less by up to half, so that those who failed together do not come back together."""
+    """Seconds to wait after that many failed attempts: what the server asked for, or twice as long each time; at most
+    `LONGEST_WAIT_S`, and less by a random part of up to half, so that requests which failed together spread out."""
     wanted = FIRST_WAIT_S * 2 ** min(attempt - 1, 20) if after_s is None else 2 * after_s
     return min(wanted, LONGEST_WAIT_S) * (1 - jitter.random() / 2)
 
@@ -188,11 +211,6 @@ class _FailedError(Exception):
     def __init__(self, why: str, again: bool, after_s: float | None = None) -> None:
         super().__init__(why)
         self.why, self.again, self.after_s = why, again, after_s
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        return None
 
 
 def _read(request: Request, answer: Any) -> Completion:
@@ -215,14 +233,6 @@ def _read(request: Request, answer: Any) -> Completion:
     if not isinstance(text, str) or isinstance(tokens, bool) or not isinstance(tokens, int):
         raise _FailedError(f"text {text!r} and completion_tokens {tokens!r}; expected a text and a number", False)
     return Completion(request.key, text, tokens, reason)
-
-
-def _start(error: urllib.error.HTTPError) -> str:
-    """The beginning of an error's page."""
-    try:
-        return error.read(2000).decode("utf-8", "replace")[:500].strip() or str(error.reason)
-    except (OSError, http.client.HTTPException):
-        return str(error.reason)
 
 
 def _after(headers: Any) -> float | None:

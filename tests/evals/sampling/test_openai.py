@@ -33,7 +33,8 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         with self.server.lock:
-            self.server.seen.append((self.path, dict(self.headers), body))
+            headers = {name.title(): value for name, value in self.headers.items()}
+            self.server.seen.append((self.path, headers, body))
             self.server.under_way += 1
             self.server.most = max(self.server.most, self.server.under_way)
             faults = self.server.faults.get(body["seed"])
@@ -126,12 +127,12 @@ def chat(count: int) -> list[Request]:
     return [Request((f"p{i}", 2), "unused", i, ({"role": "user", "content": f"What is {i}?"},)) for i in range(count)]
 
 
-def draw(engine: OpenAIEngine, requests: list[Request]) -> dict[Any, Any]:
+def sample(engine: OpenAIEngine, requests: list[Request]) -> dict[Any, Any]:
     return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
 
 
 def test_a_chat_prompt_goes_to_chat(engine: OpenAIEngine, server: Server) -> None:
-    done = draw(engine, chat(9))
+    done = sample(engine, chat(9))
     assert {key: (c.text, c.tokens, c.finish_reason) for key, c in done.items()} == {
         (f"p{i}", 2): (f"seed {i}", 3, "stop") for i in range(9)
     }
@@ -145,7 +146,7 @@ def test_a_chat_prompt_goes_to_chat(engine: OpenAIEngine, server: Server) -> Non
 
 
 def test_a_plain_prompt_is_continued(engine: OpenAIEngine, server: Server) -> None:
-    done = draw(engine, [Request(("p", 0), "1 + 1 =", 2**62 + 1)])
+    done = sample(engine, [Request(("p", 0), "1 + 1 =", 2**62 + 1)])
     assert done["p", 0].text == f"seed {2**62 + 1}"
     assert server.seen[0][0] == "/v1/completions"
     assert server.seen[0][2]["prompt"] == "1 + 1 ="
@@ -155,7 +156,7 @@ def test_a_plain_prompt_is_continued(engine: OpenAIEngine, server: Server) -> No
 @pytest.mark.parametrize("fault", [code(429), code(500), code(503), code(408), drop, cut_short, code(200, '{"cho')])
 def test_a_passing_fault_is_tried_again(engine: OpenAIEngine, server: Server, waits: list[float], fault: Reply) -> None:
     server.faults = {1: [fault, fault], 3: [fault] * 3}
-    assert {c.text for c in draw(engine, chat(5)).values()} == {f"seed {i}" for i in range(5)}
+    assert {c.text for c in sample(engine, chat(5)).values()} == {f"seed {i}" for i in range(5)}
     assert server.attempts() == {0: 1, 1: 3, 2: 1, 3: 4, 4: 1}
     assert len(waits) == 5
 
@@ -176,7 +177,7 @@ def test_a_lasting_fault_names_problem_and_sample(
 ) -> None:
     server.faults = {1: [fault] * 9}
     with pytest.raises(EngineError, match=r"problem 'p1', sample 2, of some-model at http://127.*") as caught:
-        draw(engine, chat(2))
+        sample(engine, chat(2))
     assert message in str(caught.value)
     assert str(caught.value).endswith("(4 attempts)")
     assert server.attempts()[1] == 4
@@ -197,7 +198,7 @@ def test_a_lasting_fault_names_problem_and_sample(
 def test_a_refusal_is_final(engine: OpenAIEngine, server: Server, fault: Reply, message: str) -> None:
     server.faults = {0: [fault]}
     with pytest.raises(EngineError, match=r"problem 'p0', sample 2") as caught:
-        draw(engine, chat(1))
+        sample(engine, chat(1))
     assert message in str(caught.value)
     assert server.attempts() == {0: 1}
 
@@ -217,8 +218,8 @@ def test_a_silent_server_is_given_up(server: Server, waits: list[float]) -> None
     silent = threading.Event()
     server.faults = {0: [lambda *_: silent.wait(60)] * 2}  # type: ignore[list-item]
     engine = OpenAIEngine("m", url=server.url, attempts=2, timeout_s=0.05, sleep=waits.append)
-    with pytest.raises(EngineError, match=r"no answer \(TimeoutError.*\(2 attempts\)"):
-        draw(engine, chat(1))
+    with pytest.raises(EngineError, match=r"no answer \(APITimeoutError.*\(2 attempts\)"):
+        sample(engine, chat(1))
     silent.set()
 
 
@@ -227,14 +228,14 @@ def test_an_empty_answer_is_an_answer(engine: OpenAIEngine, server: Server) -> N
         0: [lambda h, b: h.reply(200, completion(b, "", tokens=1))],
         1: [lambda h, b: h.reply(200, completion(b, None, tokens=32, reason="length"))],
     }
-    done = draw(engine, chat(2))
+    done = sample(engine, chat(2))
     assert (done["p0", 2].text, done["p0", 2].finish_reason) == ("", "stop")
     assert (done["p1", 2].text, done["p1", 2].finish_reason) == ("", "length")
 
 
 def test_concurrency_is_used_and_bounded(engine: OpenAIEngine, server: Server) -> None:
     server.gate = threading.Barrier(4, timeout=60)  # each waits until four are under way
-    draw(engine, chat(16))
+    sample(engine, chat(16))
     assert server.most == 4
 
 
@@ -250,7 +251,7 @@ def test_pauses_grow_and_are_bounded(attempt: int, after: float | None, seed: in
 
 def test_the_server_says_when(engine: OpenAIEngine, server: Server, waits: list[float]) -> None:
     server.faults = {0: [code(429, Retry_After="7"), code(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT")]}
-    draw(engine, chat(1))
+    sample(engine, chat(1))
     assert 7 <= waits[0] <= 14
     assert 1 <= waits[1] <= 2  # a date: the second pause of the usual ones
 
@@ -265,7 +266,7 @@ def test_the_key_is_shown_nowhere(
     caplog.set_level(0)
     server.faults = {0: [code(400, f"your key {KEY} is wrong")]}
     with pytest.raises(EngineError, match=r"your key \[key\] is wrong") as caught:
-        draw(engine, chat(1))
+        sample(engine, chat(1))
     assert KEY not in repr(caught.getrepr(showlocals=False, chain=True))
     assert caught.value.__cause__ is None
     place = {**set_up(tmp_path, model_dir, monkeypatch), "model_path": "some-model"}
@@ -286,10 +287,10 @@ def test_a_key_that_no_header_can_hold_is_not_repeated(monkeypatch: pytest.Monke
 
 def test_no_key_no_header(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    draw(OpenAIEngine("m", url=server.url), chat(1))
+    sample(OpenAIEngine("m", url=server.url), chat(1))
     assert "Authorization" not in server.seen[0][1]
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    draw(OpenAIEngine("m", url=server.url), chat(1))
+    sample(OpenAIEngine("m", url=server.url), chat(1))
     assert server.seen[1][1]["Authorization"] == f"Bearer {KEY}"
 
 
