@@ -29,6 +29,8 @@ _TOKEN = re.compile(
 _COMMAND = re.compile(r"\\(?:boxed|fbox)")
 _GAP_MARKS = re.compile(r"\\(?:quad|qquad|text|mathrm|boxed|fbox)|[\s$\\,;:.{}()\[\]*]")
 _LONGEST_GAP = 60
+_OF_NEXT = re.compile(r"[A-Za-z](?:_\{?\w{1,3}\}?)?\s*=[\s$]*$")  # the name of what the next box holds: `y_2 =`
+_PART = frozenset("for part case and or a b c i ii iii".split())
 _SECOND_PROBLEM = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id)\|>"
     r"|\n\s{0,9}(?:#{1,6}\s{0,3}|\*\*)?(?:(?:Problem|Question|Exercise)\b[ \t]*[\d#:.]|(?:Human|User|Instruction)\s?:)"
@@ -99,15 +101,16 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
 
 
 def joined(text: str, filled: Sequence[Box]) -> str:
-    """The last box, with those before it while a separator, "and" or "or", and one more word at most stand between."""
+    """The last box, with those before it while only a separator, "and" or "or" stand between, and beside these one more
+    word, a name (`and y_2 =`) or words like "for part (a)"."""
     answer = [filled[-1].content.strip()]
     for before, after in zip(filled[-2::-1], filled[:0:-1], strict=True):
-        gap = text[before.end : after.start]
+        gap = _OF_NEXT.sub("", text[before.end : after.start])
         plain = _GAP_MARKS.sub(" ", gap)
         words = re.findall(r"[a-z]+", plain.lower())
         if len(gap) > _LONGEST_GAP or "\n\n" in gap or before.content.strip() == answer[0]:
             break
-        if re.search(r"[\d=<>]", plain) or len(words) > 2 or (words and not {"and", "or"} & set(words)):
+        if re.search(r"[\d=<>]", plain) or (len(words) > 2 and not set(words) <= _PART) or (words and not {"and", "or"} & set(words)):
             break
         answer.insert(0, before.content.strip())
     return ", ".join(answer)

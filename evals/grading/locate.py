@@ -21,10 +21,15 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"\b(?:not|never|except|unless|excluding|besides|other than|instead of)\s+(?:\w+\s+)?$", re.IGNORECASE
+    r"\b(?:not|never|except|unless|excluding|besides|other than|instead of"
+    r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to)\s+(?:\w+\s+)?$",
+    re.IGNORECASE,
 )
+_COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
+_NO = re.compile(r"\b(?:not|never|no|cannot|\w+n't)\b|[$\\]", re.IGNORECASE)
+_STATES_VALUE = re.compile(rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}}):)\s+(\d+:\d+|{_NUMBER})\s?(%|[$€£])?\s*[.!]?\s*$")
 _COUNTED = re.compile(
-    rf"\s*({_NUMBER})\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b", re.IGNORECASE
+    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b", re.IGNORECASE
 )
 _NOT_COUNTED = re.compile(
     r"\b(?:and|or|to|out|in|of|over|times|plus|minus|divided|by|point|dozen|hundred|thousand|[mb]illion)\b",
@@ -46,15 +51,16 @@ def locate(text: str, *, numbers: bool = True) -> str:
 
     In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer
     when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
-    follows "answer is", of which, as of any prose, the last `$...$` or number counts, unless it is denied ("not 5") or
-    the prose begins with a count ("12 ways to choose 3 people").
+    follows "answer is", of which, as of any prose, the last `$...$` or number counts, unless it is denied ("not 5", "at
+    least 5") or the prose begins with a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a
+    number as well.
 
     In a gold (`numbers=False`) prose is kept whole, unless it ends with "is" and one `$...$`. Text beside an empty box
     does not count. In a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]
-        return filled[-1].content if filled else text
+        return joined(text, filled) if filled else text
     if final := _final(text):
         return final
     contents = find_boxes(text)
@@ -65,7 +71,9 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if stated := _STATED.findall(text):
         text = str(stated[-1])
     if not _is_prose(text):
-        return text
+        value = _STATES_VALUE.search(text) if numbers and not _NO.search(text) else None
+        value = value if value and not re.search(r"\d", text[: value.start()]) else None
+        return value[1] + ("%" if value[2] == "%" else "") if value else text
     return _last_candidate(text) if numbers else _stated_last(text)
 
 
@@ -103,7 +111,7 @@ def _last_candidate(text: str) -> str:
     values = [match for match in candidates if match[5] or re.search(r"[\d=<>\\]", match[0].strip("\\()[]$ "))]
     if not values and (last_stated := _stated_last(text)) != text:
         return last_stated
-    if not values or _DENIES.search(text[: values[-1].start()]):
+    if not values or _DENIES.search(text[: values[-1].start()]) or _COMPARED.match(text, values[-1].end()):
         return text
     last = values[-1]
     return last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")

@@ -14,10 +14,10 @@ Unit = tuple[tuple[str, int], ...]  # sorted (symbol, exponent) pairs; () when a
 
 # symbol: names. Symbols keep their case (m is not M), names do not.
 _TABLE = """
-m: meter metre | cm: centimeter centimetre | mm: millimeter millimetre | km: kilometer kilometre | nm: nanometer
+m: meter metre | cm: cms centimeter centimetre | mm: millimeter millimetre | km: kms kilometer kilometre | nm: nanometer
 in: inch inches | ft: foot feet | yd: yard | mi: mile | au: | pc: parsec | ly: lightyear | rad: radian
 s: sec secs second | ms: millisecond | min: mins minute | h: hr hrs hour | d: day | wk: week | mo: month | yr: yrs year
-g: gram gm | kg: kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
+g: gram gm | kg: kgs kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
 L: l liter litre | mL: ml milliliter | gal: gallon | Hz: hertz | kHz: kilohertz | MHz: megahertz
 N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt | cal: calorie | kcal: kilocalorie
 W: watt | kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin
@@ -87,7 +87,7 @@ _DEGREE = re.compile(
 _TEXT = re.compile(rf"(?:\s*(?:(?:\\cdot|/)\s*)?\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}{_EXPONENT})+\s*$")
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
 _WORDS = re.compile(
-    r"(?<=[\d.})])\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
+    r"(?:(?<=[\d.})])|(?<=\\pi(?=\s)))\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
     rf"|\s+[KJNWVAmsg]|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
 )
 _COUNTED = re.compile(

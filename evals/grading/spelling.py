@@ -66,8 +66,16 @@ _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
 
 
+# a command whose backslash and first letter were read as one escape of a string, as `\f` in `\frac`
+_DAMAGED = re.compile(
+    "(\x0c)(?=rac)|(\x08)(?=egin|ar\\b|inom|oxed|eta)|(\t)(?=ext|imes|heta)|(\r)(?=ight|ho)|(\x07)(?=lpha|rc|ngle)"
+)
+_ESCAPES = {"\x0c": r"\f", "\x08": r"\b", "\t": r"\t", "\r": r"\r", "\x07": r"\a"}
+
+
 def in_latex(text: str) -> str:
     """The same with signs that LaTeX has a name for, and one space wherever there is any."""
+    text = _DAMAGED.sub(lambda escape: _ESCAPES[escape[0]], text)
     text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
     text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
     text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
@@ -166,7 +174,7 @@ LOOK = table(
     ),
     ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
     ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
-    ("choices in one text", r"\\text\s*\{\s*([A-Z](?:\s*,\s*[A-Z])+)\s*\}", r"\1"),
+    ("choices in one text", r"\\text\s*\{\s*(\(?[A-Z]\)?(?:\s*,\s*\(?[A-Z]\)?)+)\s*\}", r"\1"),
     (
         "choices one by one",
         r"\\text\s*\{\s*([A-Z])\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*([A-Z])\s*\}",
@@ -175,7 +183,7 @@ LOOK = table(
     ("quotation marks", r"[\"“”]", ""),
 )
 
-_SIGN = re.compile(r"[<>]|\\le |\\ge ")  # once synonyms are gone
+_SIGN = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")  # once synonyms are gone
 _AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*and\s*\}|(?<![A-Za-z])and(?![A-Za-z]))\s*")
 
 
@@ -189,10 +197,13 @@ SEPARATORS = table(
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
     ("thin space", rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){END}", " "),
     ("spaces", r"\s{2,}", " "),
+    ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
     ("comma in braces", r"\{,\}", ","),
     ("text that ends in and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     ("both hold", r"(?s)^.+$", _both_hold),
+    ("either, both", r"^\s*(?:either|both)\s+(?=[-\d\\(])", ""),
     ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
+    ("and, or between signs", r"(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
     ("commas", r",(?:\s*,)+", ","),
 )
 BRACES = table(
@@ -229,6 +240,8 @@ MONEY = table(
 )
 WORDS = table(
     ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
+    ("exactly, before", r"^\s*(?:exactly|precisely|only|just)\s+(?=[-\d.\\])", ""),
+    ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("exactly", r"(?<=[\d})])\s*(?:\\text\s*\{\s*)?(?:exactly|precisely|altogether|in total|in all)\s*\}?\.?\s*$", ""),
     ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
@@ -296,7 +309,7 @@ def _trim(text: str) -> str:
     """Without the punctuation around it, and without braces and parentheses around the whole."""
     while True:
         before = text
-        text = text.rstrip(" .,;:\\").lstrip(",;: ")
+        text = text.rstrip(" .,;:\\").lstrip(",;:= ")
         if text[:1] in ("{", "(") and matching(text, 0) == len(text) - 1:
             inside = text[1:-1]
             # `(E)` stays, it may be a choice; so do tuples and half-open intervals

@@ -103,18 +103,22 @@ def _decimal_comma(gold: str, answer: str) -> bool:
 
     A gold `1,2` is a list; `1,22` may be a decimal.
     """
-    for comma, point, places in ((gold, answer, 2), (answer, gold, 1)):
+    for comma, point, places in ((gold, answer, 2), (re.sub(r"^[A-Za-z]\s*=\s*", "", answer), gold, 1)):
         if re.fullmatch(rf"-?\d+,\d{{{places},}}", comma) and re.fullmatch(r"-?\d*\.\d+", point):
             a, b = number(comma.replace(",", ".")), number(point)
             return a is not None and b is not None and a.value == b.value
     return False
 
 
-_DENIAL = re.compile(r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless)\b", re.IGNORECASE)
+_DENIAL = re.compile(
+    r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless|at\s+(?:least|most)|up\s+to"
+    r"|(?:more|less|fewer|greater|larger|smaller)\s+than)\b",
+    re.IGNORECASE,
+)
 
 
 def denied(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`: who denies what the gold does not has not given it."""
+    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: refuse an answer that denies or bounds what the gold does not."""
     return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
 

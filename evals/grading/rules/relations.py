@@ -132,6 +132,8 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
             return None
         return all(same(side, answer) if left else same(gold, side) for side in form.values)
     value = renamed(right, left)
+    if value is None and (left.name, left.values[-1]) == (right.values[-1], right.name):
+        return True  # N=n and n=N
     return value is not None and same(left.values[-1], value)
 
 
@@ -194,7 +196,9 @@ def relation_or_value(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
-_WHOLE = re.compile(r"[,\s]*\(?\s*[kmn]\s*\\in\s*\\(?:mathbb|text)\s*\{?\s*([ZN])\s*\}?\s*\)?\s*$")
+_WHOLE = re.compile(
+    r"[,\s]*\(?\s*[kmn]\s*(?:\\in\s*\\(?:mathbb|text)\s*\{?\s*(?P<set>[ZN])\s*\}?|(?P<from>\\ge\s*[01]|>\s*0))\s*\)?\s*$"
+)
 
 
 def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
@@ -207,6 +211,6 @@ def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
     names = [set(_PARAMETER.findall(text)) for text in (left, right)]
     if all(len(name) == 1 for name in names) and (all(ranges) or (r"\pi" in left and r"\pi" in right)):
         right = _PARAMETER.sub(names[0].pop(), right)
-    if len({r[1] for r in ranges if r}) > 1:
+    if len({r["set"] or r["from"].replace(" ", "") for r in ranges if r}) > 1:
         return False  # all integers, and the positive ones
     return same(left, right) if left and right and (left, right) != (gold, answer) else None

@@ -38,9 +38,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
         return False
     if {left.kind, right.kind} <= UNORDERED:
         return _same_unordered(left.items, right.items, same)
-    # x=-5, p=2 stands for (-5,2), in the order stated, or for (2,-5), in alphabetical order
+    # x=-5, p=2 stands for (-5,2), in the order stated, or for (2,-5), in the alphabetical order of symbols
     orders = [(left.items, right.items)]
     if (left.kind == "names") != (right.kind == "names"):
+        if any(re.fullmatch(r"[A-Za-z]{3,}", name) for name in (*left.names, *right.names)):
+            orders = []  # words have no such order
         orders.append((left.stated or left.items, right.stated or right.items))
     return any(all(same(a, b) for a, b in zip(*order, strict=True)) for order in orders)
 
