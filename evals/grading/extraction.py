@@ -30,7 +30,7 @@ _COMMAND = re.compile(r"\\(?:boxed|fbox)")
 _GAP_MARKS = re.compile(r"\\(?:quad|qquad|text|mathrm|boxed|fbox)|[\s$\\,;:.{}()\[\]*]")
 _LONGEST_GAP = 60
 _OF_NEXT = re.compile(r"[A-Za-z](?:_\{?\w{1,3}\}?)?\s*=[\s$]*$")  # the name of what the next box holds: `y_2 =`
-_PART = frozenset("for part case and or a b c i ii iii".split())
+_PART = frozenset(["for", "part", "case", "and", "or", "a", "b", "c", "i", "ii", "iii"])
 _SECOND_PROBLEM = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id)\|>"
     r"|\n\s{0,9}(?:#{1,6}\s{0,3}|\*\*)?(?:(?:Problem|Question|Exercise)\b[ \t]*[\d#:.]|(?:Human|User|Instruction)\s?:)"
@@ -110,7 +110,11 @@ def joined(text: str, filled: Sequence[Box]) -> str:
         words = re.findall(r"[a-z]+", plain.lower())
         if len(gap) > _LONGEST_GAP or "\n\n" in gap or before.content.strip() == answer[0]:
             break
-        if re.search(r"[\d=<>]", plain) or (len(words) > 2 and not set(words) <= _PART) or (words and not {"and", "or"} & set(words)):
+        if (
+            re.search(r"[\d=<>]", plain)
+            or (len(words) > 2 and not set(words) <= _PART)
+            or (words and not {"and", "or"} & set(words))
+        ):
             break
         answer.insert(0, before.content.strip())
     return ", ".join(answer)

@@ -27,9 +27,12 @@ _DENIES = re.compile(
 )
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
 _NO = re.compile(r"\b(?:not|never|no|cannot|\w+n't)\b|[$\\]", re.IGNORECASE)
-_STATES_VALUE = re.compile(rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}}):)\s+(\d+:\d+|{_NUMBER})\s?(%|[$€£])?\s*[.!]?\s*$")
+_STATES_VALUE = re.compile(
+    rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}}):)\s+(\d+:\d+|{_NUMBER})\s?(%|[$€£])?\s*[.!]?\s*$"
+)
 _COUNTED = re.compile(
-    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b", re.IGNORECASE
+    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b",
+    re.IGNORECASE,
 )
 _NOT_COUNTED = re.compile(
     r"\b(?:and|or|to|out|in|of|over|times|plus|minus|divided|by|point|dozen|hundred|thousand|[mb]illion)\b",

@@ -161,12 +161,16 @@ def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def same_choice(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42."""
+    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42. `\text{D}` may be `D`."""
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
         return same(gold, right.text)
-    if left is None or right is None or not (left.marked or right.marked):
+    if left is None or right is None:
         return None
+    if not (left.marked or right.marked):
+        upright = [r"\text" in text for text in (gold, answer)]
+        alike = upright[0] == upright[1] or same.conventions.upright_letter
+        return left.letter == right.letter and alike if any(upright) else None
     return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
 
 

@@ -17,7 +17,7 @@ def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
-    r"""The number decides when a unit is missing or unknown; two known units must be the same (`5 cm` is not `5 m`),
+    r"""The number decides when a unit is missing (a convention) or unknown; two known units must be the same (`5 cm` is not `5 m`),
     and two things that are counted as well (`3 boys` is not `3 girls`, `90 red balls` is `90 balls`).
 
     `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
@@ -35,7 +35,8 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return units[0] == units[1] and same(*bodies)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
-    if same(*bodies):
+    strict = not same.conventions.missing_unit and (left is None or right is None)
+    if not strict and same(*bodies):
         return True
     for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
         if units == [((unit, 1),)]:
