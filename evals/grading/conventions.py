@@ -16,8 +16,8 @@ class Conventions:
         decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
         words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).
         natural_log: `\\log` is also the natural logarithm.
-        missing_unit: a unit may be missing: `120` for `120^\\circ`, `5` for `5 cm`, `28` for `28%`. Golds do not agree on
-            it: of the 121 problems of MATH's test split that ask for degrees, 71 golds have the sign and 50 have not.
+        missing_unit: a unit may be missing: `120` for `120^\\circ`, `5` for `5 cm`, `28` for `28%`. Golds differ: of
+            the 121 problems of MATH's test split that ask for degrees, 71 golds have the sign and 50 have not.
         upright_letter: `\\text{D}` is `D`, also where no choice is marked as `(D)` is. MATH's test split has 11 golds
             like `\\text{D}` and 5 like `D`.
     """

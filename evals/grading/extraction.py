@@ -110,11 +110,8 @@ def joined(text: str, filled: Sequence[Box]) -> str:
         words = re.findall(r"[a-z]+", plain.lower())
         if len(gap) > _LONGEST_GAP or "\n\n" in gap or before.content.strip() == answer[0]:
             break
-        if (
-            re.search(r"[\d=<>]", plain)
-            or (len(words) > 2 and not set(words) <= _PART)
-            or (words and not {"and", "or"} & set(words))
-        ):
+        joins = not words or ({"and", "or"} & set(words) and (len(words) < 3 or set(words) <= _PART))
+        if re.search(r"[\d=<>]", plain) or not joins:
             break
         answer.insert(0, before.content.strip())
     return ", ".join(answer)

@@ -31,7 +31,8 @@ _STATES_VALUE = re.compile(
     rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}}):)\s+(\d+:\d+|{_NUMBER})\s?(%|[$€£])?\s*[.!]?\s*$"
 )
 _COUNTED = re.compile(
-    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b",
+    rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})"
+    r"\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b",
     re.IGNORECASE,
 )
 _NOT_COUNTED = re.compile(

@@ -118,7 +118,8 @@ _DENIAL = re.compile(
 
 
 def denied(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: refuse an answer that denies or bounds what the gold does not."""
+    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: refuse an answer that denies or bounds
+    what the gold does not."""
     return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
 

@@ -17,8 +17,9 @@ def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
-    r"""The number decides when a unit is missing (a convention) or unknown; two known units must be the same (`5 cm` is not `5 m`),
-    and two things that are counted as well (`3 boys` is not `3 girls`, `90 red balls` is `90 balls`).
+    r"""The number decides when a unit is missing (a convention) or unknown; two known units must be the same
+    (`5 cm` is not `5 m`), and two things that are counted as well (`3 boys` is not `3 girls`, but
+    `90 red balls` is `90 balls`).
 
     `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
     """

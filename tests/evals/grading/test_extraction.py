@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading.extraction import Extraction, boxes, extract
+from evals.grading.locate import locate
 
 
 @pytest.mark.parametrize(
@@ -168,3 +169,25 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
         assert (boxes(text), extract(text).truncated) == ([], False)
     assert boxes(r"\boxed{0}" + text) == ["0", *boxes(text)]
     assert extract(r"\boxed{0}" + text).truncated == extract(text).truncated
+
+
+@pytest.mark.parametrize(
+    ("text", "answer"),
+    [
+        ("Price: 2,74", "2,74"),
+        ("La probabilité est 0,25.", "0,25"),
+        ("So x equals 5.", "5"),
+        ("Time: 12:30", "12:30"),
+        ("There are 220 ways to choose 3 people", "220 ways"),
+        ("the answer is at least 5", "at least 5"),  # a bound is not its number
+        ("it takes 5 more than before", "it takes 5 more than before"),
+        ("x is not 5", "x is not 5"),
+        ("Paolo: 18, Qing: 14", "Paolo: 18, Qing: 14"),  # two values
+        (r"\boxed{(3,3)} \text{ for part (a) and } \boxed{(1,1)}", "(3,3), (1,1)"),
+        (r"$y_1=\boxed{2x}$ and $y_2=\boxed{3x}$", "2x, 3x"),
+        (r"\boxed{5} is wrong and so is \boxed{6}", "6"),
+        ("step " * 2500 + r"\boxed{1} and \boxed{2}", "1, 2"),
+    ],
+)
+def test_a_number_stated_in_a_sentence(text: str, answer: str) -> None:
+    assert locate(text) == answer
