@@ -123,7 +123,7 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
 
 def test_arms_that_the_backend_cannot_train_are_skipped_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     from harness.backends import refusals
-    from harness.cli.training import _that_run
+    from harness.launch.prepare import that_run
     from harness.command.resolve import resolve
     from harness.spec.hardware import Hardware
 
@@ -131,7 +131,7 @@ def test_arms_that_the_backend_cannot_train_are_skipped_with_the_reason(capsys: 
     refused = refusals(jobs, Hardware())
     ppo = [("7b", arm) for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")]
     assert list(refused) == ppo
-    kept = _that_run(jobs, refused, named=False)
+    kept = that_run(jobs, refused, named=False)
     assert [job.arm for job in kept] == ["base", "grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation"]
     # (at this scale the arm without clip-higher is grpo)
     said = capsys.readouterr().err.splitlines()
