@@ -11,10 +11,11 @@ from evals.redaction import redact
 from harness.command.config import UsageError, parse_overrides
 from harness.command.machine import hardware_help, take_machine
 from harness.command.watch import take_watch
-from harness.launch.launcher import launcher_alone, take_launcher
+from harness.launch.launcher import launcher_alone, launcher_help, take_launcher
 from harness.launch.prepare import checked_watch, prepare, read_jobs, refused, that_run
 
-RUN = """options:
+RUN = (
+    """options:
   paper=KEY              required; see `rlvr list`
   arm=A,B model=A,B      which arms and base models (default: those of the paper's tables; at tiny scale one model)
   arms=SET               a set of arms: all, table4, ... (a wrong name lists them)
@@ -30,10 +31,15 @@ RUN = """options:
   hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)
   hardware.KEY=VALUE     the machine: see below; changes no result by design
   launcher=local jobs=N  N jobs at once, in processes that share this machine's threads and GPUs; a log for each job
+  launcher=slurm|ray     a Slurm array, or a running Ray cluster; jobs=N: at most N at once; see below
   force=true             run what the plan says cannot fit the memory (run only)
   KEY=VALUE              any value of the declaration, as `rlvr plan` lists them; recorded as yours
 
-""" + hardware_help()
+"""
+    + hardware_help()
+    + "\n\n"
+    + launcher_help()
+)
 
 BATCH = """Each line of FILE holds the options of one `rlvr run`; # begins a comment. All lines are checked before
 the first starts. Imports and MLflow's store are paid for once; a job that fails is reported at the end, and the others

@@ -133,11 +133,19 @@ def _shown(value: Any) -> str:
 
 
 def check_machine(
-    jobs: Iterable[Job], hardware: Hardware | Mapping[tuple[str, str], Hardware], *, data_dir: str | None
+    jobs: Iterable[Job],
+    hardware: Hardware | Mapping[tuple[str, str], Hardware],
+    *,
+    data_dir: str | None,
+    here: bool = True,
 ) -> None:
-    """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model."""
+    """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model.
+
+    Args:
+        here: whether the jobs run on this machine; else its devices and engines are not looked at.
+    """
     jobs = list(jobs)
-    for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs):
+    for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs if here):
         check_device(settings, gpu_count())
         check_engine(settings)
     _check_downloads(jobs, data_dir)

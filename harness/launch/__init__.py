@@ -1,4 +1,4 @@
-"""Where the jobs of a command run: one after another here, or many at once in worker processes of this machine."""
+"""Where the jobs of a command run: one after another here, or many at once in worker processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -25,7 +25,17 @@ def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool
     if launcher.name == "local":
         from harness.launch.local import run_local
 
-        return run_local(commands, launcher.jobs)
+        return run_local(commands, launcher.here)
+    if launcher.name == "slurm":
+        from harness.launch.remote import run_on
+        from harness.launch.slurm import Slurm
+
+        return run_on(Slurm(launcher), commands)
+    if launcher.name == "ray":
+        from harness.launch.ray_cluster import RayCluster
+        from harness.launch.remote import run_on
+
+        return run_on(RayCluster(launcher), commands)
     from harness.jobs.run import run_jobs
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled

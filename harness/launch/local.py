@@ -16,14 +16,16 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from harness.command.machine import gpu_count
 from harness.jobs.run import Outcome
 from harness.jobs.telling import told
 from harness.launch.devices import worker_environments
+from harness.launch.launched import forget, note
 from harness.launch.orders import Task, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
@@ -55,14 +57,23 @@ def run_local(commands: Sequence[Prepared], workers: int) -> list[Outcome]:
         told([(prepared.jobs, prepared.command) for prepared in commands]) as telling,
     ):
         tasks = tasks_of(commands, telling)
+        for task in tasks:
+            note(Path(task.order.folder), "local", task.order.command)
         with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
             ended = _Pool(tasks, environments[: len(tasks)], shown, lambda outbox: telling.courier.watch(outbox)).run()
         for task in tasks:
             if ended[task.order.folder].error is not None:
                 telling.failed.update(task.commands)
-    found = {(number, task.job.name, task.job.digest): task for task in tasks for number in task.commands}
+    return outcomes_of(commands, tasks, ended)
+
+
+def outcomes_of(commands: Sequence[Prepared], tasks: Sequence[Task], ended: Mapping[str, Outcome]) -> list[Outcome]:
+    """The outcome of each job of each command, from those of the tasks, by folder."""
+    folders = {
+        (number, task.job.name, task.job.digest): task.order.folder for task in tasks for number in task.commands
+    }
     return [
-        replace(ended[found[number, job.name, job.digest].order.folder], job=job)
+        replace(ended[folders[number, job.name, job.digest]], job=job)
         for number, prepared in enumerate(commands)
         for job in prepared.jobs
     ]
@@ -86,6 +97,7 @@ class _Pool:
         shown: View,
         watch: Callable[[Outbox], None],
     ) -> None:
+        self._tasks = list(tasks)
         self._waiting = deque(tasks)
         self._total = len(tasks)
         self._environments = environments
@@ -117,6 +129,8 @@ class _Pool:
             raise
         finally:
             self._end()
+            for task in self._tasks:
+                forget(Path(task.order.folder))
         if told_to_stop:
             raise Interrupted(f"after {len(self._outcomes)} of {self._total} jobs, with what the others had saved")
         return self._outcomes

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
+import os
+import sys
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evals.files import differing_files
 from harness.command.resolve import Job, resolve
 from harness.command.watch import Watch
+from harness.jobs.records import read_record
 from harness.jobs.run import Outcome, has_diverged, job_folder, run_job
 from harness.jobs.telling import Told, Watching
+from harness.launch.launcher import Launcher
 from harness.launch.prepare import Prepared
 from harness.runs.outbox import Outbox
+from harness.runs.track import home
 from harness.spec.hardware import Hardware
 
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
@@ -28,6 +35,7 @@ class Order:
         job: its identity, and the values that the command line replaced in its arm.
         digest: of the job where it was ordered; a worker whose code gives another refuses it.
         command: the command's text. parent: file of the outbox of the command's MLflow run. folder: of the job.
+        home: RLVR_HOME, as a whole path.
     """
 
     job: Mapping[str, Any]
@@ -39,6 +47,7 @@ class Order:
     watch: Mapping[str, Any]
     parent: str
     folder: str
+    home: str
 
     def resolved(self) -> Job:
         """The job, as this process declares it.
@@ -105,15 +114,48 @@ def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
                 {**identity, "overrides": dict(job.overrides)},
                 job.digest,
                 bases[name],
-                asdict(prepared.hardware[job.model, job.arm]),
+                asdict(_fixed(prepared.hardware[job.model, job.arm], job.backend, prepared.launcher)),
                 prepared.data_dir,
                 prepared.command,
                 asdict(prepared.watch),
                 str(telling.parent(job, number).file),
                 str(folder),
+                str(home()),
             )
             found[folder] = Task(job, order, (number,))
     return list(found.values())
+
+
+def _fixed(hardware: Hardware, backend: str, launcher: Launcher) -> Hardware:
+    """The settings with what another machine would choose otherwise: the device, and on a CPU the threads, which decide
+    the last bits of its sums."""
+    if not launcher.elsewhere:
+        return hardware
+    if hardware.device == "auto":
+        hardware = replace(hardware, device="gpu" if launcher.gpus or "gres" in launcher.options else "cpu")
+    if hardware.device == "cpu" and hardware.threads is None and hardware.processes == 1 and backend == "trl":
+        import torch
+
+        hardware = replace(hardware, threads=torch.get_num_threads())
+    return hardware
+
+
+def done_already(order: Order) -> bool:
+    """Whether the job has its record, and the files that it is of."""
+    record = read_record(Path(order.folder) / "record.json")
+    return record is not None and not differing_files(Path(order.folder), record.get("files", {}))
+
+
+def write_to_log(order: Order) -> None:
+    """From now on what this process and its children print goes to the job's log."""
+    order.log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    with order.log.open("ab") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    print(f"== {when} {order.command}: {order.job['model']}/{order.job['arm']}/seed{order.job['seed']}", flush=True)
 
 
 def carry_out(order: Order, courier: Watching) -> Outcome:
@@ -125,7 +167,7 @@ def carry_out(order: Order, courier: Watching) -> Outcome:
         order.base_model,
         courier,
         Outbox.at(Path(order.parent)),
-        Hardware(**order.hardware),
+        Hardware(**order.hardware).with_device(),
         order.data_dir,
         order.command,
         Watch(watch["every"], watch["values"], tuple(watch["keep"])),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +55,8 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
         raise UsageError(f"data_dir={data_dir}: expected a folder, found none")
     try:
         check_watch(watch, jobs)
-        check_machine(jobs, machines, data_dir=data_dir)
+        check_machine(jobs, machines, data_dir=data_dir, here=not launcher.elsewhere)
+        check_launcher(launcher)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
     from harness.backends import backend
@@ -62,11 +65,12 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
 
     try:
         make_home()
-        machines = {key: hardware.with_device() for key, hardware in machines.items()}
-        first = next(iter(machines.values()))
-        if not force:
-            check_memory(jobs, machines, memory=_memory(first, launcher))
-        backend(jobs[0].backend).ready(first)
+        if not launcher.elsewhere:  # there each job looks at its own machine
+            machines = {key: hardware.with_device() for key, hardware in machines.items()}
+            first = next(iter(machines.values()))
+            if not force:
+                check_memory(jobs, machines, memory=_memory(first, launcher))
+            backend(jobs[0].backend).ready(first)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
@@ -129,3 +133,14 @@ def _memory(hardware: Hardware, launcher: Launcher) -> float:
     """Bytes that one process of a job may use: jobs at once have GPUs of their own, and share a CPU's memory."""
     memory = device_memory(hardware)
     return memory if hardware.device == "gpu" else memory / launcher.here
+
+
+def check_launcher(launcher: Launcher) -> None:
+    """Raise ValueError where this machine has not what the launcher needs."""
+    needs = {"slurm": "submitit", "ray": "ray"}.get(launcher.name)
+    if needs is not None and find_spec(needs) is None:
+        raise ValueError(f"launcher={launcher.name}: expected the package {needs}, which is not in this environment")
+    if launcher.name == "slurm":
+        for program in ("sbatch", "srun", "squeue"):
+            if shutil.which(program) is None:
+                raise ValueError(f"launcher=slurm: expected Slurm's {program} on this machine, found none")

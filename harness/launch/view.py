@@ -63,10 +63,10 @@ class View:
         self._clock = clock
         self._shown = clock()
 
-    def started(self, folder: str, worker: int) -> None:
+    def started(self, folder: str, worker: int | None = None) -> None:
         row = self._by_folder[folder]
         row.state, row.worker, row.since = "running", worker, self._clock()
-        self.say(row, f"started by worker {worker + 1}")
+        self.say(row, "started" if worker is None else f"started by worker {worker + 1}")
 
     def ended(self, folder: str, state: str, error: str | None = None) -> None:
         row = self._by_folder[folder]

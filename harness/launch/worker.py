@@ -14,7 +14,6 @@ import queue
 import signal
 import sys
 import threading
-import time
 import traceback
 from typing import Any, TextIO
 
@@ -46,12 +45,12 @@ def main() -> int:
 
 def _answer(line: str) -> dict[str, Any]:
     from harness.jobs.telling import Elsewhere
-    from harness.launch.orders import Order, carry_out
+    from harness.launch.orders import Order, carry_out, write_to_log
     from harness.runs.disk import full_disk_named
     from harness.runs.track import make_home
 
     order = Order.from_json(line)
-    _write_to(order)
+    write_to_log(order)
     try:
         with full_disk_named(make_home()):
             outcome = carry_out(order, Elsewhere())
@@ -59,18 +58,6 @@ def _answer(line: str) -> dict[str, Any]:
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         return {"error": redact(f"{type(error).__name__}: {error}")}
     return {"folder": str(outcome.folder), "diverged": outcome.diverged}
-
-
-def _write_to(order: Any) -> None:
-    """From now on what this process prints goes to the log of that job."""
-    order.log.parent.mkdir(parents=True, exist_ok=True)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    with order.log.open("ab") as log:
-        os.dup2(log.fileno(), 1)
-        os.dup2(log.fileno(), 2)
-    when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    print(f"== {when} {order.command}: {order.job['model']}/{order.job['arm']}/seed{order.job['seed']}", flush=True)
 
 
 def _read(stdin: TextIO, lines: queue.Queue[str]) -> None:

@@ -45,13 +45,13 @@ class StoppedAtOnce(KeyboardInterrupt):
 
 
 @contextmanager
-def handled() -> Iterator[None]:
-    """Handle the signals inside, where this is the main thread (elsewhere no handler can be set)."""
+def handled(*more: signal.Signals) -> Iterator[None]:
+    """Handle the signals, and `more`, inside, where this is the main thread (elsewhere no handler can be set)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     _received.clear()
-    before = {number: signal.signal(number, _receive) for number in SIGNALS}
+    before = {number: signal.signal(number, _receive) for number in (*SIGNALS, *more)}
     try:
         yield
     finally:

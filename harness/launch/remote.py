@@ -1,0 +1,116 @@
+"""What launchers of clusters share: give the jobs that are not finished away, watch them, tell how each ended.
+
+The folder of runs is on a disk that all machines share; jobs write there, and this process reads how they stand and
+brings it to MLflow.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from evals.files import read_json
+from harness.jobs.run import Outcome, has_diverged
+from harness.jobs.telling import told
+from harness.launch.launched import forget
+from harness.launch.local import FailedJobError, outcomes_of
+from harness.launch.orders import Task, carry_out, done_already, tasks_of
+from harness.launch.prepare import Prepared
+from harness.launch.view import View, view
+from harness.runs.disk import full_disk_named
+from harness.runs.interrupt import Interrupted, finishing, handled, requested
+from harness.runs.outbox import Outbox
+from harness.runs.state import ERROR
+from harness.runs.track import make_home
+
+POLL_S = 2.0
+LATE_S = 20.0  # that a file of another machine may take to be seen here
+WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
+
+
+class Cluster(Protocol):
+    """Who runs jobs elsewhere."""
+
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """Start these jobs, or find them where an earlier command has started them."""
+
+    def states(self) -> Mapping[str, str]:
+        """By the job's folder: WAITING, RUNNING, or how it ended."""
+
+    def close(self) -> str:
+        """No more is watched; says what becomes of the jobs that have not ended."""
+
+
+def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
+    """Run the jobs of all commands on a cluster; one outcome for each job of each command, in their order.
+
+    Raises:
+        RefusedError: MLflow's store cannot be used. Interrupted: a signal asked this process to stop watching.
+    """
+    with (
+        handled(),
+        full_disk_named(make_home()),
+        told([(prepared.jobs, prepared.command) for prepared in commands]) as telling,
+    ):
+        tasks = tasks_of(commands, telling)
+        ended: dict[str, Outcome] = {}
+        with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
+            left = []
+            for task in tasks:
+                if done_already(task.order):
+                    ended[task.order.folder] = carry_out(task.order, telling.courier)
+                    shown.ended(task.order.folder, "finished")
+                else:
+                    left.append(task)
+                    task.order.log.parent.mkdir(parents=True, exist_ok=True)
+                    telling.courier.watch(Outbox(task.order.log.parent))
+            if left:
+                cluster.submit(left)
+                _watch(cluster, left, ended, shown)
+        for task in tasks:
+            if ended[task.order.folder].error is not None:
+                telling.failed.update(task.commands)
+    return outcomes_of(commands, tasks, ended)
+
+
+def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], shown: View) -> None:
+    """Until each job has its outcome in `ended`."""
+    by_folder = {task.order.folder: task for task in tasks}
+    states = dict.fromkeys(by_folder, WAITING)
+    done_before = len(ended)
+    gone: dict[str, float] = {}  # when a job was first seen to have ended
+    while len(ended) - done_before < len(tasks):
+        if requested():
+            fate = cluster.close()
+            raise Interrupted(f"after {len(ended)} of {done_before + len(tasks)} jobs{fate}")
+        for folder, state in cluster.states().items():
+            if folder in ended:
+                continue
+            if state == RUNNING and states[folder] != RUNNING:
+                shown.started(folder)
+            elif state == WAITING and states[folder] == RUNNING:
+                shown.ended(folder, WAITING)
+            states[folder] = state
+            if state not in (WAITING, RUNNING):
+                late = time.monotonic() - gone.setdefault(folder, time.monotonic()) > LATE_S
+                outcome = outcome_of(by_folder[folder], state, late=late)
+                if outcome is not None:
+                    ended[folder] = outcome
+                    forget(Path(folder))
+                    text = None if outcome.error is None else str(outcome.error)
+                    shown.ended(folder, "failed" if text else "diverged" if outcome.diverged else "finished", text)
+        shown.refresh()
+        time.sleep(POLL_S)
+
+
+def outcome_of(task: Task, how: str, *, late: bool) -> Outcome | None:
+    """How a job ended, by the files that it left; None: no file says it yet, and it is not `late` enough to give up."""
+    folder = Path(task.order.folder)
+    if done_already(task.order):
+        return Outcome(task.job, folder, diverged=has_diverged(folder))
+    error = (read_json(folder / ERROR) or {}).get("error")
+    if error is None and not late:
+        return None
+    return Outcome(task.job, None, FailedJobError(error or f"{how}; {task.order.log} has what it printed"))

@@ -1,0 +1,63 @@
+"""What a job of a Slurm array does: its order; stopped by a signal, it saves and asks for another turn."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import traceback
+
+from evals.redaction import redact
+from harness.runs.interrupt import RESUMABLE, Interrupted, handled
+
+STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the same command goes on from there"
+
+
+def run_order(text: str, requeues: int) -> str:
+    """Carry an order out; returns the job's folder.
+
+    SIGTERM (preemption, `scancel --signal=TERM`), SIGUSR1 and SIGUSR2 (sent before the time limit) end the step and
+    save; the job is then queued again, at most `requeues` times, and the process ends with exit code 75, on which
+    Slurm's `RequeueExit` can queue a job again too.
+
+    Raises:
+        whatever the job raises; its folder has the error.
+    """
+    from harness.jobs.telling import Elsewhere
+    from harness.launch.orders import Order, carry_out, write_to_log
+
+    order = Order.from_json(text)
+    os.environ["RLVR_HOME"] = order.home
+    write_to_log(order)
+    try:
+        with handled(signal.SIGUSR2):
+            return str(carry_out(order, Elsewhere()).folder)
+    except Interrupted as stop:
+        print(stop, file=sys.stderr, flush=True)
+        restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+        if restarts < requeues:
+            requeue(job_id())
+        else:
+            print(STOPPED.format(restarts + 1), file=sys.stderr, flush=True)
+        sys.exit(RESUMABLE)
+    except Exception:
+        print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
+        raise
+
+
+def job_id() -> str:
+    """This job's id, as Slurm's commands take it."""
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
+    return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
+
+
+def requeue(job: str) -> None:
+    """Queue a job again, if Slurm still has it as running: one that was cancelled, or that Slurm preempts and queues
+    again by itself, is left alone."""
+    state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
+    if state.stdout.strip() != "RUNNING":
+        print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)
+        return
+    asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+    print(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}", file=sys.stderr, flush=True)
