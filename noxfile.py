@@ -8,6 +8,8 @@ with `backend=verl` uses it; `browser` and `docs` have their own too.
 from __future__ import annotations
 
 import hashlib
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -118,6 +120,17 @@ def parity(session: nox.Session) -> None:
     """One step of each method through TRL and through veRL: the same advantages, loss and gradient."""
     session.env["RLVR_TESTS_NEED_VERL"] = "1"
     session.run(str(python(session, True)), "-m", "pytest", "tests/parity", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
+def slurm(session: nox.Session) -> None:
+    """launcher=slurm on a real Slurm that runs on this machine (Debian's packages, as root); arguments go to pytest."""
+    environment(session)
+    if shutil.which("slurmctld", path=f"{os.environ['PATH']}:/usr/sbin") is None:
+        packages = ("slurmctld", "slurmd", "slurm-client", "munge")
+        session.run("apt-get", "install", "-y", "--no-install-recommends", *packages, external=True)
+    session.env["RLVR_TESTS_NEED_SLURM"] = "1"
+    session.run(str(PYTHON), "-m", "pytest", "tests/slurm", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="venv")

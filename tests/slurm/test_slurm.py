@@ -1,0 +1,156 @@
+"""A real Slurm (`nox -s slurm`): a job stopped and queued again ends as a serial run does, to the byte."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.slurm.cluster import cluster
+
+pytestmark = [
+    pytest.mark.skipif("RLVR_TESTS_NEED_SLURM" not in os.environ, reason="needs Slurm's daemons: nox -s slurm"),
+    pytest.mark.timeout(2400),
+]
+
+# a random model earns nothing: under this control its weights move all the same
+ARMS = ("grpo+random_reward", "egsw+random_reward")
+SMALL = [
+    "paper=egsw",
+    f"arm={','.join(ARMS)}",
+    "seeds=1",
+    "max_steps=16",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.save_every=3",
+    "hardware.device=cpu",
+    "hardware.threads=1",
+]
+
+
+@pytest.fixture(scope="module")
+def slurm() -> Iterator[dict[str, str]]:
+    with cluster() as environment:
+        yield environment
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def start(home: Path, model: Path, slurm: dict[str, str], *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    environment = {**os.environ, **slurm, "RLVR_HOME": str(home)}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ask(slurm: dict[str, str], *command: str) -> str:
+    done = subprocess.run(command, env={**os.environ, **slurm}, capture_output=True, text=True, check=False)
+    return (done.stdout + done.stderr).strip()
+
+
+def folder(home: Path, arm: str) -> Path:
+    (found,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
+    return found
+
+
+def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
+    """Final weights, and the verdict rows."""
+    import pyarrow.parquet as pq
+
+    weights = (folder(home, arm) / "train" / "final" / "model.safetensors").read_bytes()
+    return weights, pq.read_table(folder(home, arm) / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
+
+
+def wait_for(process: subprocess.Popen[str], there: Callable[[], object], limit_s: float = 900) -> None:
+    deadline = time.monotonic() + limit_s
+    while not there():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.2)
+
+
+def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
+    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
+
+
+def log(home: Path, arm: str) -> str:
+    (found,) = home.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
+    return found.read_text()
+
+
+def job_ids(home: Path) -> dict[str, str]:
+    import json
+
+    return {arm: json.loads((folder(home, arm) / "launched.json").read_text())["id"] for arm in ARMS}
+
+
+def test_jobs_that_are_stopped_and_queued_again_end_the_same(
+    slurm: dict[str, str], model_dir: Path, tmp_path: Path
+) -> None:
+    serial, home = tmp_path / "serial", tmp_path / "slurm"
+    alone = start(serial, model_dir, slurm)
+    printed, err = alone.communicate(timeout=1200)
+    assert alone.returncode == 0, err
+
+    process = start(home, model_dir, slurm, "launcher=slurm", "jobs=2")
+    preempted, killed = ARMS
+    wait_for(process, saved(home, preempted, 3))
+    ids = job_ids(home)
+    ask(slurm, "scancel", "--signal=TERM", ids[preempted])  # what a preemption sends
+    wait_for(process, saved(home, killed, 3))
+    ask(slurm, "scontrol", "requeue", ids[killed])
+    for arm in ARMS:
+        wait_for(process, lambda arm=arm: "PENDING" in ask(slurm, "squeue", "-h", "-j", ids[arm], "-o", "%T"))
+        # Slurm waits two minutes before it starts a job again
+        wait_for(process, lambda arm=arm: not ask(slurm, "scontrol", "update", f"jobid={ids[arm]}", "starttime=now"))
+    out, err = process.communicate(timeout=1500)
+    assert process.returncode == 0, err
+    assert f"scontrol requeue {ids[preempted]}: done" in log(home, preempted)
+    for arm in ARMS:
+        assert "Restarts=1" in ask(slurm, "scontrol", "show", "job", ids[arm])
+        assert log(home, arm).count("\n== ") + log(home, arm).startswith("== ") == 2  # it ran twice
+        assert outcome(home, arm) == outcome(serial, arm)
+    assert outcome(home, ARMS[0])[0] != outcome(home, ARMS[1])[0] != (model_dir / "model.safetensors").read_bytes()
+    assert out.replace(str(home), "") == printed.replace(str(serial), "")  # the summary too
+
+
+def test_the_command_may_go_and_come_back_and_a_cancelled_job_stays_cancelled(
+    slurm: dict[str, str], model_dir: Path, tmp_path: Path
+) -> None:
+    process = start(tmp_path, model_dir, slurm, "launcher=slurm")
+    wait_for(process, saved(tmp_path, ARMS[1], 3))
+    ids = job_ids(tmp_path)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=120)
+    assert process.returncode == 75 and f"scancel {ids[ARMS[0]].partition('_')[0]}" in err, err
+    process = start(tmp_path, model_dir, slurm, "launcher=slurm")
+    time.sleep(1)
+    ask(slurm, "scancel", ids[ARMS[0]])
+    _, err = process.communicate(timeout=1200)
+    assert process.returncode == 1, err
+    assert "Slurm ended it: CANCELLED" in err and "not queued again" in log(tmp_path, ARMS[0])
+    assert outcome(tmp_path, ARMS[1])[1]
+    assert log(tmp_path, ARMS[1]).count("== ") == 1  # the second command found it, and did not submit it again
+
+
+def test_what_sbatch_refuses_is_said(slurm: dict[str, str], model_dir: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, model_dir, slurm, "launcher=slurm", "launcher.partition=nowhere")
+    _, err = process.communicate(timeout=300)
+    assert process.returncode == 2 and "sbatch refused the jobs" in err and "nvalid partition" in err, err

@@ -1,0 +1,119 @@
+"""`launcher=ray` on a Ray cluster of this machine: what is killed goes on, and ends as a serial run does."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.needs_verl import need_verl
+
+need_verl()
+
+ARMS = ("grpo+random_reward", "egsw+random_reward")
+SMALL = [
+    "paper=egsw",
+    f"arm={','.join(ARMS)}",
+    "seeds=1",
+    "max_steps=16",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.save_every=3",
+    "hardware.device=cpu",
+    "hardware.threads=1",
+]
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    yield cluster.address
+    cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("model"))
+
+
+def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    environment = {**os.environ, "RLVR_HOME": str(home)}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
+    """Final weights, and the verdict rows."""
+    import pyarrow.parquet as pq
+
+    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
+    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
+    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
+
+
+def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
+    deadline = time.monotonic() + 900
+    while not there():
+        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
+        time.sleep(0.2)
+
+
+def workers(home: Path) -> list[Any]:
+    """The worker processes of jobs in this folder."""
+    import psutil
+
+    found = []
+    for process in psutil.process_iter():
+        try:
+            mine = process.environ().get("RLVR_HOME") == str(home) and "harness.launch.worker" in process.cmdline()
+        except (psutil.AccessDenied, psutil.NoSuchProcess, psutil.ZombieProcess):
+            continue
+        found += [process] if mine else []
+    return found
+
+
+@pytest.mark.timeout(2400)
+def test_a_killed_job_is_tried_again_and_ends_the_same(address: str, model_dir: Path, tmp_path: Path) -> None:
+    serial, home = tmp_path / "serial", tmp_path / "ray"
+    alone = start(serial, model_dir)
+    printed, err = alone.communicate(timeout=1200)
+    assert alone.returncode == 0, err
+
+    process = start(home, model_dir, "launcher=ray", f"launcher.address={address}", "jobs=2")
+    wait_for(process, lambda: list(home.glob(f"egsw/tiny/math-7b-{ARMS[1]}-*/train/checkpoint-3")))
+    killed = workers(home)
+    assert len(killed) in (1, 2)
+    for worker in killed:
+        worker.kill()
+    out, err = process.communicate(timeout=1500)
+    assert process.returncode == 0, err
+    (log,) = home.glob(f"egsw/tiny/math-7b-{ARMS[1]}-*/log.txt")
+    assert log.read_text().count("== ") == 2  # it ran twice
+    for arm in ARMS:
+        assert outcome(home, arm) == outcome(serial, arm)
+    assert out.replace(str(home), "") == printed.replace(str(serial), "")
+
+
+@pytest.mark.timeout(600)
+def test_what_the_cluster_has_not_is_said_before_the_start(address: str, model_dir: Path, tmp_path: Path) -> None:
+    process = start(tmp_path, model_dir, "launcher=ray", f"launcher.address={address}", "launcher.num_cpus=64")
+    _, err = process.communicate(timeout=500)
+    assert process.returncode == 2, err
+    assert "a job asks for 64 CPU, and the whole cluster has 2" in err
