@@ -80,6 +80,56 @@ class Benchmark:
         return replace(self, problems=self.problems[:rows])
 
 
+OWN: dict[str, Path] = {}  # benchmarks of your own that this process has met, by name
+
+
+def adopt(path: str | Path) -> str:
+    """Make a benchmark of your own known in this process; its name.
+
+        task: fractions            # its name
+        file: fractions.jsonl      # the problems, beside this file; columns id, problem, answer
+        metadata:
+          columns: {problem: question}   # optional: the file's names for our columns
+          rows: 40                       # optional, and sha256 too: what the file must hold
+
+    Raises:
+        ValueError: no such file, no YAML mapping, a field that is missing or unknown, or a name that is taken.
+    """
+    path = Path(path).resolve()
+    try:
+        config = _read_own(path)
+    except (OSError, yaml_error()) as error:
+        raise ValueError(f"benchmark {path}: cannot be read ({error})") from error
+    if not isinstance(config.get("task"), str) or not re.fullmatch(r"[a-z0-9_]+", config["task"]):
+        raise ValueError(f"benchmark {path}: task: expected a name of a-z, 0-9 and _, got {config.get('task')!r}")
+    if not isinstance(config.get("file"), str):
+        raise ValueError(f"benchmark {path}: file: expected the file of its problems, got {config.get('file')!r}")
+    unknown = set(config) - {"task", "file", "metadata"}
+    if unknown:
+        raise ValueError(f"benchmark {path}: no field {min(unknown)!r}; expected task, file and metadata")
+    name: str = config["task"]
+    if name in names() or OWN.get(name, path) != path:
+        raise ValueError(f"benchmark {path}: task: expected a name of its own, {name!r} is taken")
+    OWN[name] = path
+    return name
+
+
+def _read_own(path: Path) -> dict[str, Any]:
+    """A file that its user may change while this process runs."""
+    import yaml
+
+    found = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(found, dict):
+        raise ValueError(f"benchmark {path}: expected a mapping of fields, got {type(found).__name__}")
+    return found
+
+
+def yaml_error() -> type[Exception]:
+    import yaml
+
+    return yaml.YAMLError
+
+
 def names() -> tuple[str, ...]:
     """Every benchmark that `load` knows, sorted."""
     return _names(TASKS)
@@ -97,12 +147,15 @@ def task(name: str) -> dict[str, Any]:
         ValueError: no such benchmark (the nearest name is given).
     """
     check_name(name)
+    if name in OWN:
+        own = _read_own(OWN[name])
+        return {"tag": ["own"], **own, "metadata": own.get("metadata") or {}}
     return deepcopy(_read_yaml(TASKS / name / f"{name}.yaml"))
 
 
 def check_name(name: str) -> None:
     """Raises ValueError, with the nearest name, if there is no such benchmark."""
-    known = names()
+    known = (*names(), *OWN)
     if name not in known:
         raise ValueError(f"unknown benchmark {name!r}: {expected(name, known)}")
 
@@ -126,7 +179,12 @@ def load(
     """
     config = task(name)
     metadata = config["metadata"]
-    file = None if data_dir is None else _find(name, metadata, Path(data_dir))
+    if name in OWN:
+        file: Path | None = OWN[name].parent / config["file"]
+        if file is not None and not file.is_file():
+            raise ValueError(f"benchmark {OWN[name]}: file: expected a file {file}, there is none")
+    else:
+        file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_source(config) if file is None else (read_rows(file), str(file))
     problems = _problems(name, rows, metadata.get("columns") or {}, source)
     sha256 = content_hash(problems)
@@ -164,12 +222,13 @@ def _plain_answer(text: str) -> str:
 
 def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
     """What differs from the pin, in words; None when nothing does."""
-    if rows != metadata["rows"]:
-        return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {metadata['sha256']})"
-    if metadata["sha256"] is not None and sha256 != metadata["sha256"]:
-        return f"its content hashes to {sha256}, pinned is {metadata['sha256']}"
+    pinned = metadata.get("sha256")
+    if rows != metadata.get("rows", rows):
+        return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {pinned})"
+    if pinned is not None and sha256 != metadata["sha256"]:
+        return f"its content hashes to {sha256}, pinned is {pinned}"
     published = metadata.get("file_sha256")
-    if metadata["sha256"] is None and published is not None and file is not None:
+    if pinned is None and published is not None and file is not None:
         digest = hashlib.sha256(file.read_bytes()).hexdigest()
         if digest != published:
             return f"the file hashes to {digest}, the publisher's own to {published}, and its rows' hash is not known"

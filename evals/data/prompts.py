@@ -7,9 +7,12 @@ the rule by which its answers are extracted.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from evals.code_execution.program_grader import POLICIES as PROGRAMS
 from evals.data.benchmarks import LETTERS, Problem
+from evals.grading.extraction import POLICIES
 from evals.suggest import expected
 
 
@@ -151,14 +154,50 @@ PROMPTS = {prompt.name: prompt for prompt in _ALL}
 
 
 def get(name: str) -> Prompt:
-    """The prompt of that name.
+    """The prompt of that name, or in that YAML file (`read`).
 
     Raises:
         ValueError: there is none (the nearest name is given).
     """
+    if isinstance(name, str) and name.endswith((".yaml", ".yml")):
+        return read(name)
     if not isinstance(name, str) or name not in PROMPTS:
         raise ValueError(f"prompt: got {name!r}, {expected(name, PROMPTS)}")
     return PROMPTS[name]
+
+
+def read(path: str | Path) -> Prompt:
+    """A prompt of your own from a YAML file.
+
+        user: "{problem}\n\nAnswer with a fraction in \\boxed{}."
+        system: You are careful.     # optional
+        chat: true                   # through the model's chat template (default), or as it stands
+        policy: boxed_last           # how its answers are extracted (default)
+
+    Raises:
+        ValueError: no such file, no YAML mapping, an unknown field, or a value that does not fit.
+    """
+    import yaml
+
+    path = Path(path)
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise ValueError(f"prompt={path}: cannot be read ({error})") from error
+    if not isinstance(values, dict):
+        raise ValueError(f"prompt={path}: expected a mapping of fields, got {type(values).__name__}")
+    kinds = {"user": str, "system": str, "chat": bool, "policy": str, "verbatim": bool, "source": str}
+    for key, value in values.items():
+        if key not in kinds:
+            raise ValueError(f"prompt={path}: no field {key!r}; {expected(str(key), kinds)}")
+        if not isinstance(value, kinds[key]):
+            raise ValueError(f"prompt={path}: {key}: expected {kinds[key].__name__}, got {value!r}")
+    if "{problem}" not in values.get("user", ""):
+        raise ValueError(f"prompt={path}: user: expected a text with {{problem}} in it, got {values.get('user')!r}")
+    policies = (*POLICIES, *PROGRAMS)
+    if (policy := values.get("policy", "boxed_last")) not in policies:
+        raise ValueError(f"prompt={path}: policy: no policy {policy!r}; {expected(policy, policies)}")
+    return Prompt(name=str(path), **{"policy": "boxed_last", "source": f"yours, in {path.name}", **values})
 
 
 def with_tools(name: str) -> str:

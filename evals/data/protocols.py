@@ -95,7 +95,7 @@ class Protocol:
         for key in values:
             if key not in known:
                 raise ValueError(f"protocol {self.name}: no field {key!r}; {expected(key, known)}")
-        new: dict[str, Any] = {key: known[key].replace(_frozen(value), origin, note) for key, value in values.items()}
+        new: dict[str, Any] = {key: known[key].replace(_given(key, v), origin, note) for key, v in values.items()}
         return replace(self, **new)
 
 
@@ -141,7 +141,14 @@ def read(path: str | Path) -> Protocol:
     needed = [f.name for f in fields(Protocol) if f.name != "name" and f.default is MISSING]
     if missing := [key for key in needed if key not in values]:
         raise ValueError(f"{path}: missing {', '.join(missing)}; give them, or base: NAME of a protocol to start from")
-    return Protocol(path.stem, **{key: Sourced(_frozen(value), Origin.USER, note) for key, value in values.items()})
+    return Protocol(path.stem, **{key: Sourced(_given(key, value), Origin.USER, note) for key, value in values.items()})
+
+
+def _given(key: str, value: Any) -> Any:
+    """A value as a protocol keeps it; benchmarks of your own (YAML files) by the names that they have there."""
+    if key == "benchmarks" and isinstance(value, (list, tuple)):
+        value = [benchmarks.adopt(v) if str(v).endswith((".yaml", ".yml")) else v for v in value]
+    return _frozen(value)
 
 
 def check(protocol: Protocol) -> None:

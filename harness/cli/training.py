@@ -27,6 +27,9 @@ RUN = (
   eval.every=K           evaluate the model every K optimiser steps while it trains, with a protocol of its own:
                          eval.n, eval.rows, eval.benchmarks, ... replace values of the paper's (run only)
   keep=POLICY,...        of the models so saved: last:2, every:25, best:BENCHMARK/METRIC (default: none)
+  data=FILE              train on your own .jsonl, .json or .parquet; columns=problem:question,answer:gold maps columns
+  rewards=[MODULE:FUNCTION]   your own reward (response, answer) -> number, or FILE.py:FUNCTION; checked first
+  prompt=FILE.yaml       your own prompt; protocol.prompt=FILE.yaml and protocol.benchmarks=[FILE.yaml] likewise
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
   hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)
   hardware.KEY=VALUE     the machine: see below; changes no result by design

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from evals.data import prompts
 from evals.fingerprint import check_model
 from evals.suggest import expected
 from harness.data.files import SUFFIXES
-from harness.data.problems import count_rows
+from harness.data.problems import count_rows, own_file
 from harness.data.tiny import FAMILIES
 from harness.spec import Experiment, Origin, Sourced, Training
 from harness.spec.rejection import Rejection
+from harness.step import own_rewards
 from harness.step.rewards import RANGES
 
 
@@ -32,7 +32,9 @@ def check_training(training: Training) -> None:
     """Raise ValueError, naming field, value and what was expected, for names and files that are not there."""
     if isinstance(training, Experiment):
         for name in training.rewards.value:
-            if name not in RANGES:
+            if own_rewards.is_own(name):
+                own_rewards.check(name)
+            elif name not in RANGES:
                 raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
     prompts.get(training.prompt.value)
     rows = training.dataset_rows.value
@@ -65,5 +67,6 @@ def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Train
         )
     if rows < 1:
         raise ValueError(f"dataset: expected rows in {dataset!r}, got none")
-    note = f"counted in {Path(dataset).name if dataset.endswith(SUFFIXES) else dataset}"
+    file = own_file(dataset)
+    note = f"counted in {file[0].name if file else dataset}"
     return training.override({"dataset_rows": rows}, Origin.USER, note)

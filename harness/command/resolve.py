@@ -12,6 +12,7 @@ from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.checks import check_base_model, check_training, with_counted_rows
 from harness.command.config import UsageError, choose, nearest
+from harness.command.own import own_files
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
 from harness.spec.declarations import ADDED
@@ -46,10 +47,14 @@ class Job:
         """The values that the command line replaced in this arm."""
         return {key: value for key, value in self.command_line.items() if key in self.settings()}
 
+    def own_files(self) -> dict[str, str]:
+        """SHA-256 of each file of the user's that decides the result, by what named it."""
+        return own_files({key: sourced.value for key, sourced in self.settings().items()})
+
     @property
     def digest(self) -> str:
         """Eight hex digits that identify everything that decides the result, except the seed and the code."""
-        identity = {
+        identity: dict[str, Any] = {
             "names": [self.paper, self.model, self.arm, self.scale, self.backend],
             "values": {
                 key: sourced.value
@@ -57,6 +62,8 @@ class Job:
                 if key not in ADDED or sourced.value != ADDED[key]
             },
         }
+        if own := self.own_files():
+            identity["files"] = own
         text = json.dumps(identity, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 

@@ -58,9 +58,10 @@ def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str,
     if dataset in FAMILIES:
         return list(_tiny(dataset, columns, seed))
     name, file = _named(dataset)
-    if file is None and not dataset.endswith(SUFFIXES):
+    own = own_file(dataset)
+    if file is None and own is None:
         return _checked(dataset, _read(dataset), columns)
-    path = file or Path(dataset)
+    path = file or (own[0] if own else Path(dataset))
     stamp = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
     return list(_file(dataset, columns, str(SETS[name]) if name else None, stamp))
 
@@ -107,13 +108,34 @@ def _named(dataset: str) -> tuple[str | None, Path | None]:
     return None, None
 
 
+def own_file(dataset: str) -> tuple[Path, dict[str, str]] | None:
+    """FILE, or FILE?our=theirs&our=theirs -> (the file, our column -> the file's); None for what names no local file.
+
+    Raises:
+        ValueError: a map that is not of that form, or of a column that there is not.
+    """
+    file, mark, mapped = dataset.partition("?")
+    if not file.endswith(SUFFIXES):
+        return None
+    theirs: dict[str, str] = {}
+    for pair in mapped.split("&") if mark else ():
+        our, equals, their = pair.partition("=")
+        if our not in (*COLUMNS, *SOLUTION_COLUMNS) or not equals or not their:
+            raise ValueError(
+                f"dataset: expected FILE?problem=THEIRS&answer=THEIRS (or solution=THEIRS), got {dataset!r}"
+            )
+        theirs[our] = their
+    return Path(file), theirs
+
+
 def _read(dataset: str) -> list[dict[str, Any]]:
     name, path = _named(dataset)
     rows: Iterable[dict[str, Any]]
     if name:
         rows = SETS[name].load(path)
-    elif dataset.endswith(SUFFIXES):
-        rows = read_rows(Path(dataset))
+    elif own := own_file(dataset):
+        path, theirs = own
+        rows = ({**row, **{our: row.get(their) for our, their in theirs.items()}} for row in read_rows(path))
     else:
         from datasets import load_dataset
 
@@ -138,8 +160,8 @@ def count_rows(dataset: str) -> int | None:
             return known
         counted = count_file_rows(path)
         return counted if known is None else known
-    if dataset.endswith(SUFFIXES):
-        return count_file_rows(Path(dataset))
+    if own := own_file(dataset):
+        return count_file_rows(own[0])
     if not re.fullmatch(r"[\w-][\w.-]*(/[\w.-]+)?", dataset):
         raise ValueError(
             f"dataset: expected {', '.join(FAMILIES)}, a name of {', '.join(SETS)}, a file ({', '.join(SUFFIXES)}) or "
@@ -157,7 +179,7 @@ def hub_id(dataset: str) -> str | None:
     name, path = _named(dataset)
     if name:
         return SETS[name].hub if path is None else None
-    return None if dataset in FAMILIES or dataset.endswith(SUFFIXES) else dataset
+    return None if dataset in FAMILIES or own_file(dataset) else dataset
 
 
 def _with_answer(row: dict[str, Any]) -> dict[str, Any]:

@@ -284,6 +284,7 @@ def _record(
         "digest": job.digest,
         "overrides": job.overrides,
         "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
+        "own_files": job.own_files(),
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
         "mismatch": mismatches(folder),  # of sampler and trainer, by what it looks like; {} where there is none

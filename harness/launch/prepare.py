@@ -87,6 +87,7 @@ def read_jobs(values: dict[str, Any]) -> list[Job]:
     models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
     controls = take_list(values, "control")
     scale, backend = take(values, "scale", str, "tiny"), take(values, "backend", str, "trl")
+    take_data(values)
     seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
     for key in values:
         if key in ("models", "seed", "controls"):
@@ -99,6 +100,27 @@ def read_jobs(values: dict[str, Any]) -> list[Job]:
         if same:
             print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
     return jobs
+
+
+def take_data(values: dict[str, Any]) -> None:
+    """`data=FILE columns=OURS:THEIRS,...` in place of a `dataset` that says the same.
+
+    Raises:
+        UsageError: data and dataset both, or columns without data or not of that form.
+    """
+    file, columns = take(values, "data", str), take_list(values, "columns")
+    if file is None:
+        if columns is not None:
+            raise UsageError(f"columns={','.join(columns)}: expected data=FILE with it")
+        return
+    if "dataset" in values:
+        raise UsageError(f"data={file}: expected data=... or dataset=..., not both, got dataset={values['dataset']}")
+    pairs = [column.partition(":") for column in columns or ()]
+    for ours, colon, theirs in pairs:
+        if not (ours and colon and theirs):
+            raise UsageError(f"columns: expected OURS:THEIRS, as problem:question, got {ours}{colon}{theirs}")
+    mapped = "&".join(f"{ours}={theirs}" for ours, _, theirs in pairs)
+    values["dataset"] = f"{file}?{mapped}" if mapped else file
 
 
 def checked_watch(watch: Watch, jobs: list[Job]) -> None:

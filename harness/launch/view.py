@@ -28,7 +28,7 @@ class Row:
     total: int | None
     state: str = "waiting"
     worker: int | None = None
-    since: float = 0.0
+    since: float | None = None
     error: str | None = None
     step: int | None = None
     reward: float | None = None
@@ -71,8 +71,8 @@ class View:
     def ended(self, folder: str, state: str, error: str | None = None) -> None:
         row = self._by_folder[folder]
         row.state, row.error = state, error
-        took = duration(self._clock() - row.since)
-        self.say(row, f"{state} after {took}" + (f": {redact(error)}" if error else ""))
+        took = "" if row.since is None else f" after {duration(self._clock() - row.since)}"
+        self.say(row, f"{state}{took}" + (f": {redact(error)}" if error else ""))
 
     def say(self, row: Row, text: str) -> None:
         number = self.rows.index(row) + 1

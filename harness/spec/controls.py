@@ -26,7 +26,7 @@ from harness.spec.equation import stage
 from harness.spec.method import Use, use
 from harness.spec.ranges import Share
 from harness.step.batch import TokenBatch
-from harness.step.rewards import RANGES
+from harness.step.rewards import range_of
 
 if TYPE_CHECKING:
     from torch import Generator, Tensor
@@ -150,7 +150,7 @@ def placebo(equation: Use, among: Among) -> Use:
 def reward_range(experiment: Experiment) -> tuple[float, float]:
     """(smallest, largest) sum of the experiment's rewards."""
     parts = [
-        sorted(weight * end for end in RANGES[name])
+        sorted(weight * end for end in range_of(name))
         for name, weight in zip(experiment.rewards.value, experiment.reward_weights.value, strict=True)
     ]
     return sum(low for low, _ in parts), sum(high for _, high in parts)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from evals.grading.verdicts import Verdict
+from harness.step import own_rewards
 
 if TYPE_CHECKING:
     from evals.grading import Grader
@@ -64,6 +65,11 @@ RANGES: dict[str, tuple[float, float]] = {
 """Name of every reward -> (smallest, largest)."""
 
 
+def range_of(name: str) -> tuple[float, float]:
+    """(smallest, largest) of a reward, of your own (MODULE:FUNCTION) too."""
+    return own_rewards.range_of(name) if own_rewards.is_own(name) else RANGES[name]
+
+
 def score_responses(
     names: Sequence[str],
     responses: Sequence[str],
@@ -87,8 +93,10 @@ def score_responses(
     scores = {
         name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]
         for name in names
-        if name not in GROUP_REWARDS
+        if name in REWARDS
     }
+    for name in filter(own_rewards.is_own, names):
+        scores[name] = [own_rewards.value(name, r, g) for r, g in zip(responses, golds, strict=True)]
     if "majority" in names:
         if not group_size or len(grades) % group_size:
             raise ValueError(f"majority: expected whole groups of responses, got {len(grades)} of {group_size}")

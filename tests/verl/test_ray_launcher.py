@@ -38,11 +38,12 @@ SMALL = [
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    from ray.cluster_utils import Cluster
+    os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine
+    import ray
 
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
-    yield cluster.address
-    cluster.shutdown()
+    context = ray.init(num_cpus=2, include_dashboard=False)
+    yield context.address_info["address"]
+    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,153 @@
+"""Rewards of your own: `rewards=[my_module:concise]` or `rewards=[path/to/file.py:concise]`.
+
+    def concise(response: str, answer: str) -> float | None:
+        return 1.0 if len(response) < 500 else 0.0
+
+    concise.range = (0.0, 1.0)
+
+A reward takes a response and the problem's gold answer, and gives a number in its `range`; None where it cannot say
+(the response then leaves its group, as an unscored one does). It is checked before anything starts, and so is each
+number that it gives in a training.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+Reward = Callable[[str, str], float | None]
+
+PROBES: tuple[tuple[str, str], ...] = (
+    ("", "7"),
+    ("The answer is \\boxed{7}.", "7"),
+    ("The answer is \\boxed{8}.", "7"),
+    ("\\boxed{", "\\frac{1}{2}"),
+    ("7", "7"),
+    ("Así que x = ½ — 因此答案是 \\boxed{½}\n\n", "\\frac{1}{2}"),
+    ("wait, " * 20_000, "12"),
+)
+"""(response, gold answer): what every reward must be able to read."""
+
+
+def is_own(name: str) -> bool:
+    """Whether a name is one of a reward in somebody's own code."""
+    return ":" in name
+
+
+@lru_cache(maxsize=64)
+def load(name: str) -> Reward:
+    """The reward MODULE:FUNCTION or FILE.py:FUNCTION, with its signature and range checked.
+
+    Raises:
+        ValueError: no such module, file or function, or one that does not keep to the contract's form.
+    """
+    where, _, function = name.rpartition(":")
+    module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
+    reward = getattr(module, function, None)
+    if not callable(reward):
+        has = ", ".join(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
+        raise ValueError(f"rewards={name}: expected a function {function!r} in {where}, which has {has or 'none'}")
+    _check_form(name, reward)
+    return reward  # type: ignore[no-any-return]
+
+
+def range_of(name: str) -> tuple[float, float]:
+    """(smallest, largest) value of the reward."""
+    low, high = load(name).range  # type: ignore[attr-defined]
+    return float(low), float(high)
+
+
+def source_of(name: str) -> Path:
+    """The file that the reward's code is in."""
+    return Path(inspect.getsourcefile(inspect.unwrap(load(name))) or "")
+
+
+def value(name: str, response: str, answer: str) -> float | None:
+    """What the reward gives for a response.
+
+    Raises:
+        ValueError: what it gives is not a finite number in its range, or it raises.
+    """
+    try:
+        given: Any = load(name)(response, answer)
+    except Exception as error:
+        raise ValueError(
+            f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
+        ) from error
+    if given is None:
+        return None
+    low, high = range_of(name)
+    if isinstance(given, bool) or not isinstance(given, (int, float)) or not math.isfinite(given):
+        raise ValueError(f"rewards={name}: expected a finite number or None, got {given!r} for {_shown(response)}")
+    if not low <= given <= high:
+        raise ValueError(f"rewards={name}: expected a number in its range [{low:g}, {high:g}], got {given!r} for "
+                         f"{_shown(response)}")  # fmt: skip
+    return float(given)
+
+
+def check(name: str) -> None:
+    """Raise ValueError unless the reward keeps to the contract: its form; finite numbers in its range for `PROBES`; the
+    same ones when asked again, and in another order."""
+    first = [value(name, *probe) for probe in PROBES]
+    again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
+    for probe, one, other in zip(PROBES, first, again, strict=True):
+        if one != other:
+            raise ValueError(
+                f"rewards={name}: expected the same number for the same response, got {one!r} and then {other!r} for "
+                f"{_shown(probe[0])}"
+            )
+
+
+def _check_form(name: str, reward: Any) -> None:
+    try:
+        signature = inspect.signature(reward)
+        signature.bind("response", "answer")
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"rewards={name}: expected a function of (response, answer), got {name.rpartition(':')[2]}"
+            f"{inspect.signature(reward) if callable(reward) else ''} ({error})"
+        ) from error
+    ends: Any = getattr(reward, "range", None)
+    numbers = isinstance(ends, (tuple, list)) and len(ends) == 2 and all(isinstance(e, (int, float)) for e in ends)
+    if not numbers or not all(map(math.isfinite, ends)) or not ends[0] < ends[1]:
+        raise ValueError(
+            f"rewards={name}: expected {name.rpartition(':')[2]}.range = (smallest, largest), got {ends!r}"
+        )
+
+
+def _module(name: str, where: str) -> ModuleType:
+    if str(Path.cwd()) not in sys.path and "" not in sys.path:
+        sys.path.append(str(Path.cwd()))
+    try:
+        return importlib.import_module(where)
+    except ImportError as error:
+        raise ValueError(
+            f"rewards={name}: expected MODULE:FUNCTION or FILE.py:FUNCTION; {where!r} cannot be imported ({error})"
+        ) from error
+
+
+def _file(name: str, path: Path) -> ModuleType:
+    if not path.is_file():
+        raise ValueError(f"rewards={name}: expected a file {path}, there is none")
+    spec = importlib.util.spec_from_file_location(f"rlvr_own_{path.stem}", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ValueError(
+            f"rewards={name}: {path} fails when it is imported ({type(error).__name__}: {error})"
+        ) from error
+    return module
+
+
+def _shown(response: str) -> str:
+    return f"the response {response[:60]!r}" + ("..." if len(response) > 60 else "")

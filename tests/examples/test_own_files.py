@@ -1,0 +1,144 @@
+"""examples/own: data, reward, prompt, benchmark and protocol of one's own, as docs/own.md shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from evals.data import benchmarks, prompts, protocols
+from harness.command.config import UsageError
+from harness.data.problems import count_rows, hub_id, load_problems
+from harness.launch.prepare import read_jobs, take_data
+
+ROOT = Path(__file__).resolve().parents[2]
+OPTIONS = {
+    "paper": "egsw",
+    "arm": "grpo",
+    "seeds": 1,
+    "data": "examples/own/problems.jsonl",
+    "columns": ["problem:question", "answer:gold"],
+    "rewards": ["accuracy", "examples/own/rewards.py:concise"],
+    "reward_weights": [1.0, 0.2],
+    "prompt": "examples/own/prompt.yaml",
+    "prompts_per_rollout": 2,
+    "protocol.benchmarks": ["examples/own/sums.yaml"],
+    "protocol.prompt": "examples/own/prompt.yaml",
+}
+
+
+@pytest.fixture(autouse=True)
+def _here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.chdir(ROOT)
+    before = dict(benchmarks.OWN)
+    yield
+    benchmarks.OWN.clear()
+    benchmarks.OWN.update(before)
+
+
+def test_a_run_takes_all_of_them() -> None:
+    (job,) = read_jobs(dict(OPTIONS))
+    assert job.experiment is not None and job.experiment.dataset_rows.value == 6  # type: ignore[union-attr]
+    assert load_problems(job.experiment.dataset.value)[0] == {"problem": "3+4=?", "answer": "7"}
+    assert job.protocol.benchmarks.value == ("sums",)
+    assert set(job.own_files()) == {
+        "examples/own/prompt.yaml",
+        "examples/own/rewards.py:concise",
+        "sums",
+        "sums, its problems",
+    }
+
+
+def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.yaml"
+    digests = []
+    for text in ("Solve: {problem}", "Solve it: {problem}", "Solve: {problem}"):
+        prompt.write_text(f'user: "{text}"\nchat: false\n')
+        (job,) = read_jobs({**OPTIONS, "prompt": str(prompt)})
+        digests.append(job.digest)
+    assert digests[0] == digests[2] != digests[1]
+
+
+def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
+    import pyarrow.parquet as pq
+
+    from evals.sampling.evaluate import evaluate
+    from tests.experiments import save_random_model
+
+    protocol = protocols.read("examples/own/protocol.yaml")
+    tables = evaluate(save_random_model(tmp_path), protocol, out_dir=tmp_path / "out", workers=1, progress=False)
+    rows = pq.read_table(tables["sums"]).to_pylist()
+    assert {row["problem_id"] for row in rows} == {"sum-1", "sum-2", "sum-3", "sum-4"} and len(rows) == 4 * 2
+
+
+def test_a_column_map_by_either_option() -> None:
+    values = {"data": "a.parquet", "columns": ["problem:question", "answer:gold"]}
+    take_data(values)
+    assert values == {"dataset": "a.parquet?problem=question&answer=gold"}
+    assert hub_id("a.parquet?problem=question") is None
+    assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 6
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"columns": ["problem:question"]}, "expected data=FILE with it"),
+        ({"data": "a.jsonl", "dataset": "tiny"}, "not both"),
+        ({"data": "a.jsonl", "columns": ["question"]}, "expected OURS:THEIRS"),
+    ],
+)
+def test_wrong_options_are_named(values: dict[str, object], said: str) -> None:
+    with pytest.raises(UsageError, match=said):
+        take_data(values)
+
+
+def test_a_column_that_is_not_ours_is_named() -> None:
+    with pytest.raises(ValueError, match="expected FILE"):
+        load_problems("examples/own/problems.jsonl?question=problem")
+    with pytest.raises(ValueError, match="row 0: expected text in 'answer'"):
+        load_problems("examples/own/problems.jsonl?problem=question&answer=solution")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("chat: true\n", "expected a text with {problem} in it"),
+        ("user: '{problem}'\npolicy: boxed_lasst\n", "did you mean 'boxed_last'"),
+        ("user: '{problem}'\nsistem: x\n", "no field 'sistem'"),
+        ("user: '{problem}'\nchat: maybe\n", "chat: expected bool"),
+        ("- a\n", "expected a mapping"),
+        ("a: [\n", "cannot be read"),
+    ],
+)
+def test_a_prompt_that_does_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(ValueError) as raised:
+        prompts.get(str(tmp_path / "p.yaml"))
+    assert said in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("task: math500\nfile: a.jsonl\n", "'math500' is taken"),
+        ("task: Sums!\nfile: a.jsonl\n", "task: expected a name of a-z"),
+        ("task: mine\n", "file: expected the file of its problems"),
+        ("task: mine\nfile: a.jsonl\nrows: 3\n", "no field 'rows'"),
+    ],
+)
+def test_a_benchmark_that_does_not_fit_is_named(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "b.yaml").write_text(text)
+    with pytest.raises(ValueError) as raised:
+        benchmarks.adopt(tmp_path / "b.yaml")
+    assert said in str(raised.value)
+
+
+def test_the_pins_of_a_benchmark_hold(tmp_path: Path) -> None:
+    (tmp_path / "b.jsonl").write_text('{"id": "a", "problem": "1+1=?", "answer": "2"}\n')
+    (tmp_path / "b.yaml").write_text("task: b_of_mine\nfile: b.jsonl\nmetadata: {rows: 2}\n")
+    name = benchmarks.adopt(tmp_path / "b.yaml")
+    with pytest.raises(ValueError, match="it has 1 rows, expected 2"):
+        benchmarks.load(name)
+    (tmp_path / "b.yaml").write_text("task: b_of_mine\nfile: b.jsonl\n")
+    assert benchmarks.load(name).problems[0].answer == "2"

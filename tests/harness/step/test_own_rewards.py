@@ -1,0 +1,67 @@
+"""Rewards of one's own: a contract that is checked before anything starts, and again in training."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from harness.step import own_rewards
+from harness.step.rewards import range_of, score_responses
+
+GOOD = "def reward(response, answer):\n    return {body}\nreward.range = (0, 1)\n"
+
+
+def written(folder: Path, text: str) -> str:
+    path = folder / "mine.py"
+    path.write_text(text)
+    own_rewards.load.cache_clear()
+    return f"{path}:reward"
+
+
+def test_a_reward_that_keeps_the_contract(tmp_path: Path) -> None:
+    name = written(tmp_path, GOOD.format(body="1.0 / (1 + len(response))"))
+    own_rewards.check(name)
+    assert own_rewards.value(name, "abc", "7") == 0.25  # 1 / (1 + 3)
+    assert range_of(name) == (0.0, 1.0) and own_rewards.source_of(name) == tmp_path / "mine.py"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (GOOD.format(body="2.0"), "expected a number in its range [0, 1], got 2.0"),
+        (GOOD.format(body="float('nan')"), "expected a finite number or None, got nan"),
+        (GOOD.format(body="True"), "expected a finite number or None, got True"),
+        (GOOD.format(body="'1'"), "expected a finite number or None, got '1'"),
+        (GOOD.format(body="1 / len(response)"), "raises ZeroDivisionError"),
+        ("import random\n" + GOOD.format(body="random.random()"), "expected the same number for the same response"),
+        ("seen = []\n" + GOOD.format(body="(seen.append(1), len(seen) % 2)[1]"), "the same number"),
+        ("def reward(response):\n    return 1.0\nreward.range = (0, 1)\n", "expected a function of (response, answer)"),
+        ("def reward(response, answer):\n    return 1.0\n", "expected reward.range = (smallest, largest), got None"),
+        ("def reward(a, b):\n    return 1.0\nreward.range = (1, 0)\n", "got (1, 0)"),
+        ("def other(a, b):\n    return 1.0\n", "expected a function 'reward' in"),
+        ("import no_such_package\n", "fails when it is imported (ModuleNotFoundError"),
+    ],
+)
+def test_what_breaks_the_contract_is_named(text: str, said: str, tmp_path: Path) -> None:
+    name = written(tmp_path, text)
+    with pytest.raises(ValueError) as raised:
+        own_rewards.check(name)
+    assert said in str(raised.value) and str(raised.value).startswith(f"rewards={name}")
+
+
+@pytest.mark.parametrize("name", ["no_such_module_of_mine:reward", "nowhere/mine.py:reward"])
+def test_what_is_not_there_is_named(name: str) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        own_rewards.load(name)
+
+
+def test_none_stays_none_and_others_are_graded_beside(tmp_path: Path) -> None:
+    from evals.grading import Grader
+
+    name = written(tmp_path, GOOD.format(body="None if 'skip' in response else 0.5"))
+    with Grader(workers=1) as grader:
+        given = score_responses(
+            ["accuracy", name], ["\\boxed{7}", "skip \\boxed{8}"], ["7", "7"], grader, policy="boxed_last"
+        )
+    assert given == {"accuracy": [1.0, 0.0], name: [0.5, None]}
