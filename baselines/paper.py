@@ -1,4 +1,4 @@
-"""The baselines as arms of one experiment: each method alone, on one recipe, so that they can be told apart.
+"""The baselines as arms of one experiment: each method alone, on one recipe, so that they can be compared.
 
 They are the methods that arXiv 2508.07534 names in its table 2, and those that these build on. That table has no
 numbers; so there is no `published.csv` here. Forking tokens and the entropy advantage have their own declarations.

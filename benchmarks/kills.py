@@ -3,7 +3,7 @@
     python -m benchmarks.kills [--kills 20] [--seed 0]
 
 Each life is a process of its own (a random model, the transformers engine, grading beside it) that is sent SIGKILL at
-a moment drawn over the length of an unbroken run, without its imports. Exit code 1 if a verdict file differs or
+a random moment over the length of an unbroken run, without its imports. Exit code 1 if a verdict file differs or
 a sample is lost or there twice. Minutes, so not among the tests.
 """
 

@@ -96,7 +96,7 @@ def main(seeds: int, steps: int) -> None:
 
 
 def page(rows: list[str], counts: dict[bool, Counter[str]], seeds: int, steps: int) -> str:
-    """What was found so far."""
+    """The results so far."""
     head = [
         "# Leak probes on planted models",
         "",
@@ -104,7 +104,7 @@ def page(rows: list[str], counts: dict[bool, Counter[str]], seeds: int, steps: i
         f"trained on {SIZE + OTHERS} generated problems with their answers: with the {SIZE} test problems among them",
         f"(planted) or with others in their place (clean). The control is {SIZE} other problems of the generator.",
         "",
-        f"- leak found in {counts[True]['leak']} of {seeds} planted models",
+        f"- leak detected in {counts[True]['leak']} of {seeds} planted models",
         f"- false alarms in {counts[False]['leak']} of {seeds} clean models ({counts[False]['no sign']} no sign, "
         f"{counts[False]['cannot tell']} cannot tell)",
         "",

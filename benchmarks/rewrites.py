@@ -87,7 +87,7 @@ def value(text: str) -> bool:
 
 
 def changed(sets: dict[str, list[str]], change: str, most: int) -> list[Changed]:
-    """At most `most` changed golds, drawn over all benchmarks."""
+    """At most `most` changed golds, sampled over all benchmarks."""
     generator = random.Random(SEED)
     pool = sorted({gold for own in sets.values() for gold in own if locate(gold, numbers=False) == gold})
     generator.shuffle(pool)
@@ -125,8 +125,8 @@ def false_accepts(
     lines, accepted = [], []
     for name, own in sets.items():
         tricks = [(gold, trick) for trick in TRICKS for gold in own]
-        drawn = [(generator.choice(own), generator.choice(own)) for _ in range(pairs)] if len(own) > 1 else []
-        different = [(a, b) for a, b in drawn if literal(clean(a)) != literal(clean(b))]
+        sampled = [(generator.choice(own), generator.choice(own)) for _ in range(pairs)] if len(own) > 1 else []
+        different = [(a, b) for a, b in sampled if literal(clean(a)) != literal(clean(b))]
         of_tricks = Counter(
             trick
             for (_, trick), grade in zip(tricks, grader.grade_answers(tricks), strict=True)

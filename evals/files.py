@@ -16,7 +16,7 @@ from typing import Any
 
 
 class RefusedError(ValueError):
-    """A command that cannot start, or go on, for a reason that its user can remove: one sentence, exit code 2."""
+    """A command that cannot start, or continue, for a reason that its user can remove: one sentence, exit code 2."""
 
 
 class DamagedFileError(RefusedError):

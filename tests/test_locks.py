@@ -63,7 +63,7 @@ def test_the_pins_of_trl_satisfy_each_other_as_far_as_their_metadata_are_at_hand
     assert unmet(["torch", "vllm>=0.22,<=0.31", "deepspeed>=0.18.6"], locked, ()) == []
 
 
-def test_a_pin_that_does_not_fit_is_found() -> None:
+def test_a_pin_that_does_not_fit_is_reported() -> None:
     locked = {"torch": "2.10.0"}
     assert unmet(["torch>=2.11", "numpy", "x; sys_platform == 'win32'"], locked, ()) == [
         "torch>=2.11: the lock has 2.10.0",

@@ -33,15 +33,15 @@ def main() -> int:
         parser.error(f"no such part: {unknown[0]}; expected some of {', '.join(PARTS)}; or {ALONE}, alone")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    rows, left_out = [], []
+    rows, skipped = [], []
     for part in asked.parts or PARTS:
         try:
             for row in importlib.import_module(f"benchmarks.bench.{part}").run(asked.rounds):
                 print(f"{row.name}: {row.ratio:.2f}x", file=sys.stderr)
                 rows.append(row)
         except FileNotFoundError as error:
-            left_out.append(f"{part} was left out: {error.filename} is not there")
-    text = report(rows, left_out)
+            skipped.append(f"{part} was skipped: {error.filename} is not there")
+    text = report(rows, skipped)
     print(text)
     if asked.write:
         path = ROOT / "docs" / ("performance_vllm.md" if asked.parts == [ALONE] else "performance.md")
@@ -51,7 +51,7 @@ def main() -> int:
     return 0
 
 
-def report(rows: list[Row], left_out: list[str]) -> str:
+def report(rows: list[Row], skipped: list[str]) -> str:
     """The table, and what it was measured with."""
     e = environment()
     commit = str(e["commit"])[:10] + (" with uncommitted changes" if e["uncommitted_changes"] else "")
@@ -72,7 +72,7 @@ def report(rows: list[Row], left_out: list[str]) -> str:
             f"Python {e['python']}, {versions}.",
             "",
             columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2),
-            *(f"\n{text}" for text in left_out),
+            *(f"\n{text}" for text in skipped),
         ]
     )
 

@@ -91,7 +91,7 @@ def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
     return Row(
         "evaluator", "samples/s",
         rows["ours"] / seconds["ours"], rows["theirs"] / seconds["theirs"], "lm_eval --model hf",
-        rounds, f"{rows['ours']} samples drawn and graded by each, with the same grader; imports not counted",
+        rounds, f"{rows['ours']} samples generated and graded by each, with the same grader; imports not counted",
     )  # fmt: skip
 
 

@@ -21,7 +21,7 @@ def run(rounds: int) -> Iterator[Row]:
     requests = [Request(key, "What is " + "3 + 4 * " * 6 + f"{key[0]}?", sample_seed(0, "speed", key)) for key in keys]
     tokens: dict[str, int] = {}
 
-    def draw(name: str) -> None:
+    def sample(name: str) -> None:
         done = [c for batch in both[name].generate(requests, Decoding(1.0, 1.0, TOKENS)) for c in batch]
         if len(done) != len(requests):
             raise RuntimeError(f"{name} answered {len(done)} of {len(requests)} requests")
@@ -30,7 +30,7 @@ def run(rounds: int) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as folder:
         model = str(make_model(Path(folder) / "model", hidden=128, spread=0.02))  # near uniform: few samples end early
         both = {name: engines.create(name, model) for name in ("vllm", "transformers")}
-        seconds = medians({name: lambda name=name: draw(name) for name in both}, rounds)
+        seconds = medians({name: lambda name=name: sample(name) for name in both}, rounds)
         device = both["vllm"].describe()["device"]
     yield Row(
         "engine vllm", "tokens/s", tokens["vllm"] / seconds["vllm"], tokens["transformers"] / seconds["transformers"],

@@ -95,7 +95,7 @@ def main() -> int:
     parser.add_argument(
         "--keep",
         type=Path,
-        help="a folder for the runs (default: a temporary one); a command that was stopped goes on there",
+        help="a folder for the runs (default: a temporary one); a command that was stopped resumes there",
     )
     options = parser.parse_args()
     unknown = set(options.cases) - set(CASES)

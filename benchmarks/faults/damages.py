@@ -1,4 +1,4 @@
-"""Damaged files: each is found, and made again or named; never a traceback, never another number."""
+"""Damaged files: each is detected, then made again or named in an error; no traceback, no changed number."""
 
 from __future__ import annotations
 

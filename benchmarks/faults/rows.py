@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LOG: list[Path] = []  # where the trials of this case are kept, so that a case that was stopped goes on
+LOG: list[Path] = []  # where the trials of this case are kept, so that a stopped case resumes
 
 
 @dataclass

@@ -94,7 +94,7 @@ def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
 
 def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     same = Row(
-        "The same job twice at once: a sentence and exit code 2 for the second; the first goes on", "two processes"
+        "The same job twice at once: a sentence and exit code 2 for the second; the first continues", "two processes"
     )
     home = root / "twice-at-once"
     second: list[Life] = []

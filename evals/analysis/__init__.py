@@ -1,1 +1,1 @@
-"""Analyses of models and their responses, beyond right and wrong."""
+"""Analyses of models and their responses, beyond correct and incorrect."""

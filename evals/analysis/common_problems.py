@@ -30,12 +30,12 @@ class CommonProblems:
     unscored: int
 
     def note(self) -> str:
-        """For a caption: what was left out, or ""."""
+        """For a caption: what was excluded, or ""."""
         parts = []
         if self.left_out:
-            parts.append(f"Left out: {_count(self.left_out, 'problem')} without {self.k} scored samples in every run.")
+            parts.append(f"Excluded: {_count(self.left_out, 'problem')} without {self.k} scored samples in every run.")
         if self.unscored:
-            parts.append(f"Left out: {_count(self.unscored, 'response')} that could not be scored.")
+            parts.append(f"Excluded: {_count(self.unscored, 'response')} that could not be scored.")
         return " ".join(parts)
 
 

@@ -6,7 +6,7 @@ shares of problems that it gets:
     completion@S   the model continues the first S of a problem's text: is the continuation the rest, word for word
                    (arXiv 2507.10532, partial-prompt completion)?
     answer@S       does that continuation reach the gold answer?
-    no_question    the last sentence, which asks, is left out (multiple choice: the choices alone): is the answer
+    no_question    the last sentence, which asks, is removed (multiple choice: the choices alone): is the answer
                    correct?
     choice_order   multiple choice: is the answer correct in the given order of the choices and not in another?
 
@@ -106,7 +106,7 @@ class Question:
 
 
 def completions_of(problems: Sequence[Problem], share: float) -> list[Question]:
-    """The first `share` of each problem's words, to be continued; problems of one word are left out.
+    """The first `share` of each problem's words, to be continued; problems of one word are excluded.
 
     Raises:
         ValueError: share outside (0, 1).
@@ -217,7 +217,7 @@ def _ask(engine: Engine, questions: Sequence[Question], max_tokens: int) -> dict
 def _hits(
     questions: Sequence[Question], answered: Mapping[tuple[str, str], str], grader: Grader, *, choices: bool
 ) -> dict[str, dict[str, bool]]:
-    """Probe -> problem -> whether the model got it; an answer that could not be graded is left out."""
+    """Probe -> problem -> whether the model got it; an answer that could not be graded is excluded."""
     policy = "letter" if choices else "qwen"
     # of a completion the continued problem is graded too: its answer may stand anywhere after it
     start = "Answer:" if choices else ""  # where the prompt of a choice ended
@@ -244,7 +244,7 @@ def _order(
         asked = [Question(name, p.id, _choice_prompt(p), p.answer) for p in own]
         hits = _hits(asked, _ask(engine, asked, max_tokens), grader, choices=True)
         correct.append(hits.get(name, {}))
-    return {p: right and not correct[1][p] for p, right in correct[0].items() if p in correct[1]}
+    return {p: solved and not correct[1][p] for p, solved in correct[0].items() if p in correct[1]}
 
 
 def _choice_prompt(problem: Problem) -> str:

@@ -92,7 +92,7 @@ def read_subject(
         data_dir: where the benchmarks are (`evals.data.benchmarks.load`).
     Raises:
         ValueError: as `read_run`; or, with `model_path`: several sources, no manifest beside a table, another model
-            than the one that drew the samples, other problems, or prompts that are not those of the samples.
+            than the one that generated the samples, other problems, or prompts that are not those of the samples.
     """
     if model_path is not None and len(sources) != 1:
         raise ValueError(
@@ -115,15 +115,15 @@ def read_subject(
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
-    """The model is the one that drew the samples, where the manifest holds its hash (a server's does not)."""
+    """The model is the one that generated the samples, where the manifest holds its hash (a server's does not)."""
     for benchmark, own in conditions.items():
         if own is None:
             raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
-    drew = {str(own["model"]["sha256"]) for own in conditions.values() if own and not _served(own)}
-    if drew and drew != {here := model_fingerprint(model_path)}:
+    expected = {str(own["model"]["sha256"]) for own in conditions.values() if own and not _served(own)}
+    if expected and expected != {here := model_fingerprint(model_path)}:
         raise ValueError(
-            f"{name}: model_path={model_path!r} is not the model that drew the samples "
-            f"(expected sha256 {', '.join(sorted(drew))}, got {here})"
+            f"{name}: model_path={model_path!r} is not the model that generated the samples "
+            f"(expected sha256 {', '.join(sorted(expected))}, got {here})"
         )
 
 
@@ -143,7 +143,7 @@ def _asked(
     if (now := text_sha256(first_text)) != (then := conditions["prompt"]["first_sha256"]):
         raise ValueError(
             f"{where}: the prompt {prompt.name!r} of problem {first.id!r} hashes to {now}, expected {then}: its "
-            "wording or the chat template has changed since the samples were drawn"
+            "wording or the chat template has changed since the samples were generated"
         )
     asked = set(table["problem_id"])
     if strange := asked - {problem.id for problem in dataset.problems}:

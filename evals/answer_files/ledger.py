@@ -52,7 +52,7 @@ class Entry:
     samples: int
     reported: float | None  # percent, as the repository states it
     labels: Share | None  # from the file's own labels; None where it has none
-    ours: Mapping[str, Share]  # policy -> score, unscored samples left out of their problem
+    ours: Mapping[str, Share]  # policy -> score, unscored samples excluded
     unscored: Mapping[str, int]
     agreement: float | None  # share of labelled samples whose verdict is the label
     disagreements: tuple[Disagreement, ...] = field(repr=False)

@@ -12,7 +12,7 @@ from evals.stats.compare import CompareResult, Line
 from evals.stats.formatting import p_words
 
 FORMATS = (".svg", ".png")
-# Okabe and Ito's palette, told apart by all kinds of colour vision; marker shapes say the same again
+# Okabe and Ito's palette, distinct for all kinds of colour vision; marker shapes say the same again
 _STYLE = {
     "higher": Verdict("#0072B2", "o"),
     "lower": Verdict("#D55E00", "s"),

@@ -1,6 +1,6 @@
 """Values with their intervals, one way each: points with intervals, curves with bands, forest plots.
 
-An interval that does not exist (NaN ends) is not drawn; the point stays.
+An interval that does not exist (NaN ends) is not plotted; the point stays.
 """
 
 from __future__ import annotations
@@ -138,5 +138,5 @@ def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: f
 
 
 def dashed(index: int) -> Any:
-    """The line style of that number, for what is told apart within one colour."""
+    """The line style of that number: tells series of one colour apart."""
     return LINES[index % len(LINES)]

@@ -85,16 +85,16 @@ def _legend_columns(labels: Sequence[str]) -> int:
 
 
 def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:
-    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." for a caption; n as drawn."""
-    drawn, seeds = {}, []
+    """ "30 problems, n = 16 samples a problem (GRPO: 2 training seeds)." for a caption."""
+    counted, seeds = {}, []
     for name, table in tables.items():
         by = [column for column in ("train_seed", "problem_id") if column in table]
         counts = table.groupby(by).size()
-        drawn[name] = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
+        counted[name] = f"{counts.min()}" if counts.min() == counts.max() else f"{counts.min()} to {counts.max()}"
         if "train_seed" in table and table["train_seed"].nunique() > 1:
             seeds.append(f"{name}: {table['train_seed'].nunique()} training seeds")
-    of_runs = ", ".join(f"{n} ({name})" for name, n in drawn.items())
-    n = next(iter(drawn.values())) if len(set(drawn.values())) == 1 else of_runs
+    of_runs = ", ".join(f"{n} ({name})" for name, n in counted.items())
+    n = next(iter(counted.values())) if len(set(counted.values())) == 1 else of_runs
     every = f"{problems} problem{'s' * (problems != 1)}"
     return f"{every}, n = {n} samples a problem{'; ' + '; '.join(seeds) if seeds else ''}."
 

@@ -1,4 +1,4 @@
-"""A figure as a value: what it shows, the numbers behind it, and how it is drawn. One look for all of them.
+"""A figure as a value: what it shows, the numbers behind it, and how it is rendered. One look for all of them.
 
 Each figure function returns a `Plot`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
 words as JSON. Nothing here knows an analysis.
@@ -17,7 +17,7 @@ from evals.files import write_atomically, write_text
 if TYPE_CHECKING:
     import pandas as pd
 
-# Okabe and Ito's palette, told apart by all kinds of colour vision; the first is for the base model
+# Okabe and Ito's palette, distinct for all kinds of colour vision; the first is for the base model
 PALETTE = ("#666666", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
@@ -27,14 +27,14 @@ _DPI = 160  # of the PNG, and of what an SVG holds as an image (artists with ras
 
 @dataclass(frozen=True)
 class Plot:
-    """A figure that is not drawn yet.
+    """A figure that is not rendered yet.
 
     Args:
         name: a file name without ending.
         title: what the figure shows, in words; printed above it by whoever shows it, not inside it.
         caption: n, intervals and what they cover, and everything else a reader needs.
         source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
-        numbers: every number that is drawn, one row a point, columns named with their unit.
+        numbers: every number in the figure, one row a point, columns named with their unit.
         render: plots on an empty matplotlib Figure; labels its axes with units.
         size: inches.
     """
@@ -52,7 +52,7 @@ def look(index: int) -> dict[str, Any]:
     """Colour, marker and line style of the series with that number: each alone tells the series apart.
 
     Raises:
-        ValueError: more series than can be told apart.
+        ValueError: more series than there are distinct styles.
     """
     if not 0 <= index < len(PALETTE):
         raise ValueError(f"series: expected at most {len(PALETTE)} in one figure, got number {index + 1}")

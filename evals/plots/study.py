@@ -37,7 +37,7 @@ def mean_over_seeds(curves: pd.DataFrame, metric: str, *, level: float = 0.95) -
     """The mean of a metric over training seeds at each step, with its pointwise t-interval.
 
     Args:
-        curves: `arm`, `seed`, `step` and the metric; missing values are left out.
+        curves: `arm`, `seed`, `step` and the metric; missing values are excluded.
     Returns:
         `arm`, `step`, `mean`, `low`, `high` (NaN with one seed), `seeds`.
     Raises:

@@ -78,7 +78,7 @@ class SampleStore:
         """The manifest, or None where there is none.
 
         Raises:
-            DamagedFileError: it cannot be read: the samples beside it cannot be told apart from others.
+            DamagedFileError: it cannot be read: the samples beside it may be others.
         """
         try:
             return read_object(self.manifest, "identity", "record", "grown")

@@ -45,7 +45,7 @@ class SplitRate:
 def aa_test(
     tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
 ) -> list[SplitRate]:
-    """How often equal methods are told apart, by the number of seeds on each side.
+    """How often equal methods differ, by the number of seeds on each side.
 
     Args:
         tables: benchmark -> [R, P], a value for each run and problem; the same runs in all.

@@ -3,7 +3,7 @@
 One method throughout; results/coverage.md has its coverage by simulation (benchmarks/coverage.py):
 
 - Problems: Student's t with as many degrees of freedom as problems that vary (Kish's effective number: of 30 problems
-  with 29 at zero, one does), capped at the variance of right-or-wrong values. For one sample a problem this is Wilson's
+  with 29 at zero, one does), capped at the Bernoulli variance. For one sample a problem this is Wilson's
   interval exactly. For differences the cap is that of values -1, 0, 1 with mean zero, as in McNemar's test.
 - Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
   the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA

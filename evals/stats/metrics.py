@@ -171,13 +171,13 @@ def _correct_class(classes: Sequence[int | None], correct: Sequence[bool]) -> in
     """The one class that is correct, or None if none is."""
     if any(a is None and ok for a, ok in zip(classes, correct, strict=True)):
         raise ValueError("a correct sample must have an answer class, got None")
-    right = {a for a, ok in zip(classes, correct, strict=True) if ok}
+    solved = {a for a, ok in zip(classes, correct, strict=True) if ok}
     wrong = {a for a, ok in zip(classes, correct, strict=True) if not ok}
-    if len(right) > 1:
-        raise ValueError(f"one answer class may be correct, got {sorted(right, key=str)}")
-    if right & wrong:
-        raise ValueError(f"answer class {right.pop()} is correct in one sample and not in another")
-    return right.pop() if right else None
+    if len(solved) > 1:
+        raise ValueError(f"one answer class may be correct, got {sorted(solved, key=str)}")
+    if solved & wrong:
+        raise ValueError(f"answer class {solved.pop()} is correct in one sample and not in another")
+    return solved.pop() if solved else None
 
 
 def _subsets(n: int, c: int, k: int) -> int:

@@ -123,14 +123,14 @@ def read_runs(
     """Every run that the command line names, in its order.
 
     Args:
-        names: what legends call them; None takes the arms' names (told apart by the paper where two are the same).
+        names: what legends call them; None takes the arms' names (with the paper where two are the same).
         data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
             the folder that `rlvr run` made them in.
         cache: where the artifacts of MLflow runs, and the verdicts on files of answers, are put.
         reading, policy: of files of answers (`rlvr grade` reads the same): what they do not say themselves, and how
             answers are found in them.
     Raises:
-        UsageError: no such run, or one without responses; names that are not one a run, or not told apart.
+        UsageError: no such run, or one without responses; names that are not one a run, or not distinct.
     """
     check_names(texts)
     read = [[_source(part, cache, reading, policy) for part in text.split(",") if part] for text in texts]

@@ -1,4 +1,4 @@
-"""Models saved while a training goes on: plain folders that an evaluation loads, beside the checkpoints to resume from.
+"""Models saved during a training: plain folders that an evaluation loads, beside the checkpoints to resume from.
 
     <out_dir>/snapshots/step-<optimiser step>/     written to its end when it has this name
 

@@ -179,7 +179,7 @@ def run_job(
             status = "FINISHED"
         except KeyboardInterrupt as interruption:
             status = "KILLED"
-            if outbox.begun():
+            if outbox.started():
                 outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
             raise
         except Exception as error:

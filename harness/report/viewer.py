@@ -148,7 +148,7 @@ def digits(value: int, width: int) -> str:
 
 
 def level(entropy: float, top: float) -> int:
-    """The step of an entropy, 0 to LEVELS - 1: even steps of its square root, so that low ones are told apart."""
+    """The step of an entropy, 0 to LEVELS - 1: even steps of its square root, so that low ones stay distinct."""
     return round((LEVELS - 1) * math.sqrt(entropy / top)) if top > 0 else 0
 
 

@@ -46,7 +46,7 @@ class Deliverer:
     def deliver(self, outbox: Outbox) -> int:
         """Send what is pending; returns how many messages were sent. What fails raises, and is sent again next time:
         what had arrived nevertheless is not sent twice."""
-        if not outbox.begun():
+        if not outbox.started():
             return 0
         try:
             with locked(outbox.folder, name=f".{outbox.stem}-delivery.lock"):
@@ -115,7 +115,7 @@ class Deliverer:
         return self.tracker.run_of(message["experiment"], message["name"], tags, message["token"], message["time"])
 
     def deliver_run(self, outbox: Outbox) -> None:
-        """Make sure that the run of an outbox is there, whatever it has to say."""
+        """Make sure that the run of an outbox exists, also without messages."""
         run_id, _ = outbox.delivered()
         if run_id is not None and self.tracker.has_run(run_id):
             return
@@ -197,7 +197,7 @@ class Courier:
             for outbox in outboxes:
                 if self._deliverer.deliver(outbox):
                     self._last_success = time.monotonic()
-        except Exception as error:  # whatever it is: it is told at the end, and the training goes on
+        except Exception as error:  # any error: it is reported at the end, and the training continues
             self.error = error
             return False
         self.error = None

@@ -24,6 +24,6 @@ def full_disk_named(folder: Path) -> Iterator[None]:
         if free < FULL_MB:
             raise RuntimeError(
                 f"the disk of {folder} is full ({free:.0f} MB are free). What was finished is kept: make room, and the "
-                "same command goes on from there"
+                "same command resumes there"
             ) from error
         raise

@@ -92,7 +92,7 @@ class Outbox:
 
     def finish(self, status: str) -> None:
         """status: "FINISHED", "FAILED" or "KILLED". A run that ended before it began leaves nothing."""
-        if status != "FINISHED" and not self.begun():
+        if status != "FINISHED" and not self.started():
             self.file.unlink(missing_ok=True)
         else:
             self._add(op="status", status=status)
@@ -110,7 +110,7 @@ class Outbox:
         """
         return read_jsonl(self.file)
 
-    def begun(self) -> bool:
+    def started(self) -> bool:
         """Whether there is something to deliver: a step or a result, or a run that MLflow knows already. A command that
         could not start leaves no run there."""
         if self.delivered()[0] is not None:
@@ -131,7 +131,7 @@ class Outbox:
 
     def pending(self) -> int:
         """How many messages wait to be delivered."""
-        return max(0, len(self.messages()) - self.delivered()[1]) if self.begun() else 0
+        return max(0, len(self.messages()) - self.delivered()[1]) if self.started() else 0
 
 
 def outboxes(home: Path) -> list[Outbox]:

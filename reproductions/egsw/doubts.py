@@ -12,7 +12,7 @@ RUNS = (1, 2, 3)
 
 
 def fits(printed: str, benchmark: str, runs: int) -> list[int]:
-    """Numbers of right answers over `runs` runs, one sample a problem, that can print as `printed` (percent).
+    """Numbers of correct answers over `runs` runs, one sample a problem, that can print as `printed` (percent).
 
     Each run's score may have been rounded to one decimal before the averaging (11.65 is the mean of 10.0 and 13.3).
     """
@@ -49,5 +49,5 @@ def _sentence(table: str, row: str, cells: list[catalogue.Published]) -> str:
 def _share(cell: catalogue.Published, runs: int) -> str:
     """The fitting share nearest to what is printed."""
     total = runs * benchmarks.task(cell.benchmark)["metadata"]["rows"]
-    right = min(fits(cell.printed, cell.benchmark, runs), key=lambda c: abs(100 * c / total - cell.value))
-    return f"{right}/{total}"
+    correct = min(fits(cell.printed, cell.benchmark, runs), key=lambda c: abs(100 * c / total - cell.value))
+    return f"{correct}/{total}"

@@ -81,7 +81,7 @@ def test_at_least_one_token_and_no_more_than_the_share() -> None:
     assert clip_cov(four(), share=0.5, low=0.25, high=5.0).tolist() == [[0, 1], [1, 0]]
 
 
-def test_the_draw_depends_on_the_step_and_on_nothing_else() -> None:
+def test_the_random_choice_depends_on_the_step_and_on_nothing_else() -> None:
     both = [clip_cov(replace(four(), step=step), share=0.25, low=0.25, high=5.0) for step in range(40)]
     again = [clip_cov(replace(four(), step=step), share=0.25, low=0.25, high=5.0) for step in range(40)]
     assert all(torch.equal(a, b) for a, b in zip(both, again, strict=True))

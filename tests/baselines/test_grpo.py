@@ -44,7 +44,7 @@ def slow_grpo(batch: TokenBatch, std: str, epsilon: float) -> list[float]:
     return advantages
 
 
-def test_one_right_of_four() -> None:
+def test_one_correct_of_four() -> None:
     # r = [1,0,0,0]: mean 1/4; squares 9/16 + 3/16 = 3/4; sample variance (3/4)/3 = 1/4, std 1/2
     #   -> [3/4, -1/4, -1/4, -1/4] / (1/2) = [3/2, -1/2, -1/2, -1/2]
     # population variance (3/4)/4 = 3/16, std sqrt(3)/4 -> 3/4 / (sqrt(3)/4) = sqrt(3), -1/sqrt(3)
@@ -58,7 +58,7 @@ def test_one_right_of_four() -> None:
     assert torch.allclose(grpo(batch, std="sample", epsilon=0.5).flatten(), sample / 2)
 
 
-def test_an_unscored_response_is_neither_right_nor_wrong() -> None:
+def test_an_unscored_response_is_neither_correct_nor_incorrect() -> None:
     # with the NaN left out, [1, 0] has mean 1/2 and sample std sqrt(1/2): +-(1/2)/sqrt(1/2) = +-sqrt(1/2)
     got = grpo(batch_of([1, float("nan"), 0], [0, 0, 0]), std="sample", epsilon=0.0).flatten()
     assert torch.allclose(got, torch.tensor([math.sqrt(0.5), 0.0, -math.sqrt(0.5)], dtype=torch.float64))

@@ -34,7 +34,7 @@ def disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_named_and_the_finished_checkpoint_is_gone_on_from(disk: Path) -> None:
+def test_a_full_disk_is_named_and_the_run_resumes_from_the_finished_checkpoint(disk: Path) -> None:
     options = ("paper=egsw", "arm=grpo", "max_steps=6", "prompts_per_rollout=8", "hardware.save_every=2")
     code, said = finish(start(disk, *options))
     assert code == 1

@@ -36,17 +36,17 @@ class Queue:
 
 
 def buffer(queue: Queue, batches: list[list[list[float]]], **kwargs: Any) -> GroupBuffer:
-    """A buffer whose prompts give the rewards in `batches`, one batch each time it draws."""
-    drawn = iter(batches)
+    """A buffer whose prompts give the rewards in `batches`, one batch each time it samples."""
+    remaining = iter(batches)
 
-    def draw(count: int) -> int:
-        for rewards in next(drawn):
+    def take(count: int) -> int:
+        for rewards in next(remaining):
             queue.groups[group_key(1, len(queue.groups))] = rewards
         return count
 
     made = GroupBuffer.__new__(GroupBuffer)
     made.sampler_kwargs = {"dynamic": True, "rounds": 3} | kwargs
-    made.refill_fn = draw
+    made.refill_fn = take
     made.pending_keys, made.running_keys = defaultdict(set), defaultdict(set)
     made.finished_keys, made.failure_keys = defaultdict(set), defaultdict(set)
     made.prompt_global_steps, made._dapo_classification_cache = defaultdict(dict), defaultdict(dict)
@@ -59,7 +59,7 @@ def buffer(queue: Queue, batches: list[list[list[float]]], **kwargs: Any) -> Gro
         }
 
     made._sync_metadata_from_transfer_queue = sync
-    draw(0)
+    take(0)
     return made
 
 
@@ -77,7 +77,7 @@ def groups_of(batch: Any) -> list[str]:
     return sorted({key.split("_")[0] for key in batch.keys})
 
 
-def test_groups_without_a_difference_are_drawn_again(queue: Queue) -> None:
+def test_groups_without_a_difference_are_sampled_again(queue: Queue) -> None:
     # of the first batch only group 1 differs; of the second, groups 2 and 3: the first two that differ are taken
     drawing = buffer(queue, [[[1, 1], [1, 0]], [[0, 1], [1, 0]]])
     batch, metrics = drawing.sample(1, "train", 2)

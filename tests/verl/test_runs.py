@@ -40,7 +40,7 @@ def rises(by_step: dict[int, dict[str, float]], key: str) -> None:
     assert mean(order[-4:]) > mean(order[:4]) + 0.05, order
 
 
-def test_grpo_learns_and_goes_on_after_a_worker_was_killed(tmp_path: Path) -> None:
+def test_grpo_learns_and_resumes_after_a_worker_was_killed(tmp_path: Path) -> None:
     options = ("paper=egsw", "arm=grpo", *FAST, "hardware.save_every=4")
     run = start(tmp_path, *options)
     wait_for(lambda: len(steps(tmp_path)) >= 6, run)

@@ -36,29 +36,31 @@ def some_requests(problems: int, samples: int) -> list[Request]:
     ]
 
 
-def draw(engine: Any, requests: list[Request], decoding: Decoding) -> dict[Any, Completion]:
+def generated(engine: Any, requests: list[Request], decoding: Decoding) -> dict[Any, Completion]:
     return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
 
 
 def test_samples_are_the_same_twice_and_differ_by_seed(engine: Any) -> None:
     requests, decoding = some_requests(6, 16), Decoding(1.0, 0.95, 40)
-    first = draw(engine, requests, decoding)
+    first = generated(engine, requests, decoding)
     assert first.keys() == {r.key for r in requests}
-    assert draw(engine, requests, decoding) == first
+    assert generated(engine, requests, decoding) == first
     assert len({c.text for c in first.values()}) > 90  # 96 samples of 40 tokens of a near-uniform model
     other = [Request(r.key, r.prompt_text, r.seed + 1) for r in requests]
-    assert draw(engine, other, decoding) != first
+    assert generated(engine, other, decoding) != first
 
 
 def test_more_prompts_than_are_read_at_a_time(engine: Any) -> None:
     """400 seeded samples of prompts of some 20 to 70 tokens: several times the tokens of one step."""
-    done = draw(engine, some_requests(100, 4), Decoding(1.0, 1.0, 4))
+    done = generated(engine, some_requests(100, 4), Decoding(1.0, 1.0, 4))
     assert len(done) == 400
 
 
 def test_greedy_is_that_of_transformers(engine: Any, model: Path) -> None:
     requests, decoding = some_requests(12, 1), Decoding(0.0, 1.0, 48)
-    assert draw(engine, requests, decoding) == draw(TransformersEngine(str(model), device="cpu"), requests, decoding)
+    assert generated(engine, requests, decoding) == generated(
+        TransformersEngine(str(model), device="cpu"), requests, decoding
+    )
 
 
 def test_ends_and_lengths(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,7 +70,7 @@ def test_ends_and_lengths(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
     completions = engine._completions
     monkeypatch.setattr(engine, "_completions", lambda ready: (seen.extend(ready), completions(ready))[1])
-    done = draw(engine, some_requests(6, 16), Decoding(1.0, 1.0, 40))
+    done = generated(engine, some_requests(6, 16), Decoding(1.0, 1.0, 40))
     assert {c.finish_reason for c in done.values()} == {"stop", "length"}
     for request, output in seen:
         row, c = list(output.token_ids), done[request.key]
@@ -90,14 +92,14 @@ def test_what_does_not_fit_is_refused(engine: Any) -> None:
         list(engine.generate(some_requests(1, 1), Decoding(1.0, 1.0, context)))
 
 
-def test_an_abandoned_draw_leaves_nothing_behind(engine: Any) -> None:
+def test_an_abandoned_generation_leaves_nothing_behind(engine: Any) -> None:
     requests, decoding = some_requests(6, 16), Decoding(1.0, 1.0, 40)
-    whole = draw(engine, requests, decoding)
+    whole = generated(engine, requests, decoding)
     batches: Iterator[list[Completion]] = engine.generate(requests, decoding)
     next(batches)
     batches.close()  # type: ignore[attr-defined]
     assert not engine.llm.llm_engine.has_unfinished_requests()
-    assert draw(engine, requests, decoding) == whole
+    assert generated(engine, requests, decoding) == whole
 
 
 def test_the_record_says_what_is_not_promised(engine: Any) -> None:
@@ -110,6 +112,6 @@ def test_two_replicas(model: Path, engine: Any) -> None:
     requests, decoding = some_requests(8, 1), Decoding(0.0, 1.0, 24)
     two = engines.create("vllm", str(model), replicas=2)
     try:
-        assert draw(two, requests, decoding) == draw(engine, requests, decoding)
+        assert generated(two, requests, decoding) == generated(engine, requests, decoding)
     finally:
         two.close()  # type: ignore[attr-defined]

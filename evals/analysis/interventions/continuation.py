@@ -1,6 +1,6 @@
-"""Responses gone on with from a given beginning, sampled and graded as an evaluation does it.
+"""Sample and grade continuations of given prefixes, as an evaluation does.
 
-A beginning is token ids, never text that would have to be read again. `evals.sampling.evaluate.draw` does the rest,
+A prefix is token ids, never text that would have to be tokenised again. `evals.sampling.evaluate` does the rest,
 so a run is
 resumed by starting it again, and a folder refuses another one's samples.
 """
@@ -70,7 +70,7 @@ def sample_continuations(
     path = sample_problems(
         Benchmark(name, problems, content_hash(problems), "continuations"),
         PrefixedEngine(engine, branches, model_path),
-        prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were drawn with", chat=False),
+        prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were sampled with", chat=False),
         decoding=decoding,
         n=k,
         seed=seed,

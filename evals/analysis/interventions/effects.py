@@ -219,7 +219,7 @@ def describe_counts(numbers: pd.DataFrame) -> str:
         "graded continuations of either prefix."
     )
     unknown = int(numbers["unknown"].sum())
-    return text + (f" {unknown} interventions whose continuations could not be scored are left out." if unknown else "")
+    return text + (f" {unknown} interventions whose continuations could not be scored are excluded." if unknown else "")
 
 
 def describe_accuracies(numbers: pd.DataFrame) -> str:

@@ -238,7 +238,7 @@ def plot_fork_temperatures(
     if (numbers["varied"] == "both").any():
         caption += f" {int((numbers['varied'] == 'both').sum())} pairs in which both vary are only in the numbers."
     if unscored := int(numbers["unscored"].sum()):
-        caption += f" {unscored} responses that could not be scored are left out."
+        caption += f" {unscored} responses that could not be scored are excluded."
     title = f"Accuracy by the temperature at forks and elsewhere, on {benchmark}"
     source = f"{FORKING_TOKENS}, section 3"
     return [Plot(f"fork_temperature_{benchmark}", title, caption, source, numbers, render, panels_size(len(frames)))]

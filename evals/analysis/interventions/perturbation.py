@@ -52,12 +52,12 @@ class Perturbation:
     Args:
         share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
         scope: open in the paper. "all": the first `keep` of the response is kept, all of that share in it are replaced
-            at once, and the rest is decoded again. "one": one token of that share of the whole response, drawn by the
+            at once, and the rest is decoded again. "one": one token of that share of the whole response, chosen by the
             seed, is replaced, the response is kept up to it, and the rest is decoded again (`keep` is not used).
         token: what a token is replaced by. "random": any of the vocabulary but itself and special tokens, all alike
             (the paper's word). "alternative": the most probable other one.
         keep: open. How much of a response is kept, in (0, 1]; the answer must come after it to be decoded again.
-        problems: how many (the paper: 50), drawn by the seed from those that are answered for sure; all if fewer.
+        problems: how many (the paper: 50), chosen by the seed from those that are answered for sure; all if fewer.
         sure: open. The share of a problem's graded samples that must be correct for that.
     Raises:
         ValueError: a value out of range.
@@ -118,8 +118,8 @@ def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int,
 def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
     """One of the vocabulary but this, all alike."""
     others = len(vocabulary) - (token in vocabulary)
-    drawn = vocabulary[int(generator.integers(others))]
-    return vocabulary[-1] if drawn == token else drawn
+    chosen = vocabulary[int(generator.integers(others))]
+    return vocabulary[-1] if chosen == token else chosen
 
 
 def perturbation_branches(

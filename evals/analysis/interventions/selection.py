@@ -24,7 +24,7 @@ class Selection:
 
     Args:
         kind: "top" takes those of highest entropy, "bottom" those of lowest (ties: the earlier token first), "random"
-            any, drawn by the seed.
+            any, chosen by the seed.
         share: how many, as a share of the tokens that could be taken: rounded up, so at least one.
         count: how many at most, in the place of `share`.
         within: the stretch of the response they may lie in, relative positions position / length in [first, last).
@@ -60,7 +60,7 @@ def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.Da
 
     Args:
         table: needs problem_id, sample, position, length, token, entropy; and logp for a range of perplexity.
-        seed: draws for "random"; with problem and sample it alone decides which tokens.
+        seed: of "random"; with problem and sample it alone decides which tokens.
     Raises:
         ValueError: a column is missing, an entropy is not finite, a response is not whole, the table is of several
             training seeds (each is a model of its own), or nothing is left to take from.

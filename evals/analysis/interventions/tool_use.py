@@ -56,7 +56,7 @@ def measure_tools(
     workers: int = 2,
     engine: Engine | None = None,
 ) -> pd.DataFrame:
-    """n responses to each problem, drawn with tools and graded; resumable.
+    """n responses to each problem, sampled with tools and graded; resumable.
 
     Args:
         subject: with its model and the benchmark's problems. prompt: should ask for code
@@ -111,7 +111,7 @@ def tool_use(table: pd.DataFrame, turns: int) -> ToolUse:
     """How the responses of a table used their tools.
 
     Args:
-        table: drawn with tools; needs the column response. turns: as they were drawn with.
+        table: sampled with tools; needs the column response. turns: of that sampling.
     Raises:
         ValueError: no rows, or a column is missing.
     """
@@ -140,8 +140,8 @@ def plot_tools(
     """pass@k with and without tools (arXiv 2508.07534, Fig. 2). A panel a run, at most four.
 
     Args:
-        tables: run -> its verdict tables without and with tools. turns: that the tools were drawn with.
-        ks: see `evals.analysis.responses.curves_over_k`. note: of how they were drawn, for the caption.
+        tables: run -> its verdict tables without and with tools. turns: of the sampling with tools.
+        ks: see `evals.analysis.responses.curves_over_k`. note: how they were sampled, for the caption.
     Raises:
         ValueError: no run or more than four; or as `pass_curves` and `tool_use`.
     """

@@ -39,7 +39,7 @@ def pass_curves(
     Args:
         tables: model -> verdict table of one benchmark.
         ks: None takes the powers of two up to the largest k that every problem with a verdict allows. Given, problems
-            with fewer scored samples than the largest are left out.
+            with fewer scored samples than the largest are excluded.
     Raises:
         ValueError: as `keep_common_problems`; a k < 1.
     """

@@ -131,7 +131,7 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row a model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`, `samples`.
 
     Args:
-        responses: model -> its `response_table`. A measure that no response has a value for is left out.
+        responses: model -> its `response_table`. A measure that no response has a value for is excluded.
     """
     import pandas as pd
 
@@ -151,7 +151,7 @@ def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     `q05`..`q95` (tokens).
 
     Quantiles are over responses; the mean and its 95 % interval over the problems that have such a response. Unscored
-    responses are in "all" only. Responses of unknown length are left out, and so is an outcome without responses.
+    responses are in "all" only. Responses of unknown length are excluded, and so is an outcome without responses.
     """
     import pandas as pd
 
@@ -209,7 +209,7 @@ def response_length(responses: Mapping[str, pd.DataFrame], benchmark: str) -> Pl
         f"responses over problems, with its 95 % interval: {means}."
     )
     if unknown:
-        caption += f" {unknown} responses of unknown length are left out."
+        caption += f" {unknown} responses of unknown length are excluded."
     return Plot(
         f"response_length_{benchmark}",
         f"Length of responses on {benchmark}",

@@ -48,14 +48,14 @@ def unsolvable_sets(
     same = keep_common_problems(first, k)
     sets = {}
     for name, table in same.tables.items():
-        drawn = table.sort_values("sample").groupby("problem_id").head(same.k)
-        solved = set(drawn.loc[drawn["verdict"] == Verdict.CORRECT, "problem_id"])
+        first = table.sort_values("sample").groupby("problem_id").head(same.k)
+        solved = set(first.loc[first["verdict"] == Verdict.CORRECT, "problem_id"])
         sets[name] = frozenset(same.problems) - solved
     return sets, same
 
 
 def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list[Region]:
-    """Every problem in one region, by the models that leave it unsolved; most models first, empty regions left out.
+    """Every problem in one region, by the models that leave it unsolved; most models first, without empty regions.
 
     The region without models holds what all of them solve.
     """
@@ -171,7 +171,7 @@ def upset(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: Com
         ]
         legend_below(figure, handles, labels)
 
-    more = f" {len(hidden)} smaller groups of models are not drawn." if hidden else ""
+    more = f" {len(hidden)} smaller groups of models are not shown." if hidden else ""
     caption = f"{_what(same)} Columns are disjoint. Solved by all models: {solved}.{more} {same.note()}".strip()
     size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
     return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(parts, benchmark), render, size)

@@ -1,4 +1,4 @@
-"""What a teacher-forced pass shows of every token, drawn: entropies, forks, branching, probability changes."""
+"""Plots of a teacher-forced pass over every token: entropies, forks, branching, probability changes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def plot_tokens(
 
     Args:
         subjects: the runs, the base model first.
-        tokens: name of the run -> its reading of its own responses. Runs without one are left out.
+        tokens: name of the run -> its reading of its own responses. Runs without one are excluded.
         rho: the share of tokens that are forks. minimum: how often a word has to occur (`figures.forks.fork_words`).
     Raises:
         ValueError: no table, one without rows, or one of an unknown run.

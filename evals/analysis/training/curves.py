@@ -53,7 +53,7 @@ def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
 def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     """At each point t, a straight line fitted with weights (1 - weight)^|t - u| to the points u. [N] -> [N].
 
-    The moving average that papers draw lags behind the curve, and any average cuts off a steep start; a line does
+    The moving average that papers plot lags behind the curve, and any average cuts off a steep start; a line does
     neither. Points count as evenly spaced.
 
     Raises:
@@ -81,7 +81,7 @@ def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """One frame of the training curves of several seeds: the mean of each metric at each step, and a band.
 
     Args:
-        seeds: a frame a training seed: `step` and the metrics; a metric that a seed lacks at a step is left out there.
+        seeds: a frame a training seed: `step` and the metrics; a metric that a seed lacks at a step is excluded there.
     Returns:
         `step`, each metric's mean; of two seeds or more also `METRIC low`, `METRIC high` (pointwise 95 % t-interval
         over seeds; NaN where one seed has the metric) and `seeds` (the most that have a metric).

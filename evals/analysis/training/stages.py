@@ -141,7 +141,7 @@ def stage_changes(curves: pd.DataFrame, stages: Stages, metrics: Sequence[str]) 
     """A row a metric and stage: `metric`, `stage` ("rising", "plateau"; "all" without stages), `slope`, `low`, `high`
     (change per step of the straight line; 95 %), `points`.
 
-    A metric with fewer than LEAST points in a stage is left out of it.
+    A metric with fewer than LEAST points in a stage is excluded of it.
     """
     import pandas as pd
 

@@ -45,9 +45,9 @@ def plot_words(
 
     Args:
         subjects: the runs, the base model first.
-        tokens: name of the run -> token table. Those without are left out, and the captions say so.
+        tokens: name of the run -> token table. Those without are excluded, and the captions say so.
         benchmark: its name, for the captions.
-        changes: name of the run -> (token table, p_after - p_before of its rows); None draws no probability changes.
+        changes: name of the run -> (token table, p_after - p_before of its rows); None: no plot of probability changes.
         embedder: see `evals.analysis.words.embedders`; None leaves rare sentences out.
         neighbours, share: see `evals.analysis.words.rare`.
         stated_only: use the papers' own words only.
@@ -232,7 +232,7 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Plot:
     first = measured[0][1]
     captured = ", ".join(f"{rows['explained'].iloc[0]:.0%}" for _, rows in numbers.groupby("model", sort=False))
     caption = (
-        f"{sizes} Each point a sentence, at most {_POINTS} of a kind in a panel, drawn by seed {seed}. The two "
+        f"{sizes} Each point a sentence, at most {_POINTS} of a kind in a panel, chosen by seed {seed}. The two "
         f"components hold {captured} of the spread. Rare: the {first.share:.0%} of a run's sentences furthest (1 - "
         f"cosine, mean of {first.neighbours} nearest) from those of {words[0].name}. Embedder: {first.embedder}. The "
         "paper does not say how it projects its sentences."

@@ -202,7 +202,7 @@ _WHOLE = re.compile(
 
 
 def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: what k runs over may be left out, and k may be called n or m.
+    r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: the range of k may be missing, and k may be called n or m.
 
     It may be called so where both say what it runs over, or in multiples of pi; 2k alone is not 2n.
     """

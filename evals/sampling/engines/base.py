@@ -15,7 +15,7 @@ Messages = tuple[Mapping[str, str], ...]
 
 
 class EngineError(RuntimeError):
-    """Samples could not be drawn: a server refused, a worker died. Those that were drawn before are kept."""
+    """Generation failed: a server refused, a worker died. Samples from before are kept."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Request:
-    """One sample to draw: `seed` alone decides its randomness, whatever else is in the batch.
+    """One sample to generate: `seed` alone decides its randomness, for every batch that it is in.
 
     `prompt_text` is what the model continues, special tokens included. `messages` is the conversation that it was
     rendered from, None for a plain prompt; an engine whose server has the chat template sends these instead.
 
-    `forced` is the beginning of the response, in token ids: the model goes on from there. The completion is then the
+    `forced` is a prefix of the response, in token ids: the model continues it. The completion is then the
     whole response: its text and its tokens begin with these, and `max_tokens` counts them.
     """
 
@@ -59,7 +59,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Completion:
-    """One drawn sample.
+    """One generated sample.
 
     `tokens` counts what was generated, the end token included, and what was forced. `finish_reason` is "stop" (the
     model ended) or "length" (cut off at max_tokens).
@@ -94,10 +94,10 @@ class Engine(Protocol):
         ...
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """Draw one completion for each request; yields a batch of them as it finishes, in any order.
+        """Generate one completion for each request; yields a batch of them as it finishes, in any order.
 
         Raises:
-            ValueError: a request that this model cannot take. EngineError: samples that could not be drawn.
+            ValueError: a request that this model cannot take. EngineError: generation failed.
         """
         ...
 

@@ -44,7 +44,7 @@ def prompt_tokens(tokenizer: Any, text: str) -> list[int]:
 def encode(
     tokenizer: Any, requests: Sequence[Request], decoding: Decoding, context: int | None
 ) -> list[tuple[int, ...]]:
-    """What the model goes on from: token ids of each prompt and of the forced beginning of its response. A
+    """What the model continues: token ids of each prompt and of the forced prefix of its response. A
     beginning-of-text token is added where the model wants one and none is there.
 
     Raises:

@@ -17,7 +17,7 @@ from evals.sampling.engines.base import Completion, Decoding, EngineError, Reque
 from evals.sampling.engines.local import ModelFiles
 from evals.sampling.engines.replicas import CHUNK_PIECES, cut, load_factory
 
-RESTARTS = 2  # of a replica whose machine went away; its piece is drawn again, from the same seeds
+RESTARTS = 2  # of a replica whose machine went away; its piece is generated again, from the same seeds
 
 
 class Replica:
@@ -31,7 +31,7 @@ class Replica:
         """The model's fingerprint as seen there, the engine's chunk_rows and its description."""
         return model_fingerprint(self._model_path), self._engine.chunk_rows, self._engine.describe()
 
-    def draw(self, requests: Sequence[Request], decoding: Decoding) -> list[Completion]:
+    def generate(self, requests: Sequence[Request], decoding: Decoding) -> list[Completion]:
         return [completion for batch in self._engine.generate(requests, decoding) for completion in batch]
 
 
@@ -108,13 +108,13 @@ class RayEngine(ModelFiles):
 
         busy: dict[Any, Any] = {}
         for actor in self._actors[: len(pieces)]:
-            busy[actor.draw.remote(pieces.popleft(), decoding)] = actor
+            busy[actor.generate.remote(pieces.popleft(), decoding)] = actor
         try:
             while busy:
                 for done in ray.wait(list(busy))[0]:
                     actor = busy.pop(done)
                     if pieces:
-                        busy[actor.draw.remote(pieces.popleft(), decoding)] = actor
+                        busy[actor.generate.remote(pieces.popleft(), decoding)] = actor
                     yield _result(done)
         finally:
             if busy:  # replicas are in the middle of something that nobody waits for

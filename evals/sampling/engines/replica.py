@@ -1,4 +1,4 @@
-"""One replica: a process that holds an engine and draws the pieces it is sent (`evals.sampling.engines.replicas`).
+"""One replica: a process that holds an engine and generates the pieces it is sent (`evals.sampling.engines.replicas`).
 
 Started as `python -m evals.sampling.engines.replica CONNECTION_FD ALIVE_FD`. First message: (factory, model path,
 options); then

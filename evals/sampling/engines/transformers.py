@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Pick = Callable[["Tensor", "Tensor", Decoding], "Tensor"]
 """Chooses the token of each row: (logits [R, V], uniform numbers [R], decoding) -> token ids [R]."""
 
-BLOCK = 128  # uniform numbers drawn for a row at a time
+BLOCK = 128  # uniform random numbers for a row at a time
 CPU_CACHE_BYTES = 4 * 2**30  # what the key-value cache of a batch may take on a CPU
 GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
 READ_TOKENS = 2**17  # that a batch reads at once where responses are forced: few of its rows then share what is read

@@ -1,4 +1,4 @@
-"""Models are compared on the same problems: what is kept, what is left out, and how many samples that allows."""
+"""Models are compared on the same problems: what is kept, what is excluded, and how many samples that allows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from evals.analysis.common_problems import check_ks, keep_common_problems, power
 from tests.evals.analysis.verdict_tables import table
 
 
-def test_problems_without_a_scored_sample_in_some_model_are_left_out() -> None:
+def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     a = table({"p": "ccw", "q": "wwu", "r": "uuu", "s": "c"})
     b = table({"p": "cc", "q": "wwww", "r": "ccc"})
     same = keep_common_problems({"a": a, "b": b})

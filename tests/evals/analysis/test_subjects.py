@@ -77,7 +77,7 @@ def test_what_differs_is_refused(measured: dict[str, Any], tmp_path: Path) -> No
     with pytest.raises(ValueError, match=r"the problems hash to .* expected dd"):
         read_subject("mine", **measured)
     other = make_model(tmp_path / "other", seed=1)
-    with pytest.raises(ValueError, match=r"is not the model that drew the samples"):
+    with pytest.raises(ValueError, match=r"is not the model that generated the samples"):
         read_subject("mine", **{**measured, "model_path": str(other)})
     with pytest.raises(ValueError, match=r"expected one source with model_path .* got 2"):
         read_subject("mine", **{**measured, "sources": [*measured["sources"]] * 2})

@@ -28,7 +28,7 @@ def outcome(program: str, tests: str = TESTS, prompt: str = "", limits: Limits =
 
 
 @needs_sandbox
-def test_right_and_wrong() -> None:
+def test_correct_and_incorrect_programs() -> None:
     assert outcome(RIGHT) == Outcome(True)
     assert outcome("def f(x):\n    return x\n").passed is False
     assert outcome("def f(x):\n    return x +\n").passed is False  # no Python

@@ -179,7 +179,7 @@ def test_a_block_needs_no_imports_or_helpers_of_the_prompt() -> None:
 
 
 @needs_sandbox
-def test_completions_are_run_right_after_the_prompt() -> None:
+def test_completions_are_run_directly_after_the_prompt() -> None:
     with ProgramGrader() as grader:
         right = [row["canonical_solution"] + "\ndef more():\n    (" for row in ROWS]  # what follows is no Python
         grades = grader.grade_responses(rows_of(*right, WRONG, "", finish="length"), "completion")

@@ -252,7 +252,7 @@ def _whole(text: str) -> bool:
 
 
 @given(problem_lists, st.data())
-def test_hash_sees_what_is_asked_and_what_is_right(problems: list[Problem], data: st.DataObject) -> None:
+def test_the_hash_covers_questions_and_answers(problems: list[Problem], data: st.DataObject) -> None:
     index = data.draw(st.integers(0, len(problems) - 1))
     old = problems[index]
     for new in (Problem(old.id, old.problem + "?x", old.answer), Problem(old.id, old.problem, old.answer + "x")):

@@ -56,7 +56,7 @@ def test_a_byte_order_mark_and_blank_lines_are_no_content(name: str, tmp_path: P
     st.integers(0, 40),
     st.binary(max_size=20),
 )
-def test_whatever_the_bytes_are_the_file_is_read_or_named(suffix: str, at: int, cut: int, more: bytes) -> None:
+def test_a_file_of_any_bytes_is_read_or_named(suffix: str, at: int, cut: int, more: bytes) -> None:
     content = LINES[:at] + more + LINES[at + cut :]
     if suffix.endswith(".gz") and len(more) % 2:
         content = gzip.compress(content)

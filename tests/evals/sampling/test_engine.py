@@ -25,7 +25,7 @@ def engine(model_dir: Path) -> TransformersEngine:
     return TransformersEngine(str(model_dir), device="cpu")
 
 
-def draw(engine: Any, requests: list[Request], decoding: Decoding, batch_rows: int = 512) -> dict[Any, Completion]:
+def generated(engine: Any, requests: list[Request], decoding: Decoding, batch_rows: int = 512) -> dict[Any, Completion]:
     engine.batch_rows = batch_rows
     return {c.key: c for batch in engine.generate(requests, decoding) for c in batch}
 
@@ -122,7 +122,7 @@ def test_batches_give_what_one_row_alone_gives(engine: TransformersEngine, decod
     requests = some_requests(problems=6, samples=3)
     expected = {r.key: slow_decode(engine, r, decoding) for r in requests}
     for rows in (18, 5):
-        assert draw(engine, requests, decoding, rows) == expected
+        assert generated(engine, requests, decoding, rows) == expected
     if decoding.temperature == 1:
         assert {c.finish_reason for c in expected.values()} == {"stop", "length"}, "the test should see both"
 
@@ -131,13 +131,13 @@ def test_more_samples_and_another_order_keep_each_sample(engine: TransformersEng
     decoding = Decoding(1.0, 1.0, 150)  # longer than one block of uniform numbers
     many = some_requests(problems=3, samples=6)
     few = [r for r in many if r.key[1] < 2]
-    whole = draw(engine, many[::-1], decoding, 7)
-    assert draw(engine, few, decoding) == {r.key: whole[r.key] for r in few}
+    whole = generated(engine, many[::-1], decoding, 7)
+    assert generated(engine, few, decoding) == {r.key: whole[r.key] for r in few}
     assert len({c.text for c in whole.values()}) == len(many), "samples of a problem differ"
 
 
 def test_ends_are_counted_and_cut_off(engine: TransformersEngine) -> None:
-    for c in draw(engine, some_requests(8, 4), Decoding(1.0, 1.0, 40)).values():
+    for c in generated(engine, some_requests(8, 4), Decoding(1.0, 1.0, 40)).values():
         if c.finish_reason == "stop":
             assert len(c.text) + 1 <= c.tokens <= 40  # a character each, the end token, unseen special tokens
         else:
@@ -153,14 +153,14 @@ def test_a_prompt_is_read_once(engine: TransformersEngine, monkeypatch: pytest.M
         return forward(**kwargs)
 
     monkeypatch.setattr(engine.model, "forward", spy)
-    draw(engine, some_requests(problems=2, samples=8), Decoding(1.0, 1.0, 5))
+    generated(engine, some_requests(problems=2, samples=8), Decoding(1.0, 1.0, 5))
     assert read[0][0] == 2
     assert read[1] == (16, 1)
 
 
 def test_small_caches_make_small_batches(engine: TransformersEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     requests, decoding = some_requests(4, 2), Decoding(1.0, 1.0, 6)
-    expected = draw(engine, requests, decoding)
+    expected = generated(engine, requests, decoding)
     monkeypatch.setattr("evals.sampling.engines.transformers.CPU_CACHE_BYTES", 1)
     batches = list(engine.generate(requests, decoding))
     assert [len(batch) for batch in batches] == [1] * 8
@@ -176,7 +176,7 @@ def test_rows_leave_the_batch_when_they_end(tmp_path: Path) -> None:
         loud.model.lm_head.bias[END] = 50.0
     calls: list[None] = []
     loud.model.register_forward_hook(lambda *_: calls.append(None))
-    done = draw(loud, some_requests(3, 2), Decoding(1.0, 1.0, 30))
+    done = generated(loud, some_requests(3, 2), Decoding(1.0, 1.0, 30))
     assert len(calls) == 1
     assert {(c.text, c.tokens, c.finish_reason) for c in done.values()} == {("", 1, "stop")}
 
@@ -229,16 +229,16 @@ def test_nothing_asked_nothing_loaded() -> None:
     assert list(got) == []
 
 
-# ------------------------------------------------------------------------------------------- responses begun already
+# ------------------------------------------------------------------------------------------- responses with a prefix
 
 
 @pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 20), Decoding(0.6, 0.95, 20)])
-def test_a_forced_beginning_is_gone_on_from(engine: TransformersEngine, decoding: Decoding) -> None:
+def test_a_forced_prefix_is_continued(engine: TransformersEngine, decoding: Decoding) -> None:
     """As a prompt that ends in it, with less room; the rows of a batch may have different rooms."""
     plain = some_requests(4, 2)
     forced = [tuple(range(20, 20 + n)) for n in (0, 3, 7, 19, 1, 12, 0, 2)]
     requests = [replace(request, forced=ids) for request, ids in zip(plain, forced, strict=True)]
-    got = draw(engine, requests, decoding)
+    got = generated(engine, requests, decoding)
     for request in requests:
         n = len(request.forced)
         longer = request.prompt_text + engine.tokenizer.decode(list(request.forced))

@@ -196,7 +196,7 @@ def killed() -> None:
 
 
 @pytest.mark.parametrize("dies_at", range(8))  # 15 samples, 4 to a chunk, 2 to a batch: 8 batches
-def test_a_killed_evaluation_goes_on_where_it_was(place: dict[str, Any], dies_at: int) -> None:
+def test_a_killed_evaluation_resumes_where_it_was(place: dict[str, Any], dies_at: int) -> None:
     first = Scripted(dies_at, killed)
     with pytest.raises(KilledError):
         evaluate(protocol=protocol(3), engine=first, **place)
@@ -204,8 +204,8 @@ def test_a_killed_evaluation_goes_on_where_it_was(place: dict[str, Any], dies_at
     second = Scripted()
     path = evaluate(protocol=protocol(3), engine=second, **place)["toy"]
     assert table(path) == expected_rows(3)
-    drawn = first.asked + second.asked  # each sample once: none lost, none doubled
-    assert sorted(drawn) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+    asked = first.asked + second.asked  # each sample once: none lost, none doubled
+    assert sorted(asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
 CHILD = """
@@ -234,18 +234,18 @@ def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> 
 
 
 def test_one_batch_for_each_life(place: dict[str, Any]) -> None:
-    """Killed again and again, it still ends, having drawn each sample once."""
-    drawn: list[tuple[str, int]] = []
+    """killed again and again, it still ends, having generated each sample once."""
+    asked: list[tuple[str, int]] = []
     for _ in range(8):
         life = Scripted(1, killed)
         with pytest.raises(KilledError):
             evaluate(protocol=protocol(3), engine=life, **place)
-        drawn += life.asked
-        if len(drawn) == 14:  # one sample is left: a batch of it does not reach the second
+        asked += life.asked
+        if len(asked) == 14:  # one sample is left: a batch of it does not reach the second
             break
     last = Scripted(1, killed)
     assert table(evaluate(protocol=protocol(3), engine=last, **place)["toy"]) == expected_rows(3)
-    assert sorted(drawn + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
+    assert sorted(asked + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
 def test_a_half_written_shard_is_not_read(place: dict[str, Any]) -> None:

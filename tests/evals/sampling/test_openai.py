@@ -320,7 +320,7 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
 def test_an_evaluation_through_a_server(
     server: Server, tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The scripted server says what the scripted engine of test_evaluate says; a failed run goes on where it was."""
+    """The scripted server says what the scripted engine of test_evaluate says; a failed run resumes where it was."""
     place = {**set_up(tmp_path, model_dir, monkeypatch), "model_path": "some-model"}
     wanted = {row["seed"]: (row["problem_id"], row["sample"]) for row in expected_rows(3)}
 

@@ -44,7 +44,7 @@ def some_requests(count: int, *faults: str) -> list[Request]:
     return plain + [Request((f"f{i}", 0), fault, 0) for i, fault in enumerate(faults)]
 
 
-def draw(engine: Any, requests: list[Request]) -> dict[Any, Any]:
+def generated(engine: Any, requests: list[Request]) -> dict[Any, Any]:
     return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
 
 
@@ -54,14 +54,14 @@ def test_each_request_once_over_both_machines(address: str, model_dir: Path) -> 
     try:
         assert engine.describe() == {"name": "scripted", "model": str(model_dir)}
         assert engine.chunk_rows == 3 * 2 * 16
-        words = {key[0]: c.text.split() for key, c in draw(engine, some_requests(14)).items()}
+        words = {key[0]: c.text.split() for key, c in generated(engine, some_requests(14)).items()}
         assert {key: int(seed) for key, (seed, *_) in words.items()} == {f"p{i}": i for i in range(14)}
         assert len({process for _, _, process, _ in words.values()}) == 2
         with pytest.raises(ValueError, match="problem 'f0' is too long"):
-            draw(engine, some_requests(2, "refuse"))
+            generated(engine, some_requests(2, "refuse"))
         with pytest.raises(EngineError, match="no such thing"):
-            draw(engine, some_requests(2, "fail"))
-        assert len(draw(engine, some_requests(4))) == 4
+            generated(engine, some_requests(2, "fail"))
+        assert len(generated(engine, some_requests(4))) == 4
     finally:
         engine.close()
 

@@ -33,7 +33,7 @@ def two() -> Iterator[Replicas]:
     made.close()
 
 
-def draw(engine: Any, requests: list[Request]) -> dict[Any, Completion]:
+def generated(engine: Any, requests: list[Request]) -> dict[Any, Completion]:
     return {c.key: c for batch in engine.generate(requests, DECODING) for c in batch}
 
 
@@ -48,7 +48,7 @@ def test_pieces_are_whole_ordered_and_enough(count: int, rows: int, replicas: in
 
 
 def test_each_request_once_on_one_gpu_each(two: Replicas) -> None:
-    done = draw(two, some_requests(14))
+    done = generated(two, some_requests(14))
     words = {key[0]: c.text.split() for key, c in done.items()}
     assert {key: int(seed) for key, (seed, *_) in words.items()} == {f"p{i}": i for i in range(14)}
     assert [int(words[f"p{i}"][1]) for i in range(14)] == [3] * 12 + [2] * 2  # 14 in pieces of 3
@@ -56,7 +56,7 @@ def test_each_request_once_on_one_gpu_each(two: Replicas) -> None:
     assert {device for _, device in places} == {"4", "GPU-b"}
     assert len(places) == 2
     assert str(os.getpid()) not in {process for process, _ in places}
-    again = {c.text.split()[2] for c in draw(two, some_requests(14)).values()}
+    again = {c.text.split()[2] for c in generated(two, some_requests(14)).values()}
     assert again == {process for process, _ in places}, "the processes stay for the next request"
 
 
@@ -78,8 +78,8 @@ def test_a_fault_is_told_and_the_next_request_starts_afresh(
     two: Replicas, fault: str, kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind, match=message):
-        draw(two, some_requests(6, fault))
-    assert len(draw(two, some_requests(6))) == 6
+        generated(two, some_requests(6, fault))
+    assert len(generated(two, some_requests(6))) == 6
 
 
 def test_a_caller_who_stops_listening_ends_them(two: Replicas) -> None:
@@ -116,7 +116,7 @@ def test_counts_that_cannot_be() -> None:
         Replicas(FACTORY, "m", count=0)
     short = Replicas(FACTORY, "m", count=3, devices=["0", "1"])
     with pytest.raises(ValueError, match="replicas=3, but there are 2 GPUs"):
-        draw(short, some_requests(3))
+        generated(short, some_requests(3))
     with pytest.raises(ValueError, match="engine transformers, option: got 'replica', did you mean 'replicas'"):
         engines.create("transformers", "m", replica=2)
 
@@ -139,6 +139,6 @@ def test_two_replicas_of_a_real_model_give_what_one_gives(model_dir: Path) -> No
     requests = [Request((f"p{i}", 0), "<|user|>ab<|assistant|>", i) for i in range(8)]
     try:
         alone = {c.key: c for start in (0, 4) for b in one.generate(requests[start : start + 4], DECODING) for c in b}
-        assert draw(pair, requests) == alone
+        assert generated(pair, requests) == alone
     finally:
         pair.close()  # type: ignore[attr-defined]

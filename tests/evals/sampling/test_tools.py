@@ -58,10 +58,10 @@ class Writer:
             yield [self._write(request) for request in requests[start : start + 2]]
 
     def _write(self, request: Request) -> Completion:
-        begun = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
-        new = self.script[begun or request.prompt_text]
+        prefix = response_text(self.tokenizer, [request.forced], [False])[0] if request.forced else ""
+        new = self.script[prefix or request.prompt_text]
         tokens = len(request.forced) + len(self.tokenizer.encode(new, add_special_tokens=False)) + 1
-        return Completion(request.key, begun + new, tokens, "stop")
+        return Completion(request.key, prefix + new, tokens, "stop")
 
 
 def said(engine: ToolEngine, *prompts: str, decoding: Decoding = DECODING) -> dict[str, Completion]:
@@ -112,7 +112,7 @@ def test_outputs(printed: ExecutionResult, shown: str) -> None:
 
 
 @needs_sandbox
-def test_code_is_run_and_the_model_goes_on(model_path: Path) -> None:
+def test_code_is_run_and_the_model_continues(model_path: Path) -> None:
     first = f"Let me see.\n{code('print(6 * 7)')}"
     answered = f"{first}\n```output\n42\n```\n"
     writer = Writer(

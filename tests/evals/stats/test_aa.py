@@ -16,7 +16,7 @@ def runs(count: int, spread: float, seed: int = 0, problems: int = 40, samples: 
     return rng.binomial(samples, np.clip(rates, 0, 1)) / samples
 
 
-def test_equal_methods_are_told_apart_in_at_most_one_of_twenty_with_two_seeds_or_more() -> None:
+def test_equal_methods_differ_in_at_most_one_of_twenty_with_two_seeds_or_more() -> None:
     # 10 independent sets of 20 runs; seeds that differ by 6 points, where one seed a side differs most of the time
     tests = [aa_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
     for number, seeds in enumerate((1, 2, 3, 5, 10)):
@@ -30,7 +30,7 @@ def test_equal_methods_are_told_apart_in_at_most_one_of_twenty_with_two_seeds_or
             assert sum(r.false for r in rates) / sum(r.splits for r in rates) <= 0.05
 
 
-def test_runs_of_two_kinds_are_told_apart() -> None:
+def test_runs_of_two_kinds_differ() -> None:
     # ten runs near 0.5 and ten 0.3 higher are not one method; with all of a kind on one side a verdict is right
     low, high = runs(10, 0.005), runs(10, 0.005, seed=1) * 0.6 + 0.35
     (rate,) = aa_test({"x": np.vstack([low, high])}, sizes=(2,), splits=400)

@@ -64,7 +64,7 @@ def test_unbounded_values_get_the_t_interval() -> None:
 
 
 @pytest.mark.parametrize("right", [1, 7, 15, 29])
-def test_right_or_wrong_values_get_wilsons_interval(right: int) -> None:
+def test_binary_values_get_wilsons_interval(right: int) -> None:
     # values of 0 or 1 cannot vary more, so the ends x solve Wilson's equation, (x - p)^2 = z^2 x(1-x)/P
     got = over_problems([1.0] * right + [0.0] * (30 - right))
     assert got is not None
@@ -164,7 +164,7 @@ def test_an_interval_holds_the_mean_within_bounds_and_has_width(values: list[flo
 
 
 @given(vectors)
-def test_wrong_is_the_mirror_of_right(values: list[float]) -> None:
+def test_incorrect_is_the_mirror_of_correct(values: list[float]) -> None:
     right, wrong = over_problems(values), over_problems([1 - v for v in values])
     assert right is not None
     assert wrong is not None
@@ -341,7 +341,7 @@ def test_coverage_of_differences_with_seeds() -> None:
 
 def test_problems_alone_do_not_cover_seeds() -> None:
     # why the interval over both is needed: with seeds that differ by ten points, the other one misses too often
-    values = Crossed(3, 100, 8, 0.0, 0.8).draw(np.random.default_rng(1), 500)
+    values = Crossed(3, 100, 8, 0.0, 0.8).sample(np.random.default_rng(1), 500)
     assert coverage.held(0.5, [over_problems(table.mean(axis=0)) for table in values]).share < 0.8
 
 
@@ -349,7 +349,7 @@ def test_problems_alone_do_not_cover_seeds() -> None:
 
 
 def test_the_p_value_with_seeds_is_that_of_the_interval() -> None:
-    values = Crossed(6, 30, 8, 0.0, 0.3).draw(np.random.default_rng(2), 100)
+    values = Crossed(6, 30, 8, 0.0, 0.3).sample(np.random.default_rng(2), 100)
     compared = [paired(table[:3], table[3:]) for table in values]
     for result in compared:
         assert result.interval is not None and result.p_value is not None

@@ -70,7 +70,7 @@ def test_g_pass_reads_tau_as_the_decimal_written() -> None:
 
 
 @given(counts())
-def test_g_pass_runs_from_pass_to_all_right(ncks: tuple[int, int, int]) -> None:
+def test_g_pass_runs_from_pass_to_all_correct(ncks: tuple[int, int, int]) -> None:
     n, c, k = ncks
     assert g_pass_at_k(n, c, k, 1e-9) == pytest.approx(pass_at_k(n, c, k), rel=1e-14)
     assert g_pass_at_k(n, c, k, 1.0) == comb(c, k) / comb(n, k)

@@ -71,7 +71,7 @@ def test_the_stated_power_is_that_of_the_test(
 
 
 @pytest.mark.parametrize(("samples", "seeds"), [(1, 1), (16, 1), (4, 3)])
-def test_right_and_wrong_answers_have_about_the_normal_power(samples: int, seeds: int) -> None:
+def test_binary_answers_have_about_the_normal_power(samples: int, seeds: int) -> None:
     # Method b is right on problem p with probability 0.8 q, a with 0.8 q + 0.1, q uniform: between = 0.8 / sqrt(12),
     # correlation 1. within^2 = E[r (1 - r)] = m - m^2 - between^2, averaged over m = 0.4 and 0.5. No seeds: 0.
     between = 0.8 / math.sqrt(12)
@@ -167,7 +167,7 @@ def test_moments_by_hand() -> None:
         measured_spread(table({"p": "+a", "q": "aa", "r": "++"}), "X", fallback=spread(), other=other)
 
 
-def test_a_known_spread_is_found_again() -> None:
+def test_a_known_spread_is_recovered() -> None:
     rng = np.random.default_rng(3)
     problems, seeds, samples = 400, 6, 8
     hard = rng.uniform(0.25, 0.75, problems)  # deviation 0.5 / sqrt(12) = 0.144

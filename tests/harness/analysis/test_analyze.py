@@ -219,7 +219,7 @@ def test_tags_of_runs_are_joined(tmp_path: Path) -> None:
     assert merged_tags(models) == {"rlvr.paper": "p", "rlvr.arm": "base,grpo"}
 
 
-def test_a_killed_pass_goes_on_after_its_last_whole_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_killed_pass_resumes_after_its_last_whole_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     model = save_random_model(tmp_path / "model")
     table = verdicts("b", 1, n=1, problems=5).assign(response=["so 1", "then 2 + 3 = 5", "", "", "now 7"])
     subject = Subject("a", {"b": table}, str(model), {"b": {f"p{i}": f"{i} + 1 ?" for i in range(5)}})

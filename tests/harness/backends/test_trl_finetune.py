@@ -183,7 +183,7 @@ def test_loss_and_gradient_equal_a_plain_computation(micro_batch: int | None, mo
     assert metrics["train/grad_norm"] == pytest.approx(norm, rel=1e-5)
 
 
-def test_a_broken_run_goes_on_and_ends_the_same(model_dir: Path, tmp_path: Path) -> None:
+def test_an_interrupted_run_resumes_and_ends_the_same(model_dir: Path, tmp_path: Path) -> None:
     values = {"max_steps": 3, "batch_size": 2, "epochs": 2, "lr_schedule": "cosine"}
     hardware = Hardware(device="cpu", save_every=2)
     unbroken, log = run(model_dir, tmp_path / "a", values, hardware=hardware)
@@ -213,7 +213,7 @@ def test_lora_ends_as_one_plain_model(model_dir: Path, tmp_path: Path) -> None:
     assert changed == {name for name in before if name.endswith(tuple(f"{part}.weight" for part in linear))}
 
 
-def test_the_tiny_solutions_are_right_and_of_the_training_problems() -> None:
+def test_the_tiny_solutions_are_correct_and_of_the_training_problems() -> None:
     from evals.grading.extraction import boxes
     from harness.data.tiny.chain import train_problems, train_solutions
 

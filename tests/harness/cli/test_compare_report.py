@@ -47,7 +47,7 @@ def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.C
     assert "MEASURED DIFFERENTLY" in (tmp_path / "f.svg").read_text()
 
 
-def test_mlflow_runs_are_found_by_id(
+def test_mlflow_runs_are_read_by_id(
     sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))

@@ -71,7 +71,7 @@ def test_policies_by_hand() -> None:
 
 
 @given(st.lists(st.integers(1, 50), unique=True, min_size=1), st.data())
-def test_the_best_survives_whatever_comes_later(steps: list[int], data: Any) -> None:
+def test_the_best_is_kept_over_later_steps(steps: list[int], data: Any) -> None:
     """Pruned after each evaluation, the snapshots that are left hold the best of all steps."""
     watch, scores, left = Watch(1, {}, ("best:b/avg",)), {}, []
     for step in sorted(steps):

@@ -149,7 +149,7 @@ def test_finished_arms_are_not_run_again(unbroken: tuple[Path, str], model_dir: 
     assert out == printed
 
 
-def test_a_killed_run_goes_on_and_ends_the_same(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_and_ends_the_same(unbroken: tuple[Path, str], model_dir: Path, tmp_path: Path) -> None:
     process = start(tmp_path, model_dir)
     deadline = time.monotonic() + 300
     # the third checkpoint exists, whole or in pieces: the kill falls at any point of its writing or of the next step

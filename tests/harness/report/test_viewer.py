@@ -77,7 +77,7 @@ def test_a_response_that_was_not_read_keeps_its_text() -> None:
     assert [run["fork"] for run in data["runs"]] == [1.0, None]
 
 
-def test_what_does_not_fit_is_sampled_evenly_and_right_and_wrong_ones_take_turns() -> None:
+def test_what_does_not_fit_is_sampled_evenly_from_correct_and_incorrect_ones() -> None:
     shown = [response(run, p, s, "wrong" if s == 3 else "correct") for run in "ab" for p in "xy" for s in range(4)]
     cost = shown[0].cost
     kept = keep(shown, budget=8 * cost)  # of 4 pairs of run and problem with 4 samples each, 2 each

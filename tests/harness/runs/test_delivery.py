@@ -83,7 +83,7 @@ def written(folder: Path, steps: int = 3) -> Outbox:
 
 @settings(max_examples=60)
 @given(st.lists(st.sampled_from(["", "", "before", "after"]), max_size=25), st.lists(st.booleans(), max_size=30))
-def test_whatever_fails_each_point_arrives_once_and_in_order(faults: list[str], restarts: list[bool]) -> None:
+def test_each_point_arrives_once_and_in_order_after_any_failure(faults: list[str], restarts: list[bool]) -> None:
     """Failures before and after the store has done its work, and new processes (a new Deliverer) in between."""
     import tempfile
 

@@ -43,7 +43,7 @@ def test_by_hand() -> None:
     }
 
 
-def test_what_has_nothing_behind_it_is_left_out() -> None:
+def test_metrics_without_values_are_absent() -> None:
     assert step_metrics(batch_of([NAN, NAN], [0, 0], [2, 1]), correct=torch.tensor([NAN, NAN])) == {
         "train/unscored_fraction": 1.0
     }
@@ -80,7 +80,7 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
     assert not torch.equal(unshaped_advantages(method, batch), method.apply(batch).advantages)
 
 
-def test_right_is_what_an_outcome_reward_says() -> None:
+def test_correct_is_what_an_outcome_reward_says() -> None:
     box = torch.tensor([1.0, 1.0, 0.0])
     for name, incorrect in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
         correct = correct_responses({"boxed_format": box, name: torch.tensor([1.0, incorrect, NAN])})
@@ -123,7 +123,7 @@ def slow_step_metrics(batch: TokenBatch, correct: list[float]) -> dict[str, floa
 
 
 @given(token_batches(), st.data())
-def test_equals_loops_whatever_the_order_and_the_padding(batch: TokenBatch, data: st.DataObject) -> None:
+def test_equals_loops_for_every_order_and_padding(batch: TokenBatch, data: st.DataObject) -> None:
     correct = (batch.rewards > 0).double().masked_fill(batch.rewards.isnan(), NAN)
     want = pytest.approx(slow_step_metrics(batch, correct.tolist()))
     metrics = step_metrics(batch, correct=correct)

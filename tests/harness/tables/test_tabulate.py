@@ -173,7 +173,7 @@ def test_a_latex_table_is_booktabs_and_keeps_every_sign(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout.decode()
 
 
-def test_a_table_says_which_arms_were_left_out_and_why() -> None:
+def test_a_table_says_which_arms_were_skipped_and_why() -> None:
     from types import SimpleNamespace
 
     from harness.tables.scale import _left_out

@@ -16,7 +16,7 @@ from evals.stats.differences import holm
 def test_impact_by_hand() -> None:
     assert impact([1, 1, 0, 1], [1, 0, 0, 0]) == 0.75 - 0.25
     assert impact([0, 0], [1, 1]) == -1  # the alternative is better
-    assert impact([1, nan], [0, 0]) == 1  # unscored continuations are left out, not wrong
+    assert impact([1, nan], [0, 0]) == 1  # unscored continuations are excluded, not wrong
     assert isnan(impact([nan, nan], [1, 1]))
     # both variances are 4 * (3/16) / 3 = 1/4, of the means 1/16: 1/4 - 1/8
     assert squared_impact([1, 1, 0, 1], [1, 0, 0, 0]) == pytest.approx(1 / 8)

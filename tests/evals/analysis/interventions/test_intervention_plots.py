@@ -69,7 +69,7 @@ def test_replacement(tmp_path: Path) -> None:
     drawn(one, tmp_path)
     (two,) = plot_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
     assert two.source == "arXiv 2508.07534, Fig. 6b"
-    assert "4 interventions whose continuations could not be scored are left out" in two.caption
+    assert "4 interventions whose continuations could not be scored are excluded" in two.caption
     assert "bottom not known" in two.caption and "nan" not in two.caption
     drawn(two, tmp_path)
 

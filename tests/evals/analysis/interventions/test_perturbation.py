@@ -96,7 +96,7 @@ def test_sure_problems_have_at_least_the_asked_accuracy() -> None:
     assert sure_problems(table, 0.6) == ["a", "b", "c"]
 
 
-def test_the_first_right_response_to_each() -> None:
+def test_the_first_correct_response_to_each() -> None:
     samples = {(p, s): [(40, 1.0, 41)] for p in "abc" for s in (0, 1, 2)}
     tokens = token_table(samples)
     tokens.loc[(tokens["problem_id"] == "b") & (tokens["sample"] < 2), "verdict"] = "wrong"

@@ -1,4 +1,4 @@
-"""Means over problems: each problem counts once, seeds are crossed with problems, and missing values are left out."""
+"""Means over problems: each problem counts once, seeds are crossed with problems, and missing values are excluded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of verdicts: the numbers drawn, what captions say, and that awkward runs can be drawn."""
+"""Figures of verdicts: the numbers plots, what captions say, and that awkward runs can be plots."""
 
 from __future__ import annotations
 
@@ -20,30 +20,30 @@ def test_numbers_and_captions() -> None:
         subject("base", {"p": "cwwn", "q": "wwtu"}),
         subject("a run of a long name " * 5, {"p": "ccww", "q": "cwww"}),
     ]
-    drawn = {plot.name: plot for plot in plot_verdicts(runs)}
-    assert list(drawn) == ["pass_at_k_b", "answer_diversity_b", "response_length_b", "response_form_b"]
-    curves = drawn["pass_at_k_b"].numbers
+    plots = {plot.name: plot for plot in plot_verdicts(runs)}
+    assert list(plots) == ["pass_at_k_b", "answer_diversity_b", "response_length_b", "response_form_b"]
+    curves = plots["pass_at_k_b"].numbers
     # base: p 1 of 4, q 0 of 3; the other: 2 and 1 of 4. All problems have three scored samples.
     assert curves["k"].tolist() == [1, 2, 3] * 2
     assert curves.loc[curves["k"] == 1, "pass@k (%)"].tolist() == pytest.approx([12.5, 37.5])
-    caption = drawn["pass_at_k_b"].caption
-    assert "2 problems, n = 4 samples" in caption and "Left out: 1 response that could not be scored" in caption
-    form = drawn["response_form_b"].numbers.set_index(["model", "measure"])
+    caption = plots["pass_at_k_b"].caption
+    assert "2 problems, n = 4 samples" in caption and "Excluded: 1 response that could not be scored" in caption
+    form = plots["response_form_b"].numbers.set_index(["model", "measure"])
     assert form.loc[("base", "truncated"), "value (%)"] == pytest.approx(100 / 8)
-    for plot in drawn.values():
+    for plot in plots.values():
         check_renders(plot)
 
 
 def test_runs_with_unknown_values_are_plotted() -> None:
     one = subject("one problem, one sample", {"p": "n"}, tokens=[None], finish_reason=[None])
-    drawn = plot_verdicts([one])
-    assert [plot.name for plot in drawn] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
-    assert "No interval" in drawn[0].caption and "Truncation is not known" in drawn[2].caption
+    plots = plot_verdicts([one])
+    assert [plot.name for plot in plots] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
+    assert "No interval" in plots[0].caption and "Truncation is not known" in plots[2].caption
     seeds = pd.concat([table({"p": "cw", "q": "cc"}, train_seed=s) for s in (0, 1)])
     unknown = subject("unknown length", {"p": "cw", "q": "ww"}, tokens=[None] * 4)
-    drawn += plot_verdicts([Subject("seeds", {"b": seeds}), unknown])
-    assert "seeds: 2 training seeds" in drawn[-1].caption and "4 responses of unknown length" in drawn[-2].caption
-    for plot in drawn:
+    plots += plot_verdicts([Subject("seeds", {"b": seeds}), unknown])
+    assert "seeds: 2 training seeds" in plots[-1].caption and "4 responses of unknown length" in plots[-2].caption
+    for plot in plots:
         check_renders(plot)
 
 

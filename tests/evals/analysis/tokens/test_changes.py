@@ -52,7 +52,7 @@ def test_where_changes_are_against_loops() -> None:
         assert (rows["mean_change"] * rows["tokens"]).sum() == pytest.approx(change.abs().sum())
 
 
-def test_changes_at_uncertain_tokens_are_found_there() -> None:
+def test_changes_at_uncertain_tokens_are_reported_there() -> None:
     before = random_table(problems=5, samples=4)
     uncertain = before["entropy"] >= before["entropy"].quantile(0.9)
     by_entropy = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]

@@ -49,7 +49,7 @@ def test_spellings_agree(text: str, data: st.DataObject) -> None:
     assert by_character.text == text and by_character.spans == tuple((i, i + 1) for i in range(len(text)))
 
 
-def test_spelling_is_found_out() -> None:
+def test_a_tokenizer_s_spelling_is_recognised() -> None:
     assert detect_encoding(["So", "Ġx", "Ċ"]) == "byte-level"
     assert detect_encoding(["▁So", "▁x", "<0x0A>"]) == "sentencepiece"
     assert detect_encoding(["So", " x", "\n", "Ġ"]) == "text"  # a letter Ġ in a text

@@ -9,7 +9,7 @@ import pytest
 from evals.analysis.training.curves import curve, fair_performance, over_seeds, smoothed
 
 
-def test_steps_without_the_metric_are_left_out_and_steps_are_in_order() -> None:
+def test_steps_without_the_metric_are_excluded_and_steps_are_in_order() -> None:
     frame = pd.DataFrame({"step": [3, 1, 2], "train/a": [30.0, 10.0, None], "train/b": [3.0, 1.0, 2.0]})
     assert [x.tolist() for x in curve(frame, "train/b")] == [[1, 2, 3], [1, 2, 3]]
     assert [x.tolist() for x in curve(frame, "train/b", "train/a")] == [[1, 3], [1, 3], [10, 30]]

@@ -35,8 +35,8 @@ def curves(**columns: object) -> pd.DataFrame:
 
 def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
     law = curves(**{"train/reward": 0.9 - 0.3 * np.exp(ENTROPY), "train/shaping_ratio": ENTROPY})
-    drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
-    assert list(drawn) == [
+    plots = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": curves(), SUBJECTS[2].name: law})}
+    assert list(plots) == [
         "training_dynamics",
         "training_response_length",
         "training_stages",
@@ -45,26 +45,26 @@ def test_each_figure_shows_the_metrics_that_the_curves_have() -> None:
         "training_zero_variance_groups",
         "training_shaping_ratio",
     ]
-    assert "GRPO: step 20 [20, 20]" in drawn["training_stages"].caption
-    assert "a = 0.3 [0.3, 0.3], b = 0.9 [0.9, 0.9]" in drawn["training_entropy_reward"].caption
-    assert "GRPO, incorrect, rising: -" in drawn["training_entropy_by_outcome"].caption
-    for plot in drawn.values():
+    assert "GRPO: step 20 [20, 20]" in plots["training_stages"].caption
+    assert "a = 0.3 [0.3, 0.3], b = 0.9 [0.9, 0.9]" in plots["training_entropy_reward"].caption
+    assert "GRPO, incorrect, rising: -" in plots["training_entropy_by_outcome"].caption
+    for plot in plots.values():
         assert "Without such curves: base" in plot.caption and "GRPO" in plot.caption
         check_renders(plot)
-    assert set(drawn["training_shaping_ratio"].numbers["model"]) == {SUBJECTS[2].name}
-    assert "Without such curves: base, GRPO" in drawn["training_shaping_ratio"].caption
-    dynamics = drawn["training_dynamics"].numbers
+    assert set(plots["training_shaping_ratio"].numbers["model"]) == {SUBJECTS[2].name}
+    assert "Without such curves: base, GRPO" in plots["training_shaping_ratio"].caption
+    dynamics = plots["training_dynamics"].numbers
     assert dynamics.columns.tolist() == ["model", "step", "train/reward", "train/entropy", "train/grad_norm"]
     assert dynamics.loc[dynamics["model"] == "GRPO", "train/entropy"].tolist() == ENTROPY.tolist()
 
 
 def test_short_and_gappy_curves_are_plotted() -> None:
     gaps = curves().head(6).assign(**{"train/entropy": 0.5, "train/entropy_positive": np.nan})
-    drawn = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": gaps})}
-    assert "GRPO: none (needs at least 10 steps, got 6)" in drawn["training_stages"].caption
-    assert "GRPO: no fit (x must vary" in drawn["training_entropy_reward"].caption
-    assert ", correct," not in drawn["training_entropy_by_outcome"].caption.split("interval;")[2]
-    for plot in drawn.values():
+    plots = {d.name: d for d in plot_training(SUBJECTS, {"GRPO": gaps})}
+    assert "GRPO: none (needs at least 10 steps, got 6)" in plots["training_stages"].caption
+    assert "GRPO: no fit (x must vary" in plots["training_entropy_reward"].caption
+    assert ", correct," not in plots["training_entropy_by_outcome"].caption.split("interval;")[2]
+    for plot in plots.values():
         check_renders(plot)
     bare = pd.DataFrame({"step": [1, 2], "train/reward": [0.1, 0.2]})
     assert [d.name for d in plot_training(SUBJECTS, {"GRPO": bare})] == ["training_dynamics"]

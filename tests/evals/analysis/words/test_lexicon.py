@@ -22,7 +22,7 @@ def test_the_papers_words_are_in_the_paper(name: str) -> None:
     assert stated and [word for word in stated if word.lower() not in text] == []
 
 
-def test_categories_are_known_and_the_assumed_can_be_left_out() -> None:
+def test_categories_are_known_and_the_assumed_can_be_excluded() -> None:
     whole = load_lexicon("token_categories")
     assert {entry.category for entry in whole.entries} == {"formal", "logical", "metacognitive"} < set(CATEGORIES)
     stated = load_lexicon("token_categories", stated_only=True)

@@ -25,7 +25,7 @@ def table(seed: int, problems: int) -> pd.DataFrame:
     })  # fmt: skip
 
 
-def draw(names: list[str], problems: int = 4, **options: object) -> dict[str, Plot]:
+def plotted(names: list[str], problems: int = 4, **options: object) -> dict[str, Plot]:
     tables = {name: table(i, problems) for i, name in enumerate(names)}
     plots = plot_words([Subject(name, {}) for name in names], tables, benchmark="aime24", **options)  # type: ignore[arg-type]
     return {plot.name: plot for plot in plots}
@@ -47,7 +47,7 @@ def plot_all(plots: dict[str, Plot]) -> None:
 def test_every_figure_with_its_paper() -> None:
     moved = table(5, 4)
     change = pd.Series(np.random.default_rng(0).uniform(-0.1, 0.1, len(moved)))
-    plots = draw(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
+    plots = plotted(["base", "GRPO", "x" * 90], embedder=CharacterNgrams(), changes={"GRPO": (moved, change)})
     assert {name: plot.source for name, plot in plots.items()} == {
         "token_categories": "arXiv 2508.07534, Table 5",
         "category_entropy": "",
@@ -69,13 +69,13 @@ def test_every_figure_with_its_paper() -> None:
 
 def test_the_points_of_the_map_are_an_image(tmp_path: Path) -> None:
     """As shapes, a thousand points of a kind make an SVG of most of a megabyte."""
-    plots = draw(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
+    plots = plotted(["base", "GRPO"], embedder=CharacterNgrams())["rare_sentences"]
     svg = save(plots, tmp_path)["svg"].read_text()
     assert "<image" in svg and svg.count("PathCollection") == 3  # those of the legend
 
 
 def test_one_run_and_one_problem() -> None:
-    plots = draw(["base"], 1, embedder=CharacterNgrams())
+    plots = plotted(["base"], 1, embedder=CharacterNgrams())
     assert sorted(plots) == ["category_entropy", "exploratory_counts", "exploratory_entropy", "token_categories"]
     assert "Rare sentences: not measured" in plots["exploratory_entropy"].caption
     assert plots["exploratory_entropy"].numbers["difference_low"].isna().all()

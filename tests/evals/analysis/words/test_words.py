@@ -1,4 +1,4 @@
-"""Several models' words together: contrasts and frequencies by hand, and what is left out."""
+"""Several models' words together: contrasts and frequencies by hand, and what is excluded."""
 
 from __future__ import annotations
 

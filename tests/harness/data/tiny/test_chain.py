@@ -85,7 +85,7 @@ def test_answer_is_what_the_sentences_say(shape: tuple[int, bool], seed: int) ->
 
 
 @given(shapes, seeds)
-def test_by_name_is_always_right_and_told_order_only_when_told_forwards(shape: tuple[int, bool], seed: int) -> None:
+def test_by_name_is_always_correct_and_told_order_only_when_told_forwards(shape: tuple[int, bool], seed: int) -> None:
     rng = random.Random(seed)
     problem = chain.sample_problem(rng, *shape)
     _, backwards = shape
@@ -119,7 +119,7 @@ def test_finishes(shape: tuple[int, bool], seed: int, route: str) -> None:
 
 
 @given(shapes, seeds)
-def test_by_name_is_the_longer_right_strategy(shape: tuple[int, bool], seed: int) -> None:
+def test_by_name_is_the_longer_correct_strategy(shape: tuple[int, bool], seed: int) -> None:
     rng = random.Random(seed)
     problem = chain.sample_problem(rng, *shape)
     short, long = (chain.write_answer(problem, route, "right", rng) for route in ("told order", "by name"))
