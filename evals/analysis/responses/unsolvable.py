@@ -48,8 +48,8 @@ def unsolvable_sets(
     same = keep_common_problems(first, k)
     sets = {}
     for name, table in same.tables.items():
-        first = table.sort_values("sample").groupby("problem_id").head(same.k)
-        solved = set(first.loc[first["verdict"] == Verdict.CORRECT, "problem_id"])
+        earliest = table.sort_values("sample").groupby("problem_id").head(same.k)
+        solved = set(earliest.loc[earliest["verdict"] == Verdict.CORRECT, "problem_id"])
         sets[name] = frozenset(same.problems) - solved
     return sets, same
 
