@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.plots import study as plots
+from evals.stats.compare import compare_average
 from evals.stats.intervals import estimate
+from evals.stats.score import unit
 from evals.stats.verdict_table import complete
 from harness.spec.scales import SCALES
 from harness.study.design import Design
-from harness.study.outcomes import Key, Row, Value, claim_outcome, claims, gains, placebos, row
+from harness.study.outcomes import K, Key, Row, Value, claim_outcome, claims, gains, placebos, row
 from harness.tables.measured import Measured
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def figures(design: Design, arms: Mapping[Key, Measured]) -> list[Plot]:
         made.append(plots.accuracy_against_entropy(points, note="Tiny scale."))
     decided = _claims(design, arms)
     if not decided.empty:
-        made.append(plots.claims_forest(decided, note="Tiny scale. Claims with one comparison in points."))
+        made.append(plots.claims_forest(decided, note="Tiny scale. Difference: mean over the benchmarks."))
     beside = _beside_placebos(design, arms)
     if not beside.empty:
         made.append(plots.placebo_points(beside, note="Tiny scale. avg, mean over the family's benchmarks."))
@@ -97,9 +99,10 @@ def _pass_at_k(of: Mapping[str, Measured]) -> pd.DataFrame:
 def _points(design: Design, rows: Mapping[Key, Row]) -> pd.DataFrame:
     import pandas as pd
 
+    reference = {arm.paper: arm.arm for arm in design.arms if not arm.than}
     return pd.DataFrame(
         {
-            "arm": key[2],
+            "arm": key[2] if key[2] != reference[key[1]] else f"{key[2]} ({key[1]})",
             "group": key[1],
             "family": key[0],
             "accuracy": r.avg.mean,
@@ -119,28 +122,32 @@ def _ends(value: Value) -> tuple[float, float]:
 
 
 def _claims(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
-    """The claims that one comparison in points decides; the others have several, or the unit of a curve."""
+    """One row a claim on a metric in percent: its difference is the mean over the family's benchmarks, with pass@16 and
+    maj@16 for all k. p is that of the claim's own comparison, where it has one."""
     import pandas as pd
 
-    rows = []
+    rows: dict[tuple[str, str], dict[str, Any]] = {}
     for scale in design.families:
         for paper, checked in claims(design, arms, scale).items():
             for c in checked:
-                lines = [e.line for e in c.evidence if e.line.unit == "%" and e.line.low is not None]
-                for line in lines if len(lines) == len(c.evidence) else []:
-                    where = "" if len(lines) == 1 else f", {line.benchmark}"
-                    rows.append(
-                        {
-                            "claim": f"{paper}: {c.claim.arm} − {c.claim.than} {c.claim.direction}, {line.name}{where}",
+                a, b = (arms.get((scale, paper, arm)) for arm in (c.claim.arm, c.claim.than))
+                if not c.evidence or c.claim.curve is not None or a is None or b is None:
+                    continue
+                for metric in c.claim.compared:
+                    line = compare_average(a.run(), b.run(), list(a.verdicts), metric, ks=(K,))
+                    if unit(metric) == "%" and line.low is not None:
+                        only = c.evidence[0].line.p_holm if len(c.evidence) == 1 else None
+                        name = f"{paper}: {a.arm} − {b.arm} {c.claim.direction}, {line.name}"
+                        rows[name, scale] = {
+                            "claim": name,
                             "family": scale,
                             "difference": line.difference,
                             "low": line.low,
                             "high": line.high,
                             "outcome": claim_outcome(c),
-                            "p": NAN if line.p_holm is None else line.p_holm,
+                            "p": NAN if only is None else only,
                         }
-                    )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(list(rows.values()))
 
 
 def _beside_placebos(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:

@@ -115,10 +115,26 @@ def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) ->
             )
             for t in tried
         ),
-        (f"One run each, {design.tuning_rollouts} rollouts, seed {design.tuning_seed}, 48 problems.",),
+        (
+            f"One run each, {design.tuning_rollouts} rollouts, seed {design.tuning_seed}, 48 problems.",
+            _edges(design, settings),
+        ),
     )
     return "\n".join(
         ["# Settings of the study", "", "Written by `rlvr study`; not edited by hand.", "", grid.markdown()]
+    )
+
+
+def _edges(design: Design, settings: Settings) -> str:
+    """How many of the chosen learning rates lie at an end of the search: there a better one may lie outside."""
+    ends = {design.learning_rates[0]: 0, design.learning_rates[-1]: 0}
+    for values in settings.values():
+        if values["learning_rate"] in ends:
+            ends[values["learning_rate"]] += 1
+    low, high = ends.items()
+    return (
+        f"Of {len(settings)} chosen learning rates {low[1]} are the smallest tried ({low[0]:g}) and {high[1]} the "
+        f"largest ({high[0]:g}): a better one may lie outside."
     )
 
 
