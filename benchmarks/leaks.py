@@ -16,10 +16,12 @@ from pathlib import Path
 
 from evals.analysis.leaks import LeakReport, probe
 from evals.data.benchmarks import Problem
+from evals.grading import Grader
 from evals.sampling.engines import create
 from harness.data.tiny import chain
 
 SIZE, OTHERS, STEPS = 24, 8, 200
+SHOWN = ("answer@0.8", "own_numbers")
 
 
 def problems(seed: int, count: int) -> list[Problem]:
@@ -70,7 +72,7 @@ def train(texts: list[str], folder: Path, seed: int, steps: int) -> Path:
     return folder
 
 
-def run(seed: int, *, planted: bool, steps: int = STEPS) -> LeakReport:
+def run(seed: int, grader: Grader, *, planted: bool, steps: int = STEPS) -> LeakReport:
     """Train one model and probe it."""
     every = problems(1000 * seed + int(planted), 2 * SIZE + OTHERS + SIZE)
     test, control, others, spare = every[:SIZE], every[SIZE : 2 * SIZE], every[2 * SIZE : -SIZE], every[-SIZE:]
@@ -78,21 +80,24 @@ def run(seed: int, *, planted: bool, steps: int = STEPS) -> LeakReport:
     with tempfile.TemporaryDirectory() as folder:
         path = train([f"{p.problem} The answer is {p.answer}" for p in seen], Path(folder), seed, steps)
         engine = create("transformers", str(path), device="cpu")
-        return probe("planted" if planted else "clean", engine, ("test", test), ("control", control), max_tokens=32)
+        sets = ("test", test), ("control", control)
+        return probe("planted" if planted else "clean", engine, *sets, max_tokens=32, grader=grader)
 
 
 def main(seeds: int, steps: int) -> None:
     """Train and probe; the page is written after each seed, with the number of models that it is about."""
     rows: list[str] = []
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
-    for seed in range(seeds):
-        for planted in (True, False):
-            report = run(seed, planted=planted, steps=steps)
-            counts[planted][report.verdict] += 1
-            one = {p.name: p for p in report.probes}["answer@0.8"]
-            rows.append(f"| {report.model} | {seed} | {one.benchmark.hits} | {one.control.hits} | {report.verdict} |")
-            print(rows[-1], file=sys.stderr, flush=True)
-        Path("results/leak_probes.md").write_text(page(rows, counts, seed + 1, steps))
+    with Grader(workers=1) as grader:
+        for seed in range(seeds):
+            for planted in (True, False):
+                report = run(seed, grader, planted=planted, steps=steps)
+                counts[planted][report.verdict] += 1
+                found = {p.name: p for p in report.probes}
+                cells = [f"{found[name].benchmark.hits} | {found[name].control.hits}" for name in SHOWN]
+                rows.append(f"| {report.model} | {seed} | {' | '.join(cells)} | {report.verdict} |")
+                print(rows[-1], file=sys.stderr, flush=True)
+            Path("results/leak_probes.md").write_text(page(rows, counts, seed + 1, steps))
 
 
 def page(rows: list[str], counts: dict[bool, Counter[str]], seeds: int, steps: int) -> str:
@@ -108,8 +113,9 @@ def page(rows: list[str], counts: dict[bool, Counter[str]], seeds: int, steps: i
         f"- false alarms in {counts[False]['leak']} of {seeds} clean models ({counts[False]['no sign']} no sign, "
         f"{counts[False]['cannot tell']} cannot tell)",
         "",
-        f"| model | seed | answer@0.8, of {SIZE} test problems | of {SIZE} control problems | verdict |",
-        "| --- | ---: | ---: | ---: | --- |",
+        f"| model | seed | {' | '.join(f'{name}, of {SIZE} test problems | of {SIZE} control' for name in SHOWN)} "
+        "| verdict |",
+        f"| --- | ---: | {'---: | ---: | ' * len(SHOWN)}--- |",
     ]
     return "\n".join([*head, *rows]) + "\n"
 

@@ -9,6 +9,8 @@ shares of problems that it gets:
     no_question    the last sentence, which asks, is removed (multiple choice: the choices alone): is the answer
                    correct?
     choice_order   multiple choice: is the answer correct in the given order of the choices and not in another?
+    own_numbers    is the text more likely than with other numbers in it (`renumbered`)? Of an engine whose model is in
+                   this process (transformers)
 
 Decoding is greedy, one sample a problem. A probe's p-value is Fisher's exact test, one-sided; Holm's correction covers
 all probes, so that a clean model is called leaked with probability at most 5 %. Intervals are Wilson's for shares and
@@ -21,10 +23,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any, Literal
 
+from evals.analysis.renumbered import preferred
 from evals.data import prompts
 from evals.data.benchmarks import Problem
 from evals.grading import Grader
@@ -149,6 +153,7 @@ def probe(
     max_tokens: int = 512,
     shuffled: Mapping[str, Sequence[Problem]] | None = None,
     workers: int = 2,
+    grader: Grader | None = None,
 ) -> LeakReport:
     """Ask every probe of both sets.
 
@@ -157,12 +162,12 @@ def probe(
         benchmark, control: (name, problems).
         shuffled: name -> the same problems with their choices in another order, for choice_order.
         shares: of the text that a completion starts from.
-        max_tokens: of a continuation.
+        max_tokens: of a continuation. grader: one that is open already; None opens one with `workers` processes.
     Raises:
         ValueError: a share outside (0, 1), a set without problems, or prompts that do not fit the model's context.
     """
     hits: dict[str, dict[str, dict[str, bool]]] = {}
-    with Grader(workers=workers) as grader:
+    with nullcontext(grader) if grader is not None else Grader(workers=workers) as grader:
         for side, problems in (benchmark, control):
             if not problems:
                 raise ValueError(f"{side}: expected at least one problem, got none")
@@ -172,6 +177,8 @@ def probe(
             hits[side] = _hits(questions, answered, grader, choices=any(p.choices for p in problems))
             if shuffled and side in shuffled:
                 hits[side]["choice_order"] = _order(engine, problems, shuffled[side], max_tokens, grader)
+            if hasattr(engine, "model") and engine.tokenizer is not None:
+                hits[side]["own_numbers"] = preferred(engine, problems)
     names = [name for name in hits[benchmark[0]] if name in hits[control[0]]]
     compared = [_compared(name, hits[benchmark[0]][name], hits[control[0]][name]) for name in names]
     adjusted = holm([p.p_value for p in compared])
