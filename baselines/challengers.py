@@ -21,6 +21,7 @@ GMPO = "GMPO (arXiv 2507.20673), "
 SAPO = "SAPO (arXiv 2511.20347), "
 LUSPO = "LUSPO (arXiv 2602.05261), "
 DPPO = "DPPO (arXiv 2602.04879), "
+DPPO_SCRIPT = "verl-project/verl at 8f11888a, examples/dppo_trainer/run_qwen30b_dppo.sh: clip_ratio for dppo_tv"
 VERL = "veRL 0.9.1, core_algos: "
 TRL = "TRL 1.16, GRPOConfig: "
 GPG = "GPG (arXiv 2504.02546), "
@@ -64,7 +65,9 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
                     low=code(None, TRL + "loss_type='cispo': no lower bound"),
                     high=assumed(
                         4.0,
-                        CISPO + "which does not state it; a weight of at most 5 is what TRL's documentation recommends",
+                        CISPO
+                        + "which does not state it; TRL's documentation recommends a weight of at most 5, as ScaleRL's "
+                        "(arXiv 2510.13786); veRL's example script has 0.2 above 1",
                     ),
                 ),
                 CISPO,
@@ -101,8 +104,8 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
                 use(
                     dppo,
                     divergence=code("binary_tv", VERL + "loss_mode=dppo_tv"),
-                    low=assumed(0.15, DPPO + "a threshold whose place in the paper we have not checked"),
-                    high=assumed(0.15, DPPO + "a threshold whose place in the paper we have not checked"),
+                    low=code(0.15, DPPO_SCRIPT),
+                    high=code(0.15, DPPO_SCRIPT),
                     truncate=code(20.0, VERL + "compute_policy_loss_dppo_tv: clip_ratio_c, 20 unless configured"),
                 ),
                 DPPO,

@@ -1,9 +1,8 @@
 """Are a problem's own numbers more likely to a model than other numbers in their place?
 
-Every number of the text is replaced by a random one of as many digits, several times; the text counts as preferred where
-the model gives it a higher probability than each of the copies. What is compared is a problem with itself, so neither its
-wording nor its subject matters; that real problems have rounder numbers than random ones does, and the control has that
-too.
+Every number of the text is replaced by a random one of as many digits, several times; the text counts as preferred
+where the model gives it a higher probability than each of the copies. What is compared is a problem with itself, so
+neither its wording nor its subject matters. Real problems have rounder numbers than random ones: the control has too.
 """
 
 from __future__ import annotations

@@ -14,6 +14,8 @@ from typing import Any
 
 from harness.runs.track import Tracker
 from harness.spec import catalogue
+from harness.tables.ages import age_notes
+from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
@@ -66,7 +68,7 @@ def report(paper: str, tracker: Tracker) -> Report:
     reproduction = catalogue.load(paper)
     measured = gather(paper, tracker)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
-    difference = difference_grid(reproduction, measured)
+    compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
     header = [
         f"# {reproduction.title}",
         "",
@@ -80,6 +82,7 @@ def report(paper: str, tracker: Tracker) -> Report:
         header += [f"Measured with code at {', '.join(commits)}, by {', '.join(commands) or 'an unknown command'}.", ""]
     footer = []
     for heading, notes in (
+        ("Could the base models have seen the problems?", age_notes(measured)),
         ("What we do differently", reproduction.departures),
         ("Doubts about the tables", reproduction.doubts),
     ):
@@ -87,7 +90,7 @@ def report(paper: str, tracker: Tracker) -> Report:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
     return Report(
         paper,
-        (*grids, *([difference] if difference else [])),
+        (*grids, *compared),
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),

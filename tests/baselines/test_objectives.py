@@ -257,7 +257,7 @@ def _masked_surrogate(logp: Any, old: Any, a: Any, mask: Any) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("name", TRL)
-def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path) -> None:
+def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path, record_property: Any) -> None:
     from trl import GRPOTrainer
     from trl.experimental.gmpo import GMPOTrainer
 
@@ -296,6 +296,9 @@ def test_loss_and_gradient_equal_trls(name: str, model_dir: Path, tmp_path: Path
     assert loss.item() == pytest.approx(expected.item(), rel=1e-5, abs=1e-7)
     scale = max(float(p.grad.abs().max()) for p in trainer.model.parameters())
     assert scale > 0
+    gaps = [float((g - p.grad).abs().max()) for g, p in zip(ours, trainer.model.parameters(), strict=True)]
+    record_property("loss", abs(loss.item() / expected.item() - 1))  # what docs/objectives.md shows
+    record_property("gradient", max(gaps) / scale)
     for got, parameter in zip(ours, trainer.model.parameters(), strict=True):
         torch.testing.assert_close(got, parameter.grad, rtol=1e-5, atol=1e-5 * scale)
 

@@ -1,0 +1,94 @@
+"""What a gain is worth: each arm beside the same arm with one thing broken (`harness.spec.controls`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from evals.stats.compare import Line, compare_runs
+from evals.stats.differences import ONE_SEED
+from evals.stats.formatting import NONE, difference_text, number_text, p_text
+from harness.spec.controls import CONTROLS, split_key
+from harness.tables.cells import rough
+from harness.tables.claims import comparable
+from harness.tables.differences import same_setting
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured
+
+Triple = tuple[Measured, Measured, Measured | None]
+
+
+def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
+    """Every measured control: its gain over the base model, the arm's own, and by how much the arm's exceeds it.
+
+    The excess is the arm minus its control, paired by problem, in mean accuracy; Holm's correction is over the
+    benchmarks of one pair, as in the table of differences. None without controls.
+    """
+    rows = []
+    for arm, control, base in controls_of(measured):
+        gains = {m.arm: _gains(m, base) for m in (arm, control)}
+        for line in compare_runs(arm.run(), control.run(), metrics=("avg",), allow_different=True).lines:
+            name = line.benchmark
+            rows.append(
+                (
+                    arm.arm,
+                    control.arm,
+                    arm.model,
+                    arm.scale,
+                    name,
+                    *(gains[m.arm].get(name, NONE) for m in (arm, control)),
+                    difference_text(line),
+                    f"{line.seeds_a} and {line.seeds_b}",
+                    p_text(line.p_holm),
+                    sentence(line, control.arm),
+                )
+            )
+    if not rows:
+        return None
+    header = (
+        "arm", "control", "model", "scale", "benchmark", "gain of the arm", "gain of the control",
+        "excess [95 % interval]", "seeds", "p (Holm)", "so",
+    )  # fmt: skip
+    one_seed = f" {ONE_SEED}." if any("checkpoint" in row[-1] for row in rows) else ""
+    return Grid(
+        f"{paper}: gains beside those of controls",
+        header,
+        tuple(rows),
+        (
+            "Points of mean accuracy; gains are over the untrained base model, where it was measured. An excess that "
+            "is not resolved says that the control gains as much, as far as these runs can tell. Family of each "
+            f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{one_seed}{rough(rows)}",
+        ),
+    )
+
+
+def controls_of(measured: Sequence[Measured]) -> Iterator[Triple]:
+    """(arm, the same arm under a control, the untrained model or None) for each control that can be compared."""
+    for control in measured:
+        key, name = split_key(control.arm)
+        if name not in CONTROLS:
+            continue
+        arm = next((m for m in measured if m.arm == key and same_setting(m, control) and comparable(m, control)), None)
+        if arm is None or not set(arm.verdicts) & set(control.verdicts):
+            continue
+        untrained = (m for m in measured if not m.trained and (m.scale, m.model) == (arm.scale, arm.model))
+        yield arm, control, next(untrained, None)
+
+
+def sentence(line: Line, control: str) -> str:
+    """ "the gain exceeds that of random reward by 4.5 points"; what can be said where it does not."""
+    of = CONTROLS[split_key(control)[1] or ""].title
+    if line.difference is None:
+        return f"{NONE} ({line.why})"
+    word = {"higher": "exceeds", "lower": "falls short of"}.get(line.verdict.removeprefix("checkpoint "))
+    if word is None:
+        return f"not resolved from {of}"
+    said = f"the gain {word} that of {of} by {number_text(abs(line.difference), 100)} points"
+    return said if line.seeds_covered else f"{said}, of these checkpoints"
+
+
+def _gains(m: Measured, base: Measured | None) -> dict[str, str]:
+    """Benchmark -> the arm minus the base model, with its interval."""
+    if base is None or not set(m.verdicts) & set(base.verdicts):
+        return {}
+    lines = compare_runs(m.run(), base.run(), metrics=("avg",), allow_different=True).lines
+    return {line.benchmark: difference_text(line) for line in lines}

@@ -1,0 +1,59 @@
+"""Gains beside those of controls, and the ages of problems: made-up verdicts with known differences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from harness.tables.ages import age_notes
+from harness.tables.controls import control_grid, controls_of
+from harness.tables.measured import Measured
+from tests.harness.tables.test_claims import measured
+
+
+def base() -> Measured:
+    return replace(measured("base", 5, seeds=1), trained=False)
+
+
+def test_the_excess_of_a_gain_over_its_control() -> None:
+    """Of 40 problems the base solves 5, the control 7 and the arm 35: gains of 75 and 5 points, an excess of 70."""
+    arms = [base(), measured("new", 35), measured("new+random_reward", 7)]
+    grid = control_grid("made_up", arms)
+    assert grid is not None
+    (row,) = grid.rows
+    cells = dict(zip(grid.header, row, strict=True))
+    assert (cells["arm"], cells["control"]) == ("new", "new+random_reward")
+    assert cells["gain of the arm"].startswith("+75.0 ")
+    assert cells["gain of the control"].startswith("+5.0 ")
+    assert cells["excess [95 % interval]"].startswith("+70.0 ")
+    assert cells["so"] == "the gain exceeds that of random reward by 70.0 points"
+
+
+def test_a_control_that_gains_more_or_as_much() -> None:
+    (more,) = control_grid("m", [measured("new", 5), measured("new+inverted_reward", 35)]).rows  # type: ignore[union-attr]
+    assert more[-1] == "the gain falls short of that of inverted reward by 75.0 points"
+    assert more[5] == "–"  # no base model was measured
+    (same,) = control_grid("m", [measured("new", 20), measured("new+inverted_reward", 20, shift=2)]).rows  # type: ignore[union-attr]
+    assert same[-1] == "not resolved from inverted reward"
+    (one,) = control_grid("m", [measured("new", 35, seeds=1), measured("new+format_only", 5, seeds=1)]).rows  # type: ignore[union-attr]
+    assert one[-1].endswith("points, of these checkpoints")  # one seed a side says nothing of methods
+
+
+def test_only_what_differs_in_the_control_alone_is_compared() -> None:
+    arm, control = measured("new", 35), measured("new+random_reward", 5)
+    assert [a.arm for a, _, _ in controls_of([arm, control])] == ["new"]
+    assert not list(controls_of([arm, replace(control, overrides="max_steps=3")]))
+    assert not list(controls_of([arm, replace(control, model="large")]))
+    assert not list(controls_of([arm, replace(control, arm="new+vector")]))  # a plus sign, and no control
+    assert control_grid("m", [arm]) is None
+
+
+def test_ages_of_the_measured_benchmarks() -> None:
+    """Qwen2.5 is of September 2024: AIME 2024 is older, HMMT of February 2025 newer."""
+    record = {"settings": {"base_model": {"value": "Qwen/Qwen2.5-Math-7B"}}}
+    arm = replace(measured("new", 5), scale="paper", records={0: record}, scores={"aime24": {}, "hmmt_feb_2025": {}})
+    (note,) = age_notes([arm])
+    assert note.startswith("Qwen/Qwen2.5-Math-7B, released 2024-09. Older than the model: aime24 (")
+    assert "newer than the model: hmmt_feb_2025 (2025-02)" in note
+    assert age_notes([replace(arm, scale="tiny")]) == []  # made-up problems
+    (unknown,) = age_notes([replace(arm, records={0: {"settings": {"base_model": {"value": "some/model"}}}})])
+    assert unknown == "some/model, released when we do not know. Not known: aime24 (2024-02), hmmt_feb_2025 (2025-02)."
