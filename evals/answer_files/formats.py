@@ -32,11 +32,11 @@ def format_of(first: Mapping[str, Any]) -> str | None:
 
 
 def as_label(value: Any) -> bool | None:
-    """A verdict as tools write it: true and false, 1 and 0, C and I; -1 is a reward of wrong. None for what is between
-    (0.5, "P") or no verdict."""
+    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer); -1 is a reward of wrong. None for
+    what is between (0.5, "P") or no verdict."""
     if isinstance(value, list | dict):
         return None
-    known = {"C": True, "I": False, 1: True, 0: False, -1: False}  # True == 1 == 1.0
+    known = {"C": True, "I": False, "N": False, 1: True, 0: False, -1: False}  # True == 1 == 1.0
     return known.get(value)
 
 

@@ -24,6 +24,7 @@ from harness.cli.archive import EXPORT, IMPORT, do_export, do_import
 from harness.cli.comeback import COMEBACK, do_comeback
 from harness.cli.completion import COMPLETION, do_completion
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
+from harness.cli.exchange import BUNDLE, VERIFY, do_bundle, do_verify
 from harness.cli.ledger import LEDGER, do_ledger
 from harness.cli.new import NEW, do_new
 from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
@@ -142,6 +143,12 @@ def build_parser() -> argparse.ArgumentParser:
     options(command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK))
     options(command("import", do_import, "Log exported runs in MLflow again.", IMPORT))
     options(command("ledger", do_ledger, "Generations of other labs, graded again beside what they reported.", LEDGER))
+    bundling = command("bundle", do_bundle, "One run as a folder or zip that can be checked anywhere.", BUNDLE)
+    bundling.add_argument("run", metavar="RUN")
+    options(bundling)
+    verifying = command("verify", do_verify, "Check a bundle: every number again from its verdicts.", VERIFY)
+    verifying.add_argument("bundle", metavar="BUNDLE")
+    options(verifying)
     options(command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC))
     making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
     making.add_argument("name", metavar="NAME")

@@ -51,6 +51,15 @@ def load_run(text: str, reading: Reading = NOTHING_SAID, policy: str | None = No
             raise UsageError(str(error)) from error
 
 
+def find_verdicts(text: str, folder: Path) -> Path:
+    """The folder of the verdicts of one run: a path, or an MLflow run id, whose artifacts are put into `folder`.
+
+    Raises:
+        UsageError: no such run, or one without verdicts.
+    """
+    return _find(text, folder, NOTHING_SAID, None)
+
+
 def _find(part: str, folder: Path, reading: Reading, policy: str | None) -> Path:
     """The file or folder of verdicts; those of an MLflow run are downloaded into `folder`."""
     check_names(part)

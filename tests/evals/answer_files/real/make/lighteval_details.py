@@ -5,10 +5,16 @@ import sys
 import types
 from pathlib import Path
 
+import xxhash
 from canned import PROBLEMS, RESPONSES
-from lighteval.logging.evaluation_tracker import EvaluationTracker
-from lighteval.models.dummy.dummy_model import DummyModel, DummyModelConfig
-from lighteval.models.model_output import ModelResponse
+
+_hash = xxhash.xxh64
+xxhash.xxh64 = lambda text=b"": _hash(
+    text.encode() if isinstance(text, str) else text
+)  # lighteval 0.13 hands texts to an xxhash that takes bytes
+from lighteval.logging.evaluation_tracker import EvaluationTracker  # noqa: E402
+from lighteval.models.dummy.dummy_model import DummyModel, DummyModelConfig  # noqa: E402
+from lighteval.models.model_output import ModelResponse  # noqa: E402
 
 sys.modules["lighteval.tasks.tasks.tiny_benchmarks"] = types.SimpleNamespace(TASKS_TABLE=[])  # it downloads on import
 from lighteval.pipeline import ParallelismManager, Pipeline, PipelineParameters  # noqa: E402

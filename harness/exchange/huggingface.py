@@ -1,0 +1,118 @@
+"""Hugging Face: `.eval_results/*.yaml` for a model's repository, and the older `model-index` of its card."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from evals.files import write_text
+from harness.command.config import UsageError
+from harness.exchange.source import Exported, dataset_of
+
+SHOWN = ("avg", "pass", "maj")
+URL = re.compile(r"https?://\S+")
+
+
+def write_eval_results(run: Exported, out: Path, *, source_url: str | None) -> list[Path]:
+    """`.eval_results/<benchmark>.yaml`: avg@n in percent, in the form that huggingface_hub reads back.
+
+    Args:
+        source_url: where the evaluation can be seen; None leaves the source out.
+    Raises:
+        UsageError: no benchmark of the run is a dataset of the hub, or source_url is no address.
+    """
+    import yaml
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+    from huggingface_hub._eval_results import parse_eval_result_entries
+
+    _check_url(source_url)
+    written = []
+    for benchmark in run.tables:
+        known = dataset_of(benchmark)
+        if "hf_repo" not in known:
+            continue
+        average = next(s for s in run.scores(benchmark) if s.metric == "avg")
+        if average.value is None:
+            continue
+        entry = EvalResultEntry(
+            dataset_id=known["hf_repo"],
+            task_id=benchmark,
+            value=round(100 * average.value, 4),
+            dataset_revision=known.get("revision"),
+            date=run.finished,
+            source_url=source_url,
+            source_name=None if source_url is None else "rlvr-harness",
+            notes=note(run, benchmark, average),
+        )
+        data = eval_result_entries_to_yaml([entry])
+        if parse_eval_result_entries(data) != [entry]:
+            raise UsageError(f"{benchmark}: huggingface_hub reads another entry than was written")
+        (out / ".eval_results").mkdir(parents=True, exist_ok=True)
+        path = out / ".eval_results" / f"{benchmark}.yaml"
+        write_text(path, yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+        written.append(path)
+    if not written:
+        raise UsageError(
+            f"{run.name}: `.eval_results` name a dataset of the hub, and none of {', '.join(run.tables)} is one; "
+            "format=model-index takes any"
+        )
+    return written
+
+
+def write_model_index(run: Exported, model: str, out: Path, *, source_url: str | None) -> list[Path]:
+    """README.md with a `model-index` in its metadata, read back by huggingface_hub's ModelCard.
+
+    Raises:
+        UsageError: source_url is no address, or the card does not read back.
+    """
+    from huggingface_hub import EvalResult, ModelCard, ModelCardData
+
+    _check_url(source_url)
+    results = []
+    for benchmark in run.tables:
+        known = dataset_of(benchmark)
+        for score in run.scores(benchmark):
+            if score.metric in SHOWN and score.value is not None:
+                results.append(
+                    EvalResult(
+                        task_type="text-generation",
+                        dataset_type=known.get("hf_repo", benchmark),
+                        dataset_name=benchmark,
+                        dataset_split=known.get("split"),
+                        dataset_revision=known.get("revision"),
+                        metric_type={"avg": "accuracy", "pass": "pass@k", "maj": "maj@k"}[score.metric],
+                        metric_name=f"{score.name}: {note(run, benchmark, score)}",
+                        metric_value=round(100 * score.value, 4),
+                        source_name=None if source_url is None else "rlvr-harness",
+                        source_url=source_url,
+                    )
+                )
+    data = ModelCardData(model_name=model.partition("/")[2] or model, eval_results=results)
+    label = f"\n{run.label[0].upper()}{run.label[1:]}.\n" if run.label else ""
+    card = ModelCard(f"---\n{data.to_yaml()}\n---\n\n# {model}\n{label}\nScores by rlvr-harness, from the verdicts.\n")
+    out.mkdir(parents=True, exist_ok=True)
+    path = out / "README.md"
+    write_text(path, str(card))
+    back = ModelCard.load(path).data.eval_results or []
+    if sorted(r.metric_value for r in back) != sorted(r.metric_value for r in results):
+        raise UsageError(f"{path}: huggingface_hub reads {len(back)} results where {len(results)} were written")
+    return [path]
+
+
+def note(run: Exported, benchmark: str, score: Any) -> str:
+    """What a number is: metric, interval, samples, decoding, prompt; the scale where it is not the paper's."""
+    parts = [score.name]
+    if score.interval is not None:
+        low, high = 100 * score.interval.low, 100 * score.interval.high
+        parts.append(f"95 % interval [{low:.1f}, {high:.1f}] over {score.interval.covers}")
+    parts += [f"{key}={value}" for key, value in run.decoding(benchmark).items()]
+    parts.append(f"{score.problems} problems, {score.unscored} samples unscored")
+    if prompt := run.prompt(benchmark):
+        parts.append(f"prompt {prompt}")
+    return "; ".join([*parts, run.label] if run.label else parts)
+
+
+def _check_url(url: str | None) -> None:
+    if url is not None and not URL.fullmatch(url):
+        raise UsageError(f"source_url: expected an address (https://...), got {url!r}")

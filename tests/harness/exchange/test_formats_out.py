@@ -1,0 +1,104 @@
+"""Every Eval Ever records, Hugging Face results and inspect logs of one run, read back by whoever defines them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from harness.cli.main import main
+
+WHO = ["model=lab/six", "organisation=the lab", "relationship=first_party"]
+AVERAGE = 3.5 / 6  # as `tests/harness/runs/test_answers.py` derives
+
+
+def export(job: Path, tmp_path: Path, name: str, *more: str) -> Path:
+    out = tmp_path / name
+    assert main(["export", f"run={job}", f"format={name}", f"out={out}", *more]) == 0
+    return out
+
+
+def test_every_eval_ever(job: Path, tmp_path: Path) -> None:
+    out = export(job, tmp_path, "eee", *WHO)
+    (path,) = (out / "data" / "math500" / "lab" / "six").glob("*[0-9a-f].json")
+    record = json.loads(path.read_text())
+    assert record["schema_version"] == "0.3.0"
+    assert record["source_metadata"]["additional_details"]["scale_label"].startswith("tiny scale")
+    results = {r["evaluation_result_id"]: r for r in record["evaluation_results"]}
+    average = results["math500.avg_at_2"]
+    assert average["score_details"]["score"] == pytest.approx(AVERAGE)
+    interval = average["score_details"]["uncertainty"]["confidence_interval"]
+    assert interval["lower"] < AVERAGE < interval["upper"] and interval["confidence_level"] == 0.95
+    assert "clustered by problem" in interval["method"]
+    assert average["score_details"]["uncertainty"]["num_samples"] == 12
+    assert average["generation_config"]["generation_args"]["temperature"] == 0.6
+    assert average["source_data"]["hf_repo"] == "HuggingFaceH4/MATH-500"
+    assert results["math500.pass_at_2"]["metric_config"]["metric_parameters"] == {"k": 2}
+    samples = [json.loads(line) for line in path.with_name(f"{path.stem}_samples.jsonl").read_text().splitlines()]
+    assert len(samples) == 12 and {s["evaluation_id"] for s in samples} == {record["evaluation_id"]}
+    assert sum(s["evaluation"]["is_correct"] for s in samples) == 7
+    assert samples[0]["input"]["raw"] == "What is 7 * 8?"
+
+
+def test_a_record_that_does_not_fit_is_refused() -> None:
+    from harness.command.config import UsageError
+    from harness.exchange.eee import check
+
+    with pytest.raises(UsageError, match=r"does not fit eee_eval.schema.json at the whole: .*'evaluation_id'"):
+        check({"schema_version": "0.3.0"}, "eee_eval")
+
+
+def test_eval_results_and_model_index(job: Path, tmp_path: Path) -> None:
+    from huggingface_hub import ModelCard
+    from huggingface_hub._eval_results import parse_eval_result_entries
+
+    out = export(job, tmp_path, "hf", "source_url=https://example.org/run")
+    assert [p.name for p in (out / ".eval_results").iterdir()] == ["math500.yaml"]  # sums is no dataset of the hub
+    (entry,) = parse_eval_result_entries(yaml.safe_load((out / ".eval_results" / "math500.yaml").read_text()))
+    assert (entry.dataset_id, entry.value) == ("HuggingFaceH4/MATH-500", round(100 * AVERAGE, 4))
+    assert entry.notes is not None and "temperature=0.6" in entry.notes and "tiny scale" in entry.notes
+    card = ModelCard.load(export(job, tmp_path, "model-index", "model=lab/six") / "README.md")
+    results = card.data.eval_results or []
+    assert [r.metric_value for r in results if r.metric_type == "accuracy"] == [round(100 * AVERAGE, 4)] * 2
+
+
+def test_inspect_log_has_inspects_shape_and_reads_back(job: Path, tmp_path: Path) -> None:
+    """The fields that inspect's own log of the same samples has; and our own reader finds the verdicts again."""
+    from evals.answer_files.reading import read_answers
+    from tests.harness.exchange.conftest import LOG
+
+    path = export(job, tmp_path, "inspect", "model=lab/six") / "sums.json"
+    ours = json.loads(path.read_text())
+    theirs: dict[str, Any] = json.loads((LOG.with_suffix(".json")).read_text())
+    assert set(ours) <= {*theirs, "error"} and set(ours["eval"]) <= {*theirs["eval"], "metadata"}
+    assert set(ours["samples"][0]) <= set(theirs["samples"][0])
+    assert set(ours["samples"][0]["output"]) <= set(theirs["samples"][0]["output"])
+    back = read_answers(path)
+    assert back.reported["rlvr-harness/avg@2"] == pytest.approx(AVERAGE) == back.recomputed["rlvr-harness"]
+    assert back.settings == {"model": "lab/six", "temperature": 0.6, "top_p": 0.95, "max_tokens": 256}
+
+
+def test_inspect_reads_the_log(job: Path, tmp_path: Path) -> None:
+    log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed; its reader checks the log")
+    found = log.read_eval_log(str(export(job, tmp_path, "inspect", "model=lab/six") / "sums.json"))
+    assert found.status == "success" and len(found.samples) == 12
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["format=eee"], "model"),
+        (["format=eee", "model=six", "organisation=x", "relationship=other"], "expected ORGANISATION/NAME, got 'six'"),
+        (["format=eee", "model=a/b", "organisation=x", "relationship=friend"], "relationship"),
+        (["format=xml"], "format"),
+        (["format=hf", "source_url=here"], "source_url: expected an address"),
+    ],
+)
+def test_what_is_missing_or_wrong_is_named(
+    job: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["export", f"run={job}", *words]) == 2
+    assert message in capsys.readouterr().err
