@@ -9,7 +9,7 @@ from typing import Any
 HIDDEN = "[hidden]"
 _NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)  # environment variables whose values are hidden
 _SHORTEST = 6  # a shorter value (a "1", a "true") is no credential, and hiding it would garble text
-_USER = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*://)[^/@\s'\"]+@", re.IGNORECASE)
+_USER = re.compile(r"(?<![a-z0-9+.-])(?P<scheme>[a-z0-9+.-]+://)[^/@\s'\"]+@", re.IGNORECASE)
 _QUERY = re.compile(
     r"(?P<name>[?&](?:[\w-]*(?:key|token|secret|passw(?:or)?d|signature|sig))=)[^&\s'\"]+", re.IGNORECASE
 )

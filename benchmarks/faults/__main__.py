@@ -16,15 +16,20 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.faults import damages, interruptions, models, stores, trust
+from benchmarks.faults import damages, inputs, interruptions, models, stores, trust
 from benchmarks.faults.lives import warm
 from benchmarks.faults.rows import LOG, Row
 from evals.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reliability.json"
-CASES = ("signals", "kills", "chosen", "damages", "stores", "models", "trust")
-USED = {"kills": ("kills", "seed"), "chosen": ("most",), "damages": ("most",)}  # the options that a case reads
+CASES = ("signals", "kills", "chosen", "damages", "stores", "models", "inputs", "trust")
+USED = {
+    "kills": ("kills", "seed"),
+    "chosen": ("most",),
+    "damages": ("most",),
+    "inputs": ("cases", "seed"),
+}  # the options that a case reads
 
 
 def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, options: argparse.Namespace) -> Iterator[Row]:
@@ -41,6 +46,8 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
         yield from stores.rows(root, expected)
     if case == "models":
         yield from models.rows(root)
+    if case == "inputs":
+        yield from inputs.rows(root, cases=options.cases, seed=options.seed)
     if case == "trust":
         yield from trust.rows(root)
 
@@ -90,6 +97,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     parser.add_argument("--kills", type=int, default=50, help="random moments (default 50)")
     parser.add_argument("--most", type=int, help="at most so many of the chosen moments, of each kind of damage")
+    parser.add_argument("--cases", type=int, default=1000, help="random bad inputs of each kind (default 1000)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
     parser.add_argument(

@@ -107,58 +107,74 @@ def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills:
 
 
 def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> Row:
-    """SIGKILL before the first, second, ... last moment at which something is written."""
+    """What SIGKILL leaves before the first, second, ... last moment at which something is written.
+
+    One run is held (SIGSTOP, all its threads) at each moment while its folder is copied: what is on the disk then is
+    what a kill would leave. The command is then run on each copy, at the place of the original.
+    """
     row = Row(
         "SIGKILL at every moment at which a file is written, renamed or sent to MLflow: equal weights, verdicts and "
         "MLflow points, none twice, none missing",
-        "before each such call of a run (after it too for MLflow, whose answer is then lost), then the command again",
+        "one run is held before each such call (after it too for MLflow, whose answer is then lost) and its folder "
+        "copied, which is what a kill leaves; the command then runs on each copy",
     )
-    counted = root / "events"
-    if not counted.exists():
-        live(SAVE_OFTEN, root / "count", inside=partial(_faults, None, counted))
-    names = counted.read_text().splitlines()
+    home, events = root / "chosen", root / "events"
+    if not (root / "moments-taken").exists():
+        shutil.rmtree(home, ignore_errors=True)
+        events.unlink(missing_ok=True)
+        life = live(SAVE_OFTEN, home, inside=partial(_hold, events), meanwhile=partial(_copies, home, root / "moments"))
+        assert life.code == 0, life.err
+        assert difference(home, expected) is None, "the run that was held and continued ended otherwise"
+        (root / "moments-taken").touch()
+    names = events.read_text().splitlines()
     chosen = list(range(len(names)))
     if most is not None and most < len(chosen):
         chosen = sorted(random.Random(0).sample(chosen, most))
-    late = 0
     for number in chosen:
         name = f"{number}: {names[number]}"
         if row.again(name):
             continue
-        home = root / f"chosen{number}"
         shutil.rmtree(home, ignore_errors=True)
-        life = live(SAVE_OFTEN, home, inside=partial(_faults, number, root / "ignored"))
-        wrong = None
-        if life.code not in (-signal.SIGKILL, 0):  # 0: this life had fewer such moments
-            wrong = f"the kill did not happen (exit code {life.code})"
-        late += life.code == 0
+        shutil.copytree(root / "moments" / str(number), home)
         again = live(SAVE_OFTEN, home)
-        wrong = wrong or (
-            difference(home, expected) if again.code == 0 else f"exit code {again.code}: {again.err[-400:]}"
-        )
+        wrong = difference(home, expected) if again.code == 0 else f"exit code {again.code}: {again.err[-400:]}"
         row.check(name, wrong)
         if wrong is None:
-            shutil.rmtree(home)
-    row.note = f"of {len(names)} moments in a run" + (f"; {late} runs had fewer" if late else "")
+            shutil.rmtree(root / "moments" / str(number))
+    row.note = f"of {len(names)} moments in a run"
     return row
 
 
-def _faults(kill_at: int | None, log: Path) -> None:
-    """Count the calls that write, and kill this process at one of them."""
+def _copies(home: Path, to: Path, pid: int) -> None:
+    """A `meanwhile`: copy the folder each time the life has stopped itself, and let it go on."""
+    shutil.rmtree(to, ignore_errors=True)
+    number = 0
+    while True:
+        state = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
+        if state is None or state.si_code != os.CLD_STOPPED:
+            return
+        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG)
+        shutil.copytree(home, to / str(number))
+        number += 1
+        os.kill(pid, signal.SIGCONT)
+
+
+def _hold(log: Path) -> None:
+    """Stop this process at the calls that write, and note which."""
+    import threading
+
     import safetensors.torch
     import torch
 
     from harness.runs.track import Tracker
 
-    count = [0]
+    one = threading.Lock()  # the thread that delivers to MLflow has such moments too
 
     def event(name: str) -> None:
-        if kill_at is None:
+        with one:
             with log.open("a") as file:
                 file.write(f"{name}\n")
-        elif count[0] == kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
-        count[0] += 1
+            os.kill(os.getpid(), signal.SIGSTOP)
 
     def before(owner: Any, name: str) -> None:
         call: Callable[..., Any] = getattr(owner, name)

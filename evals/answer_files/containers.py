@@ -8,6 +8,7 @@ import io
 import json
 import struct
 import zipfile
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def contents(path: Path) -> Contents:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
         found = _contents(path, name, data)
-    except (EOFError, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError) as error:
+    except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: damaged or cut short ({error})") from error
     if not found.objects:
         raise ValueError(f"{path}: expected rows, found none")
@@ -89,7 +90,7 @@ def _json(path: Path, data: bytes) -> Contents:
     text = data.decode("utf-8-sig")
     try:
         whole = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return Contents(_lines(path, text))
     if isinstance(whole, dict) and isinstance(whole.get("samples"), list):  # an inspect log
         return Contents(whole["samples"], {key: value for key, value in whole.items() if key != "samples"})
@@ -102,6 +103,6 @@ def _lines(path: Path, text: str) -> list[Any]:
         if line.strip():
             try:
                 rows.append(json.loads(line))
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
     return rows

@@ -22,14 +22,24 @@ def read(path: Path) -> list[tuple[int, Row]]:
                 continue
             try:
                 row = json.loads(line.decode("utf-8-sig" if number == 1 else "utf-8"))
-            except (UnicodeDecodeError, json.JSONDecodeError) as error:
+            except (ValueError, RecursionError) as error:  # a number of thousands of digits; nested too deeply
                 raise ValueError(f"{path}, line {number}: not JSON ({error})") from error
+            if b"\\ud" in line.lower() and not _is_unicode(row):
+                raise ValueError(f"{path}, line {number}: half of a surrogate pair, which is no character")
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: {_short(row)} is not an object {{...}}")
             rows.append((number, row))
     if not rows:
         raise ValueError(f"{path} holds no rows")
     return rows
+
+
+def _is_unicode(row: Any) -> bool:
+    try:
+        json.dumps(row, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def checked(path: Path, numbered: list[tuple[int, Row]], answers: bool) -> list[Row]:

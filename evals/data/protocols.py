@@ -18,6 +18,7 @@ from evals.grading.extraction import POLICIES
 from evals.provenance import Origin, Sourced, assumed, code, paper
 from evals.suggest import expected
 
+DEEPEST = 200  # brackets in a protocol's file
 _EXTRACTION = (
     "not stated: the form that the prompt asks for. Evaluators descended from Qwen2.5-Math's also take unboxed answers "
     "(extraction=qwen); `rlvr eval` prints how many verdicts that changes"
@@ -126,8 +127,15 @@ def read(path: str | Path) -> Protocol:
 
     path = Path(path)
     try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except yaml.YAMLError as error:
+        text = path.read_text(encoding="utf-8")
+        if text.count("[") + text.count("{") > DEEPEST:  # the time to read them grows with the square of the depth
+            raise ValueError(f"{path}: more than {DEEPEST} brackets; expected a mapping of plain values")
+        if any(isinstance(token, (yaml.AnchorToken, yaml.AliasToken)) for token in yaml.scan(text)):
+            raise ValueError(
+                f"{path}: anchors and aliases (&, *) are not read; write the values out"
+            )  # they can expand
+        values = yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{path}: not YAML ({error})") from error
     if not isinstance(values, dict):
         raise ValueError(f"{path}: expected a mapping of fields, got {type(values).__name__}")
@@ -137,6 +145,8 @@ def read(path: str | Path) -> Protocol:
         if key not in known:
             raise ValueError(f"{path}: no field {key!r}; {expected(str(key), known)}")
     if base is not None:
+        if base not in list(PROTOCOLS):
+            raise ValueError(f"{path}: base: unknown protocol {base!r}; {expected(str(base), PROTOCOLS)}")
         return replace(get(base), name=path.stem).override(values, Origin.USER, note)
     needed = [f.name for f in fields(Protocol) if f.name != "name" and f.default is MISSING]
     if missing := [key for key in needed if key not in values]:

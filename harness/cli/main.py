@@ -36,6 +36,8 @@ from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan,
 from harness.command.config import UsageError
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
 
+LONGEST = 4000  # characters of an error message
+
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
@@ -46,7 +48,7 @@ def main(argv: list[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except (UsageError, RefusedError) as error:
-        print(f"rlvr {arguments.command}: {redact(str(error))}", file=sys.stderr)
+        print(f"rlvr {arguments.command}: {_legible(redact(str(error)))}", file=sys.stderr)
         return 2
     except (Interrupted, StoppedAtOnce) as stop:
         print(stop, file=sys.stderr)
@@ -57,6 +59,13 @@ def main(argv: list[str] | None = None) -> int:
     except BrokenPipeError:  # `rlvr list | head`: nobody reads any more
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
         return 141
+
+
+def _legible(text: str) -> str:
+    """A message that quotes what it was given, however long that is and whatever is in it: control characters of a
+    terminal are shown, not obeyed."""
+    text = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.terminal import paragraph, sentence, table
-from harness.command.config import choose, no_more, parse_overrides, take_list
+from harness.command.config import UsageError, choose, no_more, parse_overrides, take_list
 
 LIST = """options:
   what=[papers,benchmarks,protocols,engines,backends,scales]   some of the groups (default: all)"""
@@ -155,6 +155,8 @@ def do_status(arguments: Any) -> int:
     values = parse_overrides(arguments.options)
     wanted = take_list(values, "paper")
     no_more(values, ("paper",))
+    if not next(place for place in (home(), *home().parents) if place.exists()).is_dir():
+        raise UsageError(f"RLVR_HOME={home()}: expected a folder, found a file")
     states = job_states(home()) if home().is_dir() else []
     if wanted is not None:
         choose("paper", wanted, {*papers(), *(state.paper for state in states)})

@@ -13,6 +13,7 @@ from typing import Any
 from evals import suggest as naming
 
 MOST_SEEDS = 10_000  # of one command
+MOST_CHARACTERS = 10_000  # of one argument: the time that Hydra takes for a list grows with its square
 
 
 class UsageError(ValueError):
@@ -46,6 +47,11 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
 
     parsed: dict[str, Any] = {}
     for argument in arguments:
+        if len(argument) > MOST_CHARACTERS:
+            raise UsageError(
+                f"cannot read {_short(argument)}: expected at most {MOST_CHARACTERS:,} characters, "
+                f"got {len(argument):,}"
+            )
         try:
             override = OverridesParser.create().parse_override(argument)
         except (HydraException, ValueError, RecursionError) as error:

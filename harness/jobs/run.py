@@ -101,7 +101,7 @@ def run_jobs(
                 base = bases[job.base_model.value]
                 folder = run_job(job, base, telling.courier, telling.parent(job), machine, data_dir, command, watch)
                 outcomes.append(Outcome(job, folder, diverged=has_diverged(folder)))
-            except Exception as error:
+            except Exception as error:  # of one job: in its outcome, and the other jobs run
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
@@ -182,7 +182,7 @@ def run_job(
             if outbox.started():
                 outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
             raise
-        except Exception as error:
+        except Exception as error:  # noted for `rlvr status`, and goes on
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             write_json(folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": when})
             raise

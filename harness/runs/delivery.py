@@ -65,7 +65,7 @@ class Deliverer:
             messages = [message for message, _ in waiting[sent : sent + count]]
             try:
                 self._send(outbox, progress, messages)
-            except Exception as error:
+            except Exception as error:  # goes on, unless MLflow will never take the message
                 if getattr(error, "error_code", None) not in _PERMANENT:
                     progress.known = None  # it may have arrived all the same
                     raise

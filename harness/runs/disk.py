@@ -19,7 +19,7 @@ def full_disk_named(folder: Path) -> Iterator[None]:
     """
     try:
         yield
-    except Exception as error:
+    except Exception as error:  # every one goes on, as itself or named
         free = shutil.disk_usage(folder).free / 2**20
         if free < FULL_MB:
             raise RuntimeError(

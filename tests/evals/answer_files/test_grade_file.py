@@ -83,6 +83,8 @@ def test_bare_answers_agreement_and_confusion(write):
     ("line", "message"),
     [
         ("{", r"line 2: not JSON"),
+        ("[" * 100_000, r"line 2: not JSON"),
+        (r'{"problem_id": "a", "answer": "1", "response": "\ud800"}', r"line 2: half of a surrogate pair"),
         ("[1]", r"line 2: \[1\] is not an object"),
         ('{"problem_id": 1, "answer": "5"}', r"line 2: no field 'response'; the line has problem_id, answer"),
         ('{"problem_id": 1, "answer": null, "response": ""}', r"line 2: answer is None; expected a string or a number"),

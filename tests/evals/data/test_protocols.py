@@ -195,6 +195,10 @@ def test_a_protocol_of_ones_own_is_a_yaml_file(tmp_path: Path) -> None:
         ("base: egsw\nn: 0\n", "n=0, expected a whole number >= 1"),
         ("- 1\n", "expected a mapping"),
         ("a: [\n", "not YAML"),
+        ("base: [1]\n", r"base: unknown protocol \[1\]"),
+        ("a: &a [x]\nb: [*a, *a]\n", "anchors and aliases"),
+        ("n: " + "[" * 5000, "more than 200 brackets"),
+        ("base: !!python/object/apply:os.getcwd []\n", "not YAML"),
     ):
         file.write_text(text)
         with pytest.raises(ValueError, match=message):

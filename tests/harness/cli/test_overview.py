@@ -151,3 +151,13 @@ def test_bash_completes_commands_keys_and_values(capsys: pytest.CaptureFixture[s
     assert complete("rlvr", "run", "sc") == ["scale=tiny", "scale=paper"]
     assert complete("rlvr", "run", "paper=eg") == ["egsw"]
     assert main(["completion", "tcsh"]) == 2
+
+
+def test_status_of_a_home_that_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "inside"):
+        monkeypatch.setenv("RLVR_HOME", str(place))
+        assert main(["status"]) == 2
+        assert f"RLVR_HOME={place}: expected a folder, found a file" in capsys.readouterr().err

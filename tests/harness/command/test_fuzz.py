@@ -128,3 +128,8 @@ def test_any_seeds_are_taken_or_refused(value: Any) -> None:
     except UsageError:
         return
     assert 1 <= len(set(seeds)) == len(seeds)
+
+
+def test_a_long_argument_is_refused_before_it_is_parsed() -> None:
+    with pytest.raises(UsageError, match=r"^cannot read .{100,250}: expected at most 10,000 characters, got 100,002$"):
+        parse_overrides(["a=" + "1" * 100_000])
