@@ -159,7 +159,11 @@ def test_reported_scores_come_back_from_their_own_labels() -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"\xff\xfe", "damaged or cut short"), (b"[" * 100_000, "line 1: not JSON"), (b"\x1f\x8bxx", "damaged or cut short")],
+    [
+        (b"\xff\xfe", "damaged or cut short"),
+        (b"[" * 100_000, "line 1: not JSON"),
+        (b"\x1f\x8bxx", "damaged or cut short"),
+    ],
 )
 def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
