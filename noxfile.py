@@ -158,7 +158,7 @@ def faults(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def gpu(session: nox.Session) -> None:
-    """Ten minutes on one GPU (benchmarks/gpu.py), with the python that has torch for it; `-- --dry-run` on a CPU."""
+    """Ten minutes on one GPU (benchmarks/gpu), with the python that has torch for it; `-- --dry-run` on a CPU."""
     dry = "--dry-run" in session.posargs
     if dry:
         environment(session)

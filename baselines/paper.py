@@ -7,6 +7,7 @@ numbers; so there is no `published.csv` here. Forking tokens and the entropy adv
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from baselines import dapo, dr_grpo
 from baselines.challengers import challengers
@@ -14,6 +15,7 @@ from baselines.clip_cov import clip_cov
 from baselines.kl_cov import kl_cov
 from baselines.nsr import weighted_reinforce
 from baselines.passk import passk
+from baselines.rollout_correction import rollout_correction
 from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, Sourced, assumed, code, paper, use
 
 COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
@@ -132,6 +134,34 @@ ENTROPY_TARGET = replace(
     ),
 )
 
+
+def corrected(level: Sourced[Any], above: Sourced[Any], threshold: Sourced[float]) -> Experiment:
+    """GRPO whose gradient is weighed by trainer over sampler, where an engine of its own samples."""
+    gate = use(rollout_correction, level=level, above=above, threshold=threshold)
+    return replace(RECIPE, method=replace(GRPO, gates=(gate,)))
+
+
+TRL_DEFAULT = "TRL 1.16, the default of vllm_importance_sampling_"
+NO_PAPER = "no paper of table 2 states it; "
+CORRECTED = {  # by name: what a sampler that is not quite the trainer costs
+    "grpo_tis": (
+        "GRPO, truncated weights of tokens",
+        corrected(
+            assumed("token", NO_PAPER + "each token by itself"),
+            assumed("truncate", NO_PAPER + "a weight above the threshold becomes the threshold"),
+            assumed(2.0, NO_PAPER + "twice as probable to the trainer as to the sampler"),
+        ),
+    ),
+    "grpo_mis": (
+        "GRPO, masked weights of sequences",
+        corrected(
+            code("sequence", TRL_DEFAULT + "mode: sequence_mask"),
+            code("mask", TRL_DEFAULT + "mode: sequence_mask"),
+            code(3.0, TRL_DEFAULT + "clip_max"),
+        ),
+    ),
+}
+
 ARMS = {
     "grpo": ("GRPO", RECIPE),
     "clip_higher": ("GRPO, clip-higher", replace(RECIPE, clip_high=dapo.EXPERIMENT.clip_high)),
@@ -158,6 +188,7 @@ REPRODUCTION = Reproduction(
     arms=(
         Arm("base", "7b", "Qwen2.5-7B", None),
         *(Arm(key, "7b", title, experiment, scales=SCALES.get(key, {})) for key, (title, experiment) in ARMS.items()),
+        *(Arm(key, "7b", title, experiment, sweep=True) for key, (title, experiment) in CORRECTED.items()),
     ),
     protocol="trial_and_error",
     seeds=assumed(1, "no published number to compare with; give seeds=N"),

@@ -28,7 +28,8 @@ VERL = "veRL (github.com/volcengine/verl, docs/advance/fully_async.md), colocate
 
 @dataclass(frozen=True)
 class Row:
-    """One published measurement beside the estimate. `low` to `high` is the estimate's range."""
+    """One published measurement beside the estimate. `low` to `high` is the estimate's range; `other` is what another
+    version or run of the same source has."""
 
     what: str
     unit: str
@@ -37,11 +38,17 @@ class Row:
     middle: float
     high: float
     source: str
+    other: float | None = None
 
     @property
     def ratio(self) -> float:
         """Estimate by measurement."""
         return self.middle / self.published
+
+    @property
+    def ratios(self) -> list[float]:
+        """The same for each published value."""
+        return [self.middle / value for value in (self.published, self.other) if value is not None]
 
 
 def experiment(paper: str, arm: str, model: str, **values: Any) -> Experiment:
@@ -64,8 +71,8 @@ def throughputs() -> list[Row]:
         max_completion_tokens=4096, kl_beta=0.01,
     )  # fmt: skip
     for name, gpus, parallel, mean, published, later in (
-        ("meta-llama/Llama-3.1-8B", 16, 1, 1060, 1562, "1,581"),
-        ("Qwen/Qwen3-32B", 32, 4, 3206, 540, "571"),
+        ("meta-llama/Llama-3.1-8B", 16, 1, 1060, 1562, 1581),
+        ("Qwen/Qwen3-32B", 32, 4, 3206, 540, 571),
     ):
         hardware = machine(gpus, vllm_tensor_parallel=parallel, vllm_gpu_memory=0.6)
 
@@ -74,14 +81,15 @@ def throughputs() -> list[Row]:
             return 2048 * mean / step.total / gpus
 
         what = f"{name.partition('/')[2]} GRPO, {gpus} H100, {mean:,} tokens on average"
-        rows.append(Row(what, "tokens/s/GPU", published, rate(SLOW), rate(MIDDLE), rate(FAST), f"{NEMO_PAGE}{later})"))
+        source = f"{NEMO_PAGE}{later:,})"
+        rows.append(Row(what, "tokens/s/GPU", published, rate(SLOW), rate(MIDDLE), rate(FAST), source, later))
     flops = pass_flops(QWEN3_4B, 16384, backward=True, recompute=True, frozen=True)
     low, middle, high = (reached(GPUS["h100"], rules) / flops for rules in (SLOW, MIDDLE, FAST))
     source = (
         PRIME
         + "Qwen3-4B-Instruct-2507-rl-16-1gpu-Recompute-flash_attention_3-16384 (another run is said to have 6,229)"
     )
-    rows.append(Row("Qwen3-4B LoRA trainer, 16,384 tokens, 1 H100", "tokens/s", 6038, low, middle, high, source))
+    rows.append(Row("Qwen3-4B LoRA trainer, 16,384 tokens, 1 H100", "tokens/s", 6038, low, middle, high, source, 6229))
     e = experiment(
         "forking_tokens", "dapo", "8b", max_completion_tokens=28672, dynamic_sampling=False,
         **{"overlong.max_length": 28672},
@@ -134,7 +142,8 @@ def page() -> str:
         span = f" ({row.low:,.{digits}f} to {row.high:,.{digits}f})" if row.low != row.high else ""
         estimate = f"{row.middle:,.{digits}f}{span}"
         published = f"{row.published:,.{digits}f} {row.unit}"
-        lines.append(f"| {row.what} | {published} | {estimate} | {row.ratio:.2f} | {row.source} |")
+        ratios = ", ".join(f"{ratio:.2f}" for ratio in row.ratios)
+        lines.append(f"| {row.what} | {published} | {estimate} | {ratios} | {row.source} |")
     return "\n".join(lines) + "\n"
 
 

@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from benchmarks.gpu import DRY, PARTS, Bench, main, measure
+from benchmarks.gpu.__main__ import DRY, PARTS, Bench, main, measure
+from benchmarks.gpu.scoring import declared_methods, methods
+from benchmarks.gpu.tiny import RECORDS, of_seeds, prediction, row
+from harness.command.resolve import resolve
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
@@ -23,8 +26,35 @@ def test_a_dry_run_writes_a_row_for_each_measurement(tmp_path: Path, capsys: pyt
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert capsys.readouterr().out.splitlines() == out.read_text().splitlines()
     assert rows[0]["part"] == "machine" and all(row["dry_run"] for row in rows)
-    assert {row.get("method") for row in rows} >= {"grpo", "egsw-step", "erpo", "forking_tokens"}
-    assert [row["what"] for row in rows if row["part"] == "tokens"] == ["token pass", "copy and TRL's head"]
+    measured = {row["method"] for row in rows if "seconds" in row and "method" in row}
+    assert measured >= {"egsw/grpo", "egsw/egsw", "erpo/erpo", "forking_tokens/top20"}
+    assert {row["method"] for row in rows if "method" in row} == set(declared_methods())
+    parts = [row["what"] for row in rows if row["part"] == "tokens"]
+    assert parts == ["token pass", "copy and TRL's kernel", "TRL's fused head"]
+
+
+def test_a_methods_cost_is_a_share_of_the_step_that_was_measured() -> None:
+    bench = Bench("cpu", DRY, {"small": 2.0})  # seconds of a step for each token
+    found = next(row for row in methods(bench) if "seconds" in row)
+    assert found["share_of_step"] == {"small": pytest.approx(found["seconds"] / (2.0 * found["tokens"]))}
+    assert next(row for row in methods(Bench("cpu", DRY)) if "seconds" in row)["share_of_step"] is None
+
+
+def test_the_prediction_interval_by_hand_and_of_the_committed_runs() -> None:
+    # 0.4 and 0.6: mean 0.5, deviation 0.1414; t(0.975, 1) = 12.706; half 12.706 * 0.1414 * sqrt(1.5) = 2.2
+    assert prediction([0.4, 0.6]) == (0.0, 1.0) and prediction([0.5]) is None
+    low, high = prediction([0.50, 0.51, 0.52]) or (0.0, 0.0)
+    # mean 0.51, deviation 0.01; t(0.975, 2) = 4.3027; half 4.3027 * 0.01 * sqrt(4 / 3) = 0.04968
+    assert (low, high) == (pytest.approx(0.51 - 0.04968, abs=1e-4), pytest.approx(0.51 + 0.04968, abs=1e-4))
+    assert row(0.6, [0.50, 0.51, 0.52])["inside"] is False and row(0.5, [])["inside"] is None
+    for arm in ("grpo", "egsw"):
+        (job,) = resolve("egsw", arms=[arm], seeds=[0])
+        settings = json.loads(json.dumps({k: {"value": v.value} for k, v in job.settings().items()}, default=list))
+        names = {key: getattr(job, key) for key in ("paper", "model", "arm", "scale", "backend")}
+        known = of_seeds(RECORDS, {**names, "settings": settings})
+        assert known and all(len(seeds) >= 5 for seeds in known.values())
+        other = {**settings, "learning_rate": {"value": 1.0}}
+        assert of_seeds(RECORDS, {**names, "settings": other}) == {}
 
 
 def test_a_part_that_fails_is_a_row_with_its_error(monkeypatch: pytest.MonkeyPatch) -> None:

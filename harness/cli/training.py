@@ -32,7 +32,7 @@ RUN = (
   prompt=FILE.yaml       your own prompt; protocol.prompt=FILE.yaml and protocol.benchmarks=[FILE.yaml] likewise
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
   hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)
-  hardware.KEY=VALUE     the machine: see below; changes no result by design
+  hardware.KEY=VALUE     the machine: see below; changes no equation
   launcher=local jobs=N  N jobs at once, in processes that share this machine's threads and GPUs; a log for each job
   launcher=slurm|ray     a Slurm array, or a running Ray cluster; jobs=N: at most N at once; see below
   force=true             run what the plan says cannot fit the memory (run only)

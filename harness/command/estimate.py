@@ -148,15 +148,16 @@ def training_seconds(
         sequences = e.problems_per_round.value * e.samples_per_problem.value
         limit = e.max_completion_tokens.value
         mean = limit * rules.mean_share if mean is None else min(mean, limit)
-        engines = max(1, devices // hardware.vllm_tensor_parallel) if hardware.rollouts != "transformers" else 1
-        eager = hardware.rollouts == "transformers"
-        sampling = decode_seconds(
-            a, gpu, sequences / engines, mean, limit, 200, rules,
-            tensor_parallel=hardware.vllm_tensor_parallel if not eager else 1, eager=eager, cache_share=0.8,
-        )  # fmt: skip
+        each = sequences / hardware.engine_replicas
+        sampling = decode_seconds(a, gpu, each, mean, limit, 200, rules, eager=eager(hardware), cache_share=0.8)
         measuring = sequences * mean * pass_flops(a, mean, backward=False, recompute=False)
         seconds += e.rounds.value * (sampling + measuring / reached(gpu, rules))
     return seconds
+
+
+def eager(hardware: Hardware) -> bool:
+    """Whether evaluations, and rejection sampling, sample with transformers, which is slower a step."""
+    return "vllm" not in hardware.engine
 
 
 def evaluation_seconds(a: Architecture, gpu: Gpu, protocol: Protocol, rules: Rules, *, eager: bool = True) -> float:

@@ -102,7 +102,7 @@ def gpu_hours(job: Job, hardware: Hardware) -> tuple[float, float, float] | None
     gpu, devices = estimate.gpu_of(hardware), hardware.processes * hardware.nodes
     hours = []
     for rules in (estimate.FAST, estimate.MIDDLE, estimate.SLOW):
-        seconds = estimate.evaluation_seconds(a, gpu, job.protocol, rules)  # on one GPU
+        seconds = estimate.evaluation_seconds(a, gpu, job.protocol, rules, eager=estimate.eager(hardware))  # on one GPU
         if job.experiment is not None:
             seconds += devices * estimate.training_seconds(
                 a, gpu, job.experiment, training_steps(job), job.backend, hardware, rules, mean_length(job)

@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 import shutil
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from evals.data.protocols import Protocol
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
+from evals.sampling.engines import Engine
+from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import snapshots
 from harness.command.resolve import Job
 from harness.command.watch import METRICS, Watch
@@ -61,6 +63,7 @@ class Watcher:
             arguments: dict[str, Any] = {
                 "out_dir": out_dir,
                 "data_dir": self.data_dir,
+                "engine": beside_training(self.hardware, str(model)),
                 "seed": self.job.seed,
                 "workers": self.hardware.grader_workers,
                 "limit_s": self.hardware.grader_limit_s,
@@ -80,6 +83,14 @@ class Watcher:
     def scores(self) -> dict[int, dict[str, float]]:
         """step -> {benchmark/metric: value} of all evaluations so far."""
         return {row["step"]: flat(row["scores"]) for row in read_jsonl(self.folder / CURVE)}
+
+
+def beside_training(hardware: Hardware, model: str) -> Engine:
+    """The engine that evaluates while a training holds the devices: the declared one where it has machines of its own
+    (Ray), else transformers, which takes only what a model needs."""
+    if not hardware.engine.startswith("ray"):
+        hardware = replace(hardware, engine="transformers", engine_replicas=1)
+    return sampling_engine(hardware, model)
 
 
 def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

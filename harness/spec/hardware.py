@@ -1,4 +1,8 @@
-"""How an experiment runs on a machine. Nothing here may change the mathematics of what is trained."""
+"""How an experiment runs on a machine. Nothing here changes an equation of what is trained.
+
+Who samples (`rollouts`) changes probabilities a little: each step logs how far sampler and trainer are apart
+(`harness.step.mismatch`), and `baselines.rollout_correction` is the declared correction.
+"""
 
 from __future__ import annotations
 

@@ -31,8 +31,7 @@ EXPERIMENT = Experiment(
     dataset=code(
         "simplerl_8k",
         "section 5 takes SimpleRL's 8K problems of MATH, levels 3 to 5: "
-        "huggingface.co/datasets/hkust-nlp/SimpleRL-Zoo-Data, "
-        "simplelr_qwen_level3to5",
+        "huggingface.co/datasets/hkust-nlp/SimpleRL-Zoo-Data, simplelr_qwen_level3to5",
     ),
     dataset_rows=code(8523, "rows of that file (harness/data/named.py); section 5 says 8,000"),
     prompt=assumed(
@@ -170,10 +169,8 @@ REPRODUCTION = Reproduction(
         "Algorithm 1 resets the reference policy at each training iteration; one epoch is taken as one iteration, so "
         "the reference stays the base model.",
         "The format reward asks for a complete box, as the evaluation does, while the prompt (open-r1's) asks for "
-        "think and "
-        "answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think tags alone. "
-        "Which the "
-        "paper used is not said: prompt=... and rewards=[...] take others.",
+        "think and answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think tags "
+        "alone. Which the paper used is not said: prompt=... and rewards=[...] take others.",
     ),
     claims=CLAIMS,
     doubts=(

@@ -161,8 +161,7 @@ REPRODUCTION = Reproduction(
         "PPO has a critic, which TRL 1.16 has no trainer for: these arms are declared, and skipped with a warning "
         "under backend=trl.",
         "Appendix A repeats section 2 on code: DeepSeek-R1-Distill-Qwen-1.5B on LiveCodeBench, trained as DeepCoder. "
-        "The "
-        "model is there to be measured (on the mathematics benchmarks); LiveCodeBench is no benchmark here, and a "
+        "The model is there to be measured (on the mathematics benchmarks); LiveCodeBench is no benchmark here, and a "
         "reward that runs code is not among the training rewards, so that its RL run is not an arm.",
         "At tiny scale a rollout is one update, so that every ratio is 1 and clip-higher has no effect: there "
         "grpo_symmetric_clip is grpo, and is not trained.",

@@ -163,14 +163,11 @@ REPRODUCTION = Reproduction(
     claims=CLAIMS,
     doubts=(
         "Section 5.3 says that Fmt improves steadily across all benchmarks: in table 1 ERPO's is equal to GRPO's in "
-        "two cells "
-        "(1.5B AMC 23, AIME 25) and below it in two (3B AMC 23, 7B Minerva).",
+        "two cells (1.5B AMC 23, AIME 25) and below it in two (3B AMC 23, 7B Minerva).",
         "Section 5.3 says that ERPO outperforms GRPO across all average metrics, which table 1 bears out; on AIME 25 "
-        "it is "
-        "equal at 1.5B and below at 3B.",
-        "Figure 1(b): 50 questions that the model could definitely answer, of AMC23, which has 40. Section 1 tells "
-        "of the same "
-        "experiment with 2,460 samples of MATH.",
+        "it is equal at 1.5B and below at 3B.",
+        "Figure 1(b): 50 questions that the model could definitely answer, of AMC23, which has 40. Section 1 tells of "
+        "the same experiment with 2,460 samples of MATH.",
         "Appendix A.3: MATH's train split has at most 5,588 problems of levels 3 to 5, fewer than 8,441, so problems "
         "of its test split must be among the training problems.",
         "Appendix A.3 leaves out solutions longer than 10 % of the maximum output length, 204 tokens: this would drop "

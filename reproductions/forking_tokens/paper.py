@@ -104,8 +104,7 @@ def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
         denominator=code(
             "kept",
             "the authors' code (verl/trainer/ppo/core_algos.py, entropy_top_mask) divides by the kept tokens, and so "
-            "does the "
-            "text of v2; v1 divides by all tokens",
+            "does the text of v2; v1 divides by all tokens",
         ),
     )
 
@@ -183,21 +182,17 @@ REPRODUCTION = Reproduction(
     seeds=assumed(1, "not stated; the table has one number for each cell and no spread"),
     departures=(
         "A micro-batch is as many consecutive sequences as have at most 180,224 response tokens; the authors' code "
-        "cuts "
-        "each GPU group's sequences into forward passes of about equal length, prompts included, so that which "
-        "sequences "
-        "share a threshold is not the same.",
+        "cuts each GPU group's sequences into forward passes of about equal length, prompts included, so that which "
+        "sequences share a threshold is not the same.",
         "The kept share is that of an interpolated quantile, 1 + floor(rho (n - 1)) of n tokens; the authors' code "
-        "keeps "
-        "ceil(rho n), and breaks ties where ours keeps all that tie.",
+        "keeps ceil(rho n), and breaks ties where ours keeps all that tie.",
         "Qwen3-32B-Base is not public: the 32b arms start from the post-trained Qwen3-32B, and no claim is decided "
         "by them.",
         "The loss divides by the kept tokens of the whole optimiser step; veRL averages each micro-batch, then these.",
         "Entropies are those of the policy at the start of an optimiser step.",
         "The ablations (10, 50, 100 %, lowest 80 %) are declared for all three models; the paper has them for some.",
         "top20_29k trains from the base model with the longer limit; the paper's run of 29,696 tokens (32B, AIME24 "
-        "68.12) "
-        "continues its shorter one: give base_model=FOLDER, the checkpoint of top20.",
+        "68.12) continues its shorter one: give base_model=FOLDER, the checkpoint of top20.",
     ),
     claims=CLAIMS,
     doubts=(

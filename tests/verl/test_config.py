@@ -13,6 +13,8 @@ from harness.backends import refusals  # noqa: E402
 from harness.backends.trainer_config import trainer_configs  # noqa: E402
 from harness.backends.verl.schema import compose, validate  # noqa: E402
 from harness.cli.main import main  # noqa: E402
+from harness.command.machine import take_machine  # noqa: E402
+from harness.command.profiles import PROFILES  # noqa: E402
 from harness.command.resolve import resolve  # noqa: E402
 from harness.spec import Experiment  # noqa: E402
 from harness.spec.catalogue import papers  # noqa: E402
@@ -35,6 +37,21 @@ def test_verl_accepts_every_arm_that_is_not_refused(paper: str) -> None:
         assert config["data"]["max_response_length"] == e.max_completion_tokens.value
         assert config["actor_rollout_ref"]["rollout"]["n"] == e.group_size.value
         assert config["actor_rollout_ref"]["actor"]["optim"]["lr"] == e.learning_rate.value
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+def test_verl_accepts_what_each_profile_chooses(profile: str) -> None:
+    for paper in papers():
+        jobs = resolve(paper, scale="paper", backend="verl", seeds=[0])
+        machines = take_machine({"hardware": profile, "backend": "verl"}).by_arm(jobs)
+        refused = refusals(jobs, machines)
+        first = {job.model: job for job in jobs if job.experiment is not None and (job.model, job.arm) not in refused}
+        for name, config in trainer_configs(first.values(), machines).items():
+            chosen = machines[first[name.partition("/")[0]].model, name.partition("/")[2]]
+            assert config["trainer"]["nnodes"] == PROFILES[profile].nodes
+            assert config["actor_rollout_ref"]["actor"]["fsdp_config"]["param_offload"] == chosen.offload
+            parallel = config["actor_rollout_ref"]["actor"]["fsdp_config"]["ulysses_sequence_parallel_size"]
+            assert parallel == chosen.sequence_parallel
 
 
 def test_stdout_holds_the_configuration_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:

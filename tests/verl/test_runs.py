@@ -18,7 +18,7 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
-from evals.files import read_json  # noqa: E402
+from evals.files import read_json, read_jsonl  # noqa: E402
 from harness.backends.verl.processes import members  # noqa: E402
 from tests.verl.runs import finish, session_of, start, steps, train_folder, wait_for  # noqa: E402
 
@@ -141,3 +141,25 @@ def test_a_cluster_that_does_not_answer_is_named_before_anything_starts(tmp_path
     assert "hardware.ray_address" in said
     assert "127.0.0.1:1" in said
     assert train_folder(tmp_path) is None
+
+
+def test_a_model_is_evaluated_while_it_trains(tmp_path: Path) -> None:
+    options = (
+        "paper=egsw",
+        "arm=grpo",
+        "max_steps=4",
+        "prompts_per_rollout=8",
+        "eval.every=2",
+        "eval.rows=4",
+        "eval.n=2",
+    )
+    code, said = finish(start(tmp_path, *options, "eval.ks=[1]", "eval.benchmarks=[tiny_short]", "keep=last:1"))
+    assert code == 0, said[-3000:]
+    folder = train_folder(tmp_path)
+    assert folder is not None
+    rows = read_jsonl(folder.parent / "curve.jsonl")
+    assert [row["step"] for row in rows] == [0, 2, 4]
+    assert all(0 <= row["scores"]["tiny_short"]["avg_at_2"]["value"] <= 1 for row in rows)
+    (kept,) = (folder / "snapshots").iterdir()
+    assert kept.name == "step-000004"
+    assert (kept / "model.safetensors").read_bytes() == (folder / "final" / "model.safetensors").read_bytes()

@@ -170,18 +170,12 @@ def plot_tools(
             axis.set_ylim(0, 100)
         two_line_legend(figure, _WITH[::-1])
 
-    uses = {run: tool_use(pair[1], turns) for run, pair in tables.items()}
-    idle = "" if any(use.share for use in uses.values()) else " No response ran code: the tools changed nothing."
-    used = "; ".join(
-        f"{run}: {100 * use.share:.0f} % of the responses ran code, {use.mean_blocks:.2f} blocks a response"
-        + ("" if use.failed is None else f", {100 * use.failed:.0f} % of them ended with an error")
-        for run, use in uses.items()
-    )
+    used = described({run: tool_use(pair[1], turns) for run, pair in tables.items()})
     caption = " ".join(
         part
         for part in (
             f"{sizes(flat, len(same.problems))} pass@k: chance that k samples hold a correct answer (unbiased). "
-            f"{covered(list(numbers['covers']))} With tools at most {turns} blocks of a response run. {used}.{idle}",
+            f"{covered(list(numbers['covers']))} With tools at most {turns} blocks of a response run. {used}",
             note,
             same.note(),
         )
@@ -190,6 +184,17 @@ def plot_tools(
     title = f"pass@k on {benchmark}, with and without tools"
     source = f"{TRIAL_AND_ERROR}, Fig. 2"
     return [Plot(f"tools_{benchmark}", title, caption, source, numbers, render, panels_size(len(tables)))]
+
+
+def described(uses: Mapping[str, ToolUse]) -> str:
+    """How often each run's responses ran code, as sentences for a caption."""
+    each = "; ".join(
+        f"{run}: {100 * use.share:.0f} % of the responses ran code, {use.mean_blocks:.2f} blocks a response"
+        + ("" if use.failed is None else f", {100 * use.failed:.0f} % of them ended with an error")
+        for run, use in uses.items()
+    )
+    idle = not any(use.share for use in uses.values())
+    return f"{each}." + (" No response ran code: the tools changed nothing." if idle else "")
 
 
 _WITH = ("without tools", "with tools")

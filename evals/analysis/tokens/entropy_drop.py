@@ -156,23 +156,10 @@ def entropy_drops(
     Raises:
         ValueError: no run; or as `entropy_slopes` and `fastest_drops`.
     """
-    import pandas as pd
-
     if not readings:
         raise ValueError("readings: expected those of one run or more, got none")
     held = [(number, name) for number, name in enumerate(names) if name in readings]
-    parts, told = [], []
-    for _, name in held:
-        slopes = entropy_slopes(readings[name], minimum=minimum)
-        parts.append(fastest_drops(slopes, share=share).assign(model=name))
-        steps = ", ".join(map(str, sorted(readings[name])))
-        told.append(
-            f"{name}: steps {steps}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
-            f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
-        )
-    numbers = pd.concat(parts, ignore_index=True)
-    numbers = numbers.rename(columns={"of_all": "of all (%)", "of_fastest": "of the fastest (%)"})
-    numbers[["of all (%)", "of the fastest (%)"]] *= 100
+    numbers, told = _drops({name: readings[name] for _, name in held}, share, minimum)
     width = 0.8 / len(held)
 
     def render(figure: Any) -> None:
@@ -202,3 +189,24 @@ def entropy_drops(
     )
     return Plot(f"entropy_drops_{benchmark}", f"Tokens whose entropy falls fastest, on {benchmark}", caption,
                    f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in held)]))  # fmt: skip
+
+
+def _drops(
+    readings: Mapping[str, Mapping[int, pd.DataFrame]], share: float, minimum: int
+) -> tuple[pd.DataFrame, list[str]]:
+    """(the shares of each run in per cent, a part of the caption for each run)."""
+    import pandas as pd
+
+    parts, told = [], []
+    for name, of in readings.items():
+        slopes = entropy_slopes(of, minimum=minimum)
+        parts.append(fastest_drops(slopes, share=share).assign(model=name))
+        steps = ", ".join(map(str, sorted(of)))
+        told.append(
+            f"{name}: steps {steps}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
+            f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
+        )
+    numbers = pd.concat(parts, ignore_index=True)
+    numbers = numbers.rename(columns={"of_all": "of all (%)", "of_fastest": "of the fastest (%)"})
+    numbers[["of all (%)", "of the fastest (%)"]] *= 100
+    return numbers, told

@@ -20,7 +20,7 @@ from evals.analysis.words.plot_rows import (
     tidy_rows,
     wrap,
 )
-from evals.analysis.words.rare import NEIGHBOURS, SHARE
+from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity
 from evals.analysis.words.words import COMPARISONS, Words, entropy_contrasts, frequencies, read_words
 from evals.plots.intervals import points
 from evals.plots.plot import PALETTE, WIDTH, Plot, look
@@ -185,27 +185,8 @@ _POINTS = 1000  # of a kind in one panel
 
 def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Plot:
     """The sentences of each run among the base model's, rare ones marked (arXiv 2506.14758, Fig. 3)."""
-    import pandas as pd
-
     measured = [(held, held.rarity) for held in words if held.rarity]
-    generator = np.random.default_rng(seed)
-    parts = []
-    for held, rarity in measured:
-        centre, axes, explained = two_components(np.concatenate([rarity.base_embeddings, rarity.embeddings]))
-        kinds = np.where(rarity.sentences["rare"], "rare", "other")
-        for kind, vectors, frame in (
-            ("base", rarity.base_embeddings, None),
-            ("other", rarity.embeddings[kinds == "other"], rarity.sentences[kinds == "other"]),
-            ("rare", rarity.embeddings[kinds == "rare"], rarity.sentences[kinds == "rare"]),
-        ):
-            chosen = np.sort(generator.permutation(len(vectors))[:_POINTS])
-            places = (vectors[chosen] - centre) @ axes.T
-            part = pd.DataFrame({"model": held.name, "kind": kind, "x": places[:, 0], "y": places[:, 1]})
-            part["explained"] = explained
-            for column in ("distance", "entropy", "text"):
-                part[column] = np.nan if frame is None else frame[column].to_numpy()[chosen]
-            parts.append(part)
-    numbers = pd.concat(parts, ignore_index=True)
+    numbers = sentence_places(measured, seed)
     columns = 1 if len(measured) == 1 else 2
 
     def render(figure: Any) -> None:
@@ -247,6 +228,30 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Plot:
         render,
         size,
     )
+
+
+def sentence_places(measured: Sequence[tuple[Words, Rarity]], seed: int) -> pd.DataFrame:
+    """Some sentences of each run and of the base model on the two principal components of both together."""
+    import pandas as pd
+
+    generator = np.random.default_rng(seed)
+    parts = []
+    for held, rarity in measured:
+        centre, axes, explained = two_components(np.concatenate([rarity.base_embeddings, rarity.embeddings]))
+        kinds = np.where(rarity.sentences["rare"], "rare", "other")
+        for kind, vectors, frame in (
+            ("base", rarity.base_embeddings, None),
+            ("other", rarity.embeddings[kinds == "other"], rarity.sentences[kinds == "other"]),
+            ("rare", rarity.embeddings[kinds == "rare"], rarity.sentences[kinds == "rare"]),
+        ):
+            chosen = np.sort(generator.permutation(len(vectors))[:_POINTS])
+            places = (vectors[chosen] - centre) @ axes.T
+            part = pd.DataFrame({"model": held.name, "kind": kind, "x": places[:, 0], "y": places[:, 1]})
+            part["explained"] = explained
+            for column in ("distance", "entropy", "text"):
+                part[column] = np.nan if frame is None else frame[column].to_numpy()[chosen]
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
 
 
 def two_components(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:

@@ -85,11 +85,16 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
     needs_gpu(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
-    if "rollout_logp" in experiment.method.reads and hardware.rollouts == "transformers":
-        raise ValueError(
-            "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
-            "log-probabilities, got 'transformers', where the trainer samples"
-        )
+    for equation in experiment.method.uses():
+        if "rollout_logp" in equation.reads and hardware.rollouts == "transformers":
+            key, sourced = next(iter(equation.values.items()))
+            raise CannotExpress(
+                "TRL 1.16",
+                f"{equation.name}.{key}",
+                sourced,
+                "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
+                "log-probabilities, got 'transformers', where the trainer samples",
+            )
     if set(e["rewards"]) & set(GROUP_REWARDS) and cut.rollout // hardware.processes % e["group_size"]:
         raise ValueError(
             f"hardware.processes: with a reward that compares the responses of a group ({e['rewards']}) each process "

@@ -164,7 +164,9 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
             for line in lines():
                 moved = time.monotonic()
                 on_step(line["step"], line["total"], line["metrics"])
+            before = time.monotonic()
             notify()
+            moved += time.monotonic() - before  # an evaluation meanwhile is no standstill of the training
             if time.monotonic() - moved > 60 * hardware.stall_minutes:
                 raise RuntimeError(
                     f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "

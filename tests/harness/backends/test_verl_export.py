@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from harness.backends.checkpoints import WHOLE
+from harness.backends.snapshots import snapshots
 from harness.backends.verl.checkpoints import KEPT, STATE, MarkWhole, last_checkpoint, whole_checkpoints
 from harness.backends.verl.export import export, merged
 from tests.experiments import save_random_model
@@ -101,3 +102,21 @@ def test_a_reference_that_was_reset_belongs_to_the_checkpoint(reset: bool, tmp_p
     MarkWhole().on_save(trainer, str(folder))
     assert trainer.saved == [str(folder / "reference")] * reset
     assert (folder / WHOLE).exists()
+
+
+def test_a_checkpoint_at_an_evaluated_step_leaves_its_model_as_a_snapshot(tmp_path: Path) -> None:
+    class Trainer(_Trainer):
+        out_dir = tmp_path
+
+        def snapshot_step(self, rollouts: int) -> int | None:  # type: ignore[override]
+            return 2 * rollouts if rollouts % 2 == 0 else None  # two updates a rollout, eval.every=4
+
+    for rollouts in (1, 2):
+        folder = tmp_path / "checkpoints" / f"global_step_{rollouts}"
+        model = folder / "actor" / "huggingface"
+        model.mkdir(parents=True)
+        (model / "config.json").write_text(str(rollouts))
+        MarkWhole().on_save(Trainer(), str(folder))
+    assert snapshots(tmp_path) == [(4, tmp_path / "snapshots" / "step-000004")]
+    assert (tmp_path / "snapshots" / "step-000004" / "config.json").read_text() == "2"
+    assert sorted(path.name for path in (tmp_path / "snapshots").iterdir()) == ["step-000004"]  # no part is left

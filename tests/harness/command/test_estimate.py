@@ -14,11 +14,13 @@ def test_published_throughputs_are_within_30_percent() -> None:
     rows = throughputs()
     assert len(rows) == 5
     for row in rows:
-        assert row.ratio == pytest.approx(1, abs=0.3), row
+        assert row.ratios == pytest.approx([1] * len(row.ratios), abs=0.3), row
         assert row.low < row.published < row.high, row
+    # Llama-8B GRPO, Qwen3-32B GRPO, Qwen3-4B LoRA: the later figures of the same pages; DAPO 7B: one figure
+    assert [row.other for row in rows] == [1581, 571, 6229, None, None]
 
 
-def test_published_peaks_are_within_a_third() -> None:
+def test_published_peaks_are_within_a_third_of_the_model() -> None:
     for row in peaks():
         assert row.ratio == pytest.approx(1, rel=1 / 3), row
 

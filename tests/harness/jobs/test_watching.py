@@ -11,7 +11,7 @@ import pytest
 from harness.command.resolve import resolve
 from harness.command.watch import take_watch
 from harness.jobs.run import check_data, run_jobs
-from harness.jobs.watching import CURVE, curves
+from harness.jobs.watching import CURVE, beside_training, curves
 from harness.spec.hardware import Hardware
 from tests.experiments import save_random_model
 
@@ -104,3 +104,15 @@ def test_a_training_that_was_killed_completes_its_curve(
     folder = train(tmp_path, model, monkeypatch, WATCH)
     rows = [json.loads(line) for line in (folder / CURVE).read_text().splitlines()]
     assert [row["step"] for row in rows] == [0, 2, 4, 5]
+
+
+def test_evaluations_beside_a_training_leave_the_gpus_to_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    from evals.sampling import engines
+
+    made: list[tuple[str, dict[str, Any]]] = []
+    monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, options)))
+    beside_training(Hardware(device="cpu"), "m")
+    beside_training(Hardware(device="gpu", engine="vllm", engine_replicas=8), "m")
+    beside_training(Hardware(engine="ray_vllm", engine_replicas=2, ray_address="a:1"), "m")
+    on_ray = {"replicas": 2, "inner": "vllm", "address": "a:1"}
+    assert made == [("transformers", {"device": "cpu"}), ("transformers", {}), ("ray", on_ray)]
