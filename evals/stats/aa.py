@@ -13,7 +13,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.stats.differences import holm, paired, word
+from evals.stats.differences import Paired, holm, paired, word
 from evals.stats.intervals import Vector
 
 SIZES = (1, 2, 3, 5, 10)
@@ -74,6 +74,35 @@ def _rate(matrices: Mapping[str, Vector], runs: int, size: int, splits: int, see
     return SplitRate(size, len(pairs), runs // (2 * size), sum(wrong), sum(checkpoints), by_benchmark, low, high)
 
 
+def untrained_test(
+    tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
+) -> list[SplitRate]:
+    """How often runs are told apart from an untrained model that is equal to them, as `aa_test` for a base model.
+
+    The untrained model is made of the same runs: with m the mean of the chosen s of R, o that of the others and
+    c = sqrt(1 - s / R), it has m + c (o - m) on every problem. Where runs of variance v are independent, the difference
+    c (m - o) has mean 0 and variance c^2 (v / s + v / (R - s)) = v / s: that of s runs against a model that has exactly
+    the method's mean.
+
+    Args:
+        tables, sizes, splits, seed: as for `aa_test`; sizes with 2 s > R, and one run, are skipped.
+    """
+    matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
+    (runs,) = {len(matrix) for matrix in matrices.values()}
+    found = []
+    for size in sizes:
+        if size < 2 or 2 * size > runs:
+            continue
+        pairs = _chosen(runs, size, splits, np.random.default_rng([seed, size, 1]))
+        words = [_words_untrained(matrices, list(chosen), list(others)) for chosen, others in pairs]
+        false = [any(w in ("higher", "lower") for w in of.values()) for of in words]
+        by_benchmark = {name: sum(of[name] in ("higher", "lower") for of in words) for name in matrices}
+        sides = [(chosen, ()) for chosen, _ in pairs]  # the others take part as one mean
+        low, high = _interval(false, sides, runs, runs // size)
+        found.append(SplitRate(size, len(pairs), runs // size, sum(false), 0, by_benchmark, low, high))
+    return found
+
+
 Pair = tuple[tuple[int, ...], tuple[int, ...]]
 
 
@@ -90,12 +119,34 @@ def _pairs(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[
     return list(pairs)
 
 
+def _chosen(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Pair]:
+    """About `splits` choices of `size` runs, with the others."""
+    chosen: dict[tuple[int, ...], None] = {}
+    each = runs // size
+    for _ in range(math.ceil(splits / each)):
+        order = rng.permutation(runs).tolist()
+        chosen.update(dict.fromkeys(tuple(sorted(order[i * size : (i + 1) * size])) for i in range(each)))
+    return [(one, tuple(run for run in range(runs) if run not in one)) for one in chosen]
+
+
+def _words_untrained(matrices: Mapping[str, Vector], chosen: list[int], others: list[int]) -> dict[str, str]:
+    share = math.sqrt(1 - len(chosen) / (len(chosen) + len(others)))
+    results = []
+    for matrix in matrices.values():
+        mean, rest = matrix[chosen].mean(axis=0), matrix[others].mean(axis=0)
+        results.append(paired(matrix[chosen], mean + share * (rest - mean), trained=(True, False)))
+    return _corrected(list(matrices), results)
+
+
 def _words(matrices: Mapping[str, Vector], a: Sequence[int], b: Sequence[int]) -> dict[str, str]:
-    results = [paired(matrix[list(a)], matrix[list(b)]) for matrix in matrices.values()]
+    return _corrected(list(matrices), [paired(matrix[list(a)], matrix[list(b)]) for matrix in matrices.values()])
+
+
+def _corrected(names: Sequence[str], results: Sequence[Paired]) -> dict[str, str]:
     p_values = holm([result.p_value for result in results])
     return {
         name: word(result.difference, p, None, result.seeds_covered)
-        for name, result, p in zip(matrices, results, p_values, strict=True)
+        for name, result, p in zip(names, results, p_values, strict=True)
     }
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate
+from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate, seeds_df
 
 ALPHA = 0.05
 Word = Literal[
@@ -117,7 +117,7 @@ def over_seeds_difference(
 ) -> Paired:
     """The difference of two means over training seeds alone, from one unbounded value a seed (of a training curve).
 
-    Student's t with the smaller number of seeds less one as degrees of freedom, whatever the two variances are.
+    Student's t with the degrees of freedom of `evals.stats.intervals.seeds_df`.
 
     Args:
         a, b: [S_a], [S_b]. paired_by_seed: the same runs in the same order (two windows of one curve).
@@ -132,13 +132,15 @@ def over_seeds_difference(
             raise ValueError(f"paired by seed: expected the same seeds, got {len(sides[0])} and {len(sides[1])}")
         sides = [sides[0] - sides[1], np.zeros(1)]
     difference = float(sides[0].mean() - sides[1].mean())
-    counted = sides[:1] if paired_by_seed else sides
-    df = min(map(len, counted)) - 1
-    error = math.sqrt(sum(side.var(ddof=1) / len(side) for side in counted)) if df else 0.0
+    counts = [len(side) for side in (sides[:1] if paired_by_seed else sides)]
+    covered = min(counts) > 1
+    variances = [float(side.var(ddof=1)) / len(side) for side in sides[: len(counts)]] if covered else []
+    error = math.sqrt(sum(variances))
     if error == 0:
-        return Paired(difference, None, None, "none: the seeds show no spread", df > 0)
+        return Paired(difference, None, None, "none: the seeds show no spread", covered)
+    df = seeds_df(variances, counts)
     half = float(t.ppf((1 + level) / 2, df)) * error
-    interval = Interval(difference - half, difference + half, level, SEEDS, df == 1)
+    interval = Interval(difference - half, difference + half, level, SEEDS, df <= 1)
     p_value = float(2 * t.sf(abs(difference) / error, df))
     low = None if margin is None else float(t.sf((difference + margin) / error, df))
     high = None if margin is None else float(t.cdf((difference - margin) / error, df))

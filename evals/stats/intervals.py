@@ -8,7 +8,7 @@ One method throughout; results/coverage.md has its coverage by simulation (bench
 - Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
   the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA
   69, 1974: squares add up), which covers slightly too much, and Satterthwaite (Biometrics 2, 1946), which covers
-  slightly too little; with two seeds it is Howe's alone.
+  slightly too little; below two degrees of freedom it is Howe's alone.
 - mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
   vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
   Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
@@ -41,8 +41,8 @@ class Interval:
     `covers`: "problems" (other problems of the same kind and other samples of them, same trained models), "seeds"
     (other training seeds, same problems), or "problems and seeds".
 
-    `rough`: fewer than `FEW` problems vary (as Kish counts them), or there are only two seeds; a 95 % interval then
-    holds the truth in 90 to 100 % of cases (results/coverage.md).
+    `rough`: fewer than `FEW` problems vary (as Kish counts them), or there are only two seeds (three
+    against an untrained model); a 95 % interval then holds the truth in 90 to 100 % of cases (results/coverage.md).
     """
 
     low: float
@@ -72,7 +72,7 @@ class Estimate:
     mean: float
     blocks: tuple[tuple[Vector, float], ...]
     seeds: float
-    df: int
+    df: float
     bounds: Bounds
 
     @property
@@ -116,7 +116,7 @@ class Estimate:
 
     @cached_property
     def _rough(self) -> bool:
-        return self.df == 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
+        return 0 < self.df <= 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
 
     @cached_property
     def _parts(self) -> list[tuple[float, float, float]]:
@@ -143,16 +143,14 @@ def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Est
     return joined_estimate([[checked(table, 2, 0.95, bounds) for table in tables]], bounds)
 
 
-def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds, *, df: int | None = None) -> Estimate:
+def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estimate:
     """The first side, less the second where there are two; each side has one table [S, P] for each benchmark.
 
     A side with one row has no seeds' part.
 
     Args:
         bounds: of a value of the result (of a difference where there are two sides).
-        df: degrees of freedom of the seeds' part; None: the smallest number of seeds, less one. (The pooled degrees of
-            freedom assume that both sides vary alike; these never give too narrow an interval, whatever the two
-            variances are: Mickey and Brown, Ann. Math. Stat. 37, 1966.)
+            The degrees of freedom of the seeds' part are those of `seeds_df` for two sides, S - 1 for one.
     """
     if any(len(table) != len(side[0]) for side in sides for table in side):
         raise ValueError("every benchmark must have the same training seeds")
@@ -163,10 +161,30 @@ def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds, *, df: in
         values = sum(sign * table.mean(axis=0) for sign, table in zip(signs, tables, strict=False))
         blocks.append((np.asarray(values), sum(map(_noise_of_mean, tables))))
     seeded = [np.mean([table.mean(axis=1) for table in side], axis=0) for side in sides if len(side[0]) > 1]
-    if df is None:
-        df = min((len(means) for means in seeded), default=1) - 1
+    variances, counts = [_variance_of_mean(means) for means in seeded], [len(means) for means in seeded]
+    df = 0.0 if not seeded else seeds_df(variances, counts) if len(sides) == 2 else counts[0] - 1.0
     mean = float(np.mean([values.mean() for values, _ in blocks]))
-    return Estimate(mean, tuple(blocks), sum(map(_variance_of_mean, seeded)), df, bounds)
+    return Estimate(mean, tuple(blocks), sum(variances), df, bounds)
+
+
+def seeds_df(variances: Sequence[float], counts: Sequence[int]) -> float:
+    """Degrees of freedom of the seeds' part of a difference: Welch's, from half of each side's, at most min(S) - 1.
+
+    Two sides whose seeds vary alike have min(S) - 1: these never give too narrow an interval with normal seeds,
+    whatever the two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966), and a skew shared by both cancels. The
+    more one side carries the variance, as a trained arm does against a base model, the less cancels: few seeds of a
+    skewed or bimodal kind lie close together by chance, and Student's t on S - 1 then errs in up to a quarter of cases
+    (results/coverage.md). One side alone therefore has (S - 1) / 2.
+
+    Args:
+        variances: of the mean, one for each side with several seeds. counts: their numbers of seeds, S >= 2.
+    """
+    most = min(counts) - 1.0
+    total = sum(variances)
+    if total == 0:
+        return most if len(counts) > 1 else most / 2
+    shares = [variance / total for variance in variances]
+    return min(most, 1 / sum(share**2 / ((count - 1) / 2) for share, count in zip(shares, counts, strict=True)))
 
 
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
@@ -252,23 +270,24 @@ def effective_number(values: Vector, bounds: Bounds) -> float:
     return min(_kish(values - bounds[0]), _kish(bounds[1] - values))
 
 
-def joined_half(problems: ArrayLike, seeds: ArrayLike, df: int, quantile: float) -> Vector:
+def joined_half(problems: ArrayLike, seeds: ArrayLike, df: ArrayLike, quantile: float) -> Vector:
     """The half-width of a sum of two independent parts (see the module's text).
 
     Args:
         problems: the half-width that the problems have alone, [...].
-        seeds: the seeds' estimated variance of the mean, on `df` degrees of freedom, [...].
+        seeds: the seeds' estimated variance of the mean, on `df` > 0 degrees of freedom, [...].
     """
     from scipy.special import stdtrit
 
-    alone, seeds = np.asarray(problems, dtype=float), np.asarray(seeds, dtype=float)
-    howe = np.hypot(alone, t_quantile(quantile, df) * np.sqrt(seeds))
-    if df == 1:  # two seeds: Satterthwaite's degrees of freedom rest on one, and the mean of the two covers too little
+    alone, seeds, df = (np.asarray(x, dtype=float) for x in (problems, seeds, df))
+    howe = np.hypot(alone, stdtrit(df, quantile) * np.sqrt(seeds))
+    if (df < 2).all():  # Satterthwaite's degrees of freedom then rest on one, and the mean of the two covers too little
         return np.asarray(howe)
     variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
     share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)
     df_joined = df / np.maximum(share**2, 1e-9)  # beyond a thousand million, t is normal
-    return np.asarray((howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2)
+    mixed = (howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2
+    return np.asarray(np.where(df < 2, howe, mixed))
 
 
 def _problems_part(by_problem: Vector, noise: float, bounds: Bounds) -> tuple[float, float, float]:

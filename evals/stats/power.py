@@ -68,8 +68,8 @@ class Spread:
 def power(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int, level: float = 0.95) -> float:
     """The chance that the test resolves a true difference, at significance 1 - level.
 
-    The difference is normal, its two estimated variances (from the problems; from the seeds with the noise) are
-    chi-square, and all three are independent: the chance is integrated over the two. Exact in the normal model but for
+    The difference is normal, its three estimated variances (from the problems; from either side's seeds with the noise)
+    are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model but for
     the noise's own degrees of freedom, 2 (S - 1)(P - 1), which are taken for many.
 
     Args:
@@ -77,6 +77,8 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     Raises:
         ValueError: a value out of these ranges, or level outside (0, 1).
     """
+    from scipy.special import erfc
+
     _check(difference, problems, samples, seeds, level)
     quantile = (1 + level) / 2
     cell = spread.interaction_sd.value**2 + spread.within_sd.value**2 / samples
@@ -89,14 +91,22 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
         half = t_quantile(quantile, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
-        seeds_ratio, seeds_weight = _chi_square_over_df(2 * (seeds - 1))
-        half = joined_half(half[:, None], (from_seeds + noise) * seeds_ratio, seeds - 1, quantile)
-        weight = weight[:, None] * seeds_weight
+        side, side_weight = _chi_square_over_df(seeds - 1)
+        of_a, of_b = side[:, None], side[None, :]
+        of_seeds = (from_seeds + noise) * (of_a + of_b) / 2
+        half = joined_half(half[:, None, None], of_seeds, _df(of_a, of_b, seeds), quantile)
+        weight = weight[:, None, None] * side_weight[:, None] * side_weight
     if variance == 0:
         return 1.0
     scale = math.sqrt(2 * variance)
-    chance = 0.5 * (_erfc((half - difference) / scale) + _erfc((half + difference) / scale))
+    chance = 0.5 * (erfc((half - difference) / scale) + erfc((half + difference) / scale))
     return min(1.0, float(np.sum(weight * chance)))
+
+
+def _df(of_a: Vector, of_b: Vector, seeds: int) -> Vector:
+    """`evals.stats.intervals.seeds_df` of two sides with as many seeds, for all pairs of their variances."""
+    halved = (of_a + of_b) ** 2 / (of_a**2 + of_b**2) * (seeds - 1) / 2
+    return np.minimum(halved, seeds - 1.0)
 
 
 def carried_by(difference: float, share: float) -> float:
@@ -160,11 +170,7 @@ def _chi_square_over_df(df: int) -> tuple[Vector, Vector]:
     return root**2, density / density.sum()
 
 
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(60)
-
-
-def _erfc(values: Vector) -> Vector:
-    return np.array([math.erfc(value) for value in values.flat]).reshape(values.shape)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 
 
 def _check(difference: float, problems: int, samples: int, seeds: int, level: float) -> None:

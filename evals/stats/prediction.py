@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.stats.intervals import t_quantile
+from evals.stats.intervals import seeds_df, t_quantile
 
 Answer = Literal["comes back", "does not come back", "cannot tell"]
 MOST_SEEDS = 64
@@ -25,7 +25,8 @@ class Repeat:
 
     Attributes:
         mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
-        df: degrees of freedom of both (from the spread of our seeds); inf where it is a bound and not an estimate.
+        df: degrees of freedom of both, from the spread of S seeds of ours alone: (S - 1) / 2, as `seeds_df`; inf where
+            the variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
     """
 
@@ -97,7 +98,7 @@ def repeat(
     one = float(table.mean(axis=1).var(ddof=1))
     if one == 0 and bounded:  # seeds that happen to be alike
         one = most / samples
-    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds - 1.0)
+    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds_df([one], [seeds]))
 
 
 def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
@@ -132,9 +133,10 @@ def _what_would_tell(of: Repeat, margin: float | None) -> str:
     if math.isinf(of.df):
         times = next((k for k in range(2, 1025) if _fits(of.ours / k, of.theirs, math.inf, margin)), None)
         return "more than a thousand times our samples would" if times is None else f"{times} times our samples would"
-    seeds = int(of.df) + 1
+    seeds = round(2 * of.df) + 1
     needed = next(
-        (s for s in range(seeds + 1, MOST_SEEDS + 1) if _fits(of.ours * seeds / s, of.theirs, s - 1, margin)), None
+        (s for s in range(seeds + 1, MOST_SEEDS + 1) if _fits(of.ours * seeds / s, of.theirs, (s - 1) / 2, margin)),
+        None,
     )
     return f"more than {MOST_SEEDS} seeds of ours would" if needed is None else f"{needed} seeds of ours would"
 

@@ -40,11 +40,11 @@ def do_aa(arguments: Any) -> int:
     model, out = take(values, "model", str), Path(take(values, "out", str, "results"))
     no_more(values, ("paper", "arm", "scale", "model", "sizes", "splits", "seed", "out"))
     from harness.runs.track import Tracker
-    from harness.tables.aa import document, page, pick, rates
+    from harness.tables.aa import document, page, pick, tested
     from harness.tables.measured import gather
 
     chosen = pick(gather(paper, Tracker.open(), arms=arms), scale=scale, model=model, arms=arms)
-    of_arms = [(m, rates(m, sizes=sizes, splits=splits, seed=seed)) for m in chosen]
+    of_arms = [tested(m, sizes=sizes, splits=splits, seed=seed) for m in chosen]
     command = " ".join(["rlvr aa", *arguments.options])
     path = out / paper / "aa.md"
     path.parent.mkdir(parents=True, exist_ok=True)

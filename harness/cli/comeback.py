@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -56,28 +54,20 @@ def _again(chosen: list[Any]) -> list[Any]:
     from harness.cli.main import main
     from harness.runs.archive import export_runs
     from harness.runs.comeback import read_runs
+    from harness.runs.scratch import scratch_store
     from harness.runs.track import Tracker
 
-    before = {name: os.environ.get(name) for name in ("RLVR_HOME", "MLFLOW_TRACKING_URI")}
     runs = []
-    with tempfile.TemporaryDirectory() as home:
-        os.environ["RLVR_HOME"] = home
-        os.environ.pop("MLFLOW_TRACKING_URI", None)
-        try:
-            for run in chosen:
-                tag = run.tags
-                words = [f"{k}={v}" for k, v in run.record["overrides"].items()]
-                command = ["run", f"paper={tag['rlvr.paper']}", f"arm={tag['rlvr.arm']}", f"model={tag['rlvr.model']}"]
-                command += [f"scale={tag['rlvr.scale']}", f"backend={tag['rlvr.backend']}", f"seeds=[{run.seed}]"]
-                if code := main([*command, *words]):
-                    raise UsageError(f"{' '.join(command)}: ended with exit code {code}")
-            for paper in dict.fromkeys(run.tags["rlvr.paper"] for run in chosen):
-                archive = Path(home) / f"{paper}.zip"
-                print(f"{export_runs(paper, Tracker.open(), archive)} runs made again", file=sys.stderr)
-                runs += read_runs(archive)
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+    with scratch_store() as home:
+        for run in chosen:
+            tag = run.tags
+            words = [f"{k}={v}" for k, v in run.record["overrides"].items()]
+            command = ["run", f"paper={tag['rlvr.paper']}", f"arm={tag['rlvr.arm']}", f"model={tag['rlvr.model']}"]
+            command += [f"scale={tag['rlvr.scale']}", f"backend={tag['rlvr.backend']}", f"seeds=[{run.seed}]"]
+            if code := main([*command, *words]):
+                raise UsageError(f"{' '.join(command)}: ended with exit code {code}")
+        for paper in dict.fromkeys(run.tags["rlvr.paper"] for run in chosen):
+            archive = home / f"{paper}.zip"
+            print(f"{export_runs(paper, Tracker.open(), archive)} runs made again", file=sys.stderr)
+            runs += read_runs(archive)
     return runs

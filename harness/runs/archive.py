@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import tempfile
 import zipfile
 from collections.abc import Iterator, Sequence
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import DamagedFileError, write_atomically
+from harness.runs.scratch import scratch_store
 from harness.runs.track import Tracker
 
 COLUMNS = ("problem_id", "sample", "seed", "gold", "tokens", "finish_reason", "boxed", "answer", "answer_class")
@@ -108,20 +108,11 @@ def imported(paths: Sequence[Path]) -> Iterator[Tracker]:
     Raises:
         DamagedFileError: one is not an archive.
     """
-    before = {name: os.environ.get(name) for name in ("RLVR_HOME", "MLFLOW_TRACKING_URI")}
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["RLVR_HOME"] = folder
-        os.environ.pop("MLFLOW_TRACKING_URI", None)
-        try:
-            tracker = Tracker.open()
-            for path in paths:
-                import_runs(path, tracker)
-            yield tracker
-        finally:
-            for name, value in before.items():
-                os.environ.pop(name, None)
-                if value is not None:
-                    os.environ[name] = value
+    with scratch_store():
+        tracker = Tracker.open()
+        for path in paths:
+            import_runs(path, tracker)
+        yield tracker
 
 
 def read_archive(path: Path) -> dict[str, bytes]:

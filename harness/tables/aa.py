@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from evals.stats.aa import SplitRate, aa_test
+from evals.stats.aa import SplitRate, aa_test, untrained_test
 from evals.stats.verdict_table import complete
 from harness.command.config import UsageError, nearest
 from harness.spec.scales import SCALES
@@ -25,51 +25,65 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
     here = [m for m in measured if m.scale == scale and m.trained and model in (None, m.model)]
     chosen = []
     for arm in arms:
-        candidates = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
-        if not candidates:
+        found = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
+        if not found:
             known = list(dict.fromkeys(m.arm for m in here))
             raise UsageError(
                 f"arm={arm}: no trained arm at {scale} scale; {nearest(arm, known) if known else 'none is'}"
             )
-        if len(candidates[0].seeds) < 2:
-            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(candidates[0].seeds)}")
-        chosen.append(candidates[0])
+        if len(found[0].seeds) < 2:
+            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(found[0].seeds)}")
+        chosen.append(found[0])
     return chosen
 
 
-def rates(m: Measured, *, sizes: Sequence[int], splits: int, seed: int) -> list[SplitRate]:
-    """The A/A test of one arm, in mean accuracy on its benchmarks."""
+@dataclass(frozen=True)
+class Tested:
+    """The A/A test of one arm: against itself, and against an untrained model that is equal to it."""
+
+    arm: Measured
+    itself: Sequence[SplitRate]
+    untrained: Sequence[SplitRate]
+
+
+def tested(m: Measured, *, sizes: Sequence[int], splits: int, seed: int) -> Tested:
+    """In mean accuracy on the arm's benchmarks."""
     tables = {}
     for benchmark in m.verdicts:
         values = m.held(benchmark).values("avg")
         tables[benchmark] = values[:, complete(values)]
-    return aa_test(tables, sizes=sizes, splits=splits, seed=seed)
+    return Tested(
+        m,
+        aa_test(tables, sizes=sizes, splits=splits, seed=seed),
+        untrained_test(tables, sizes=sizes, splits=splits, seed=seed),
+    )
 
 
-def document(paper: str, of_arms: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> dict[str, Any]:
+def document(paper: str, of_arms: Sequence[Tested]) -> dict[str, Any]:
     """One JSON document."""
     return {
         "paper": paper,
         "arms": [
             {
-                "arm": m.arm,
-                "model": m.model,
-                "scale": m.scale,
-                "runs": len(m.seeds),
-                "seed_sd": _spread(m),
-                "rates": [asdict(rate) for rate in rows],
+                "arm": t.arm.arm,
+                "model": t.arm.model,
+                "scale": t.arm.scale,
+                "runs": len(t.arm.seeds),
+                "seed_sd": _spread(t.arm),
+                "rates": [asdict(rate) for rate in t.itself],
+                "against_untrained": [asdict(rate) for rate in t.untrained],
             }
-            for m, rows in of_arms
+            for t in of_arms
         ],
     }
 
 
-def page(paper: str, command: str, of_arms: Sequence[tuple[Measured, Sequence[SplitRate]]]) -> str:
+def page(paper: str, command: str, of_arms: Sequence[Tested]) -> str:
     """The Markdown page."""
     lines = [
         f"# A/A test: {paper}",
         "",
-        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[of_arms[0][0].scale].label}.",
+        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[of_arms[0].arm.scale].label}.",
         "",
         "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
         "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "
@@ -78,7 +92,8 @@ def page(paper: str, command: str, of_arms: Sequence[tuple[Measured, Sequence[Sp
         "often these differ.",
         "",
     ]
-    for m, rows in of_arms:
+    for t in of_arms:
+        m, rows = t.arm, t.itself
         benchmarks = list(m.verdicts)
         spread = ", ".join(f"{name} {100 * sd:.1f}" for name, sd in _spread(m).items())
         grid = Grid(
@@ -105,13 +120,41 @@ def page(paper: str, command: str, of_arms: Sequence[tuple[Measured, Sequence[Sp
                 ),
             ),
         )
-        lines.append(grid.markdown())
+        lines += [grid.markdown(), _untrained(m, t.untrained).markdown()]
     return "\n".join(lines)
+
+
+def _untrained(m: Measured, rates: Sequence[SplitRate]) -> Grid:
+    benchmarks = list(m.verdicts)
+    return Grid(
+        f"{m.label(m.arm)} against an untrained model that is equal to it",
+        ("seeds", "choices (at once disjoint)", "false verdicts", "share [95 %]", *benchmarks),
+        tuple(
+            (
+                str(rate.seeds),
+                f"{rate.splits} ({rate.disjoint})",
+                str(rate.false),
+                _share(rate, rate.false),
+                *(str(rate.by_benchmark[name]) for name in benchmarks),
+            )
+            for rate in rates
+        ),
+        (
+            "Some of the runs against a made-up model without seeds, whose value on each problem is drawn from the "
+            "mean of these runs to that of the others, so far that the difference has the variance that it would have "
+            "against the method's own mean (evals.stats.aa.untrained_test). What a trained arm and its base share is "
+            "only that one side has no seeds: a skew of the seeds does not cancel.",
+        ),
+    )
+
+
+def _share(rate: SplitRate, counted: int) -> str:
+    return f"{100 * counted / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
 
 
 def _row(rate: SplitRate, benchmarks: Sequence[str]) -> tuple[str, ...]:
     counted = rate.checkpoints if rate.seeds == 1 else rate.false
-    share = f"{100 * counted / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+    share = _share(rate, counted)
     return (
         str(rate.seeds),
         f"{rate.splits} ({rate.disjoint})",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evals.stats.aa import _pairs, aa_test
+from evals.stats.aa import _chosen, _pairs, aa_test, untrained_test
+from evals.stats.differences import paired
 from evals.stats.intervals import Vector
 
 
@@ -56,3 +57,34 @@ def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
     assert [r.seeds for r in aa_test({"x": runs(7, 0.1)}, splits=5)] == [1, 2, 3]
     with pytest.raises(ValueError, match="expected the same runs on all benchmarks"):
         aa_test({"x": runs(4, 0.1), "y": runs(5, 0.1)})
+
+
+def test_runs_are_told_apart_from_an_equal_untrained_model_in_at_most_one_of_twenty() -> None:
+    # 10 independent sets of 20 runs; seeds that differ by 6 points. With Student's t on S - 1 this is near 5 %; half of
+    # the degrees of freedom leave fewer
+    found = [untrained_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
+    assert [r.seeds for r in found[0]] == [2, 3, 5, 10]  # one run says nothing of a method
+    for number in range(4):
+        rates = [one[number] for one in found]
+        assert sum(r.false for r in rates) / sum(r.splits for r in rates) <= 0.05
+        assert all(r.disjoint == 20 // r.seeds for r in rates)
+
+
+def test_the_untrained_model_has_the_mean_and_the_noise_that_it_should(monkeypatch: pytest.MonkeyPatch) -> None:
+    # 3 of 12 runs: the difference is c (m - o), c = sqrt(1 - 3/12); by hand from the runs of each choice
+    table = runs(12, 0.05)
+    seen = []
+    monkeypatch.setattr("evals.stats.aa.paired", lambda a, b, trained: seen.append((a, b, trained)) or paired(a, b))
+    untrained_test({"x": table}, sizes=(3,), splits=8)
+    (chosen, others), *_ = _chosen(12, 3, 8, np.random.default_rng([0, 3, 1]))
+    m, o = table[list(chosen)].mean(axis=0), table[list(others)].mean(axis=0)
+    a, b, trained = seen[0]
+    assert (len(seen), trained) == (8, (True, False)) and (a == table[list(chosen)]).all()
+    assert m - b == pytest.approx(np.sqrt(3 / 4) * (m - o))
+    # over many sets of runs its variance is that of a mean of 3: 0.05^2 / 3, and the samples' 0.21 / (16 * 40 * 3)
+    differences = []
+    for s in range(400):
+        table = runs(12, 0.05, seed=s)
+        m, o = table[:3].mean(), table[3:].mean()
+        differences.append(np.sqrt(3 / 4) * (m - o))
+    assert np.var(differences) == pytest.approx(0.05**2 / 3 + 0.21 / 1920, rel=0.25)

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from benchmarks import coverage
-from benchmarks.coverage import Crossed
+from benchmarks.coverage import intervals as coverage
+from benchmarks.coverage.intervals import Crossed
 from evals.stats.differences import holm, over_seeds_difference, paired, paired_average, paired_interval
 from evals.stats.intervals import (
     Bounds,
@@ -20,6 +20,7 @@ from evals.stats.intervals import (
     over_problems,
     over_problems_and_seeds,
     over_seeds,
+    seeds_df,
     t_quantile,
 )
 
@@ -193,7 +194,7 @@ def slow_half_width(
         mean = sum(values) / len(values)
         return sum((v - mean) ** 2 for v in values) / (len(values) - 1) / len(values)
 
-    seeds_part, noise_part, df = 0.0, 0.0, min(map(len, tables)) - 1
+    noise_part, parts = 0.0, []
     for table in tables:
         s, p = len(table), len(table[0])
         rows = [sum(row) / p for row in table]
@@ -201,7 +202,10 @@ def slow_half_width(
         mean = sum(rows) / s
         noise = sum((table[i][j] - rows[i] - columns[j] + mean) ** 2 for i in range(s) for j in range(p))
         noise_part += noise / ((s - 1) * (p - 1)) / (s * p)
-        seeds_part += variance_of_mean(rows)
+        parts.append((variance_of_mean(rows), s - 1))
+    seeds_part, df = sum(v for v, _ in parts), float(min(d for _, d in parts))
+    if len(tables) == 2 and seeds_part > 0:  # Welch's, from half of each
+        df = min(df, seeds_part**2 / sum(v**2 / (d / 2) for v, d in parts))
     if low is None:
         problems = t_quantile(0.975, len(by_problem) - 1) * math.sqrt(
             max(0.0, variance_of_mean(by_problem) - noise_part)
@@ -209,7 +213,7 @@ def slow_half_width(
     else:
         problems = slow_problems_half(by_problem, noise_part, low, high)
     howe = math.sqrt(problems**2 + t_quantile(0.975, df) ** 2 * seeds_part)
-    if df == 1:
+    if df < 2:
         return howe
     variance = (problems / 1.95996398) ** 2 + seeds_part
     if variance == 0:
@@ -414,16 +418,25 @@ def test_the_seeds_of_an_average_are_those_of_all_benchmarks_together() -> None:
 
 
 def test_a_trained_arm_keeps_its_seeds_against_an_untrained_base() -> None:
-    # seeds at 0.4 and 0.6 on every problem: against a base of 0.5, Student's t with one degree of freedom
-    a, base = np.repeat([[0.4], [0.7]], 50, axis=1), np.full((1, 50), 0.5)
+    # seeds at 0.4, 0.4 and 0.7 on every problem, alone against a base of 0.45: half of two degrees of freedom
+    a, base = np.repeat([[0.4], [0.4], [0.7]], 50, axis=1), np.full((1, 50), 0.45)
     result = paired(a, base, trained=(True, False), bounds=None)
     assert result.interval is not None
-    # mean difference 0.05, standard error 0.15, t = tan(0.475 pi) on one degree of freedom; the problems show none
-    assert result.interval.high == pytest.approx(0.05 + 0.15 * math.tan(0.475 * math.pi))
+    # mean difference 0.05, variance 0.03 / 3, t = tan(0.475 pi) on one degree of freedom; the problems show none
+    assert result.interval.high == pytest.approx(0.05 + 0.1 * math.tan(0.475 * math.pi))
     assert (result.seeds_covered, result.interval.covers) == (True, "problems and seeds")
     once = paired(a[:1], base, trained=(True, False))
     assert (once.seeds_covered, once.interval and once.interval.covers) == (False, "problems")
     assert paired(base, base + 0.1, trained=(False, False)).seeds_covered
+
+
+def test_degrees_of_freedom_of_seeds_by_hand() -> None:
+    assert seeds_df([0.3], [3]) == 1  # one side alone: half of two
+    assert seeds_df([0.3, 0.3], [5, 5]) == pytest.approx(4)  # alike: 1 / (2 (1/2)^2 / 2)
+    assert seeds_df([0.3, 0.1], [5, 5]) == pytest.approx(1 / ((9 / 16 + 1 / 16) / 2))
+    assert seeds_df([0.0, 0.3], [5, 5]) == 2  # the other side shows nothing
+    assert seeds_df([0.3, 0.3], [2, 30]) == 1  # 1 / (1/2 + 1/58), 1.93, is more than the smaller side has
+    assert (seeds_df([0.0], [3]), seeds_df([0.0, 0.0], [3, 4])) == (1, 2)
 
 
 @pytest.mark.parametrize("seeds", [2, 3])
@@ -434,7 +447,8 @@ def test_two_equal_methods_differ_in_at_most_one_of_twenty(seeds: int, deviation
 
 
 def test_curves_over_seeds_by_hand() -> None:
-    # means 2 and 0.5; variances 1 and 0.5 of 3 and 2 values: error sqrt(1/3 + 1/4); the smaller side has one degree
+    # means 2 and 0.5; variances 1 and 0.5 of 3 and 2 values: error sqrt(1/3 + 1/4); halves of 2 and 1 degrees of
+    # freedom, by Welch: (7/12)^2 / (1/9 / 1 + 1/16 / 0.5) = 49/34; at most that of the smaller side, 1
     result = over_seeds_difference([1, 2, 3], [0, 1])
     error = math.sqrt(1 / 3 + 1 / 4)
     assert result.interval is not None and result.difference == 1.5

@@ -7,18 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from benchmarks.coverage import comebacks
+from benchmarks.coverage.verdicts import comebacks
 from evals.stats.prediction import Repeat, come_back, repeat, sampling_noise
 
 
 def test_a_trained_arm_by_hand() -> None:
-    # seeds at 0.5 and 0.7: variance 0.02; ours 0.02 / 2, one run of the paper's 0.02; t = tan(0.475 pi) for one degree
-    of = repeat([[0.4, 0.6], [0.6, 0.8]], trained=True, samples=4, paper_samples=4, paper_seeds=1)
-    assert (of.mean, of.ours, of.theirs, of.df) == (pytest.approx(0.6), pytest.approx(0.01), pytest.approx(0.02), 1)
-    assert of.half() == pytest.approx(math.tan(0.475 * math.pi) * math.sqrt(0.03))
+    # seeds at 0.5, 0.6, 0.7: variance 0.01; ours 0.01 / 3, one run of the paper's 0.01; half of two degrees of freedom,
+    # so t = tan(0.475 pi)
+    table = [[0.4, 0.6], [0.5, 0.7], [0.6, 0.8]]
+    of = repeat(table, trained=True, samples=4, paper_samples=4, paper_seeds=1)
+    assert (of.mean, of.ours, of.theirs, of.df) == (pytest.approx(0.6), pytest.approx(0.01 / 3), pytest.approx(0.01), 1)
+    assert of.half() == pytest.approx(math.tan(0.475 * math.pi) * math.sqrt(0.04 / 3))
     # half as many samples of theirs: at most twice the variance; three runs of theirs: a third
-    fewer = repeat([[0.4, 0.6], [0.6, 0.8]], trained=True, samples=4, paper_samples=2, paper_seeds=3)
-    assert fewer.theirs == pytest.approx(2 * 0.02 / 3)
+    fewer = repeat(table, trained=True, samples=4, paper_samples=2, paper_seeds=3)
+    assert fewer.theirs == pytest.approx(2 * 0.01 / 3)
 
 
 def test_an_untrained_model_has_the_noise_of_samples_alone() -> None:
@@ -45,15 +47,15 @@ def test_what_would_tell() -> None:
     one = repeat([[0.5, 0.6]], trained=True, samples=4, paper_samples=4, paper_seeds=1)
     assert come_back(0.5, one, 0.1).why == "one training seed of ours: two at least would tell"
     # the paper's own noise, 1.645 * 2 points, is larger than the margin: no number of our runs helps
-    noisy = Repeat(0.5, 0.0004, 0.0004, 2.0)
+    noisy = Repeat(0.5, 0.0004, 0.0004, 1.0)
     assert come_back(0.5, noisy, 0.03).why.startswith("no number of our runs would: the paper's own noise is +-3.3")
-    # three seeds of ours show the variance 0.0012 of a run; s of them leave t(s - 1) sqrt(0.0012 / s + 0.0004)
+    # three seeds of ours show the variance 0.0012 of a run; s of them leave t((s - 1) / 2) sqrt(0.0012 / s + 0.0004)
     needed = come_back(0.5, noisy, 0.045).why
     seeds = int(needed.split()[0])
     from scipy.stats import t
 
     def reach(s: int) -> float:
-        return float(t.ppf(0.95, s - 1)) * math.sqrt(0.0004 * 3 / s + 0.0004)
+        return float(t.ppf(0.95, (s - 1) / 2)) * math.sqrt(0.0004 * 3 / s + 0.0004)
 
     assert reach(seeds) < 0.045 <= reach(seeds - 1)
 

@@ -52,8 +52,10 @@ def test_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert (arm["arm"], arm["runs"], [r["seeds"] for r in arm["rates"]]) == ("grpo", 8, [1, 2, 3])
     page = (tmp_path / "egsw" / "aa.md").read_text()
     assert "### grpo: 8 runs" in page and "tiny scale" in page and "Fewer than 20 runs" in page
-    (first,) = [line for line in page.splitlines() if line.startswith("| 1 |")]
+    first, *_ = [line for line in page.splitlines() if line.startswith("| 1 |")]
     assert "none possible" in first
+    assert [r["seeds"] for r in found["against_untrained"]] == [2, 3]
+    assert "### grpo against an untrained model that is equal to it" in page
 
 
 @pytest.mark.usefixtures("arms")

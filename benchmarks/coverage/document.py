@@ -1,0 +1,266 @@
+"""The document of results/coverage.md: every case, simulated and tabulated."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from itertools import product
+
+import numpy as np
+
+from benchmarks.coverage.intervals import (
+    Crossed,
+    Held,
+    beta_problems,
+    both,
+    mixed_problems,
+    on_fixed_problems,
+    one_sample_exactly,
+    skewed_seeds,
+    two_runs,
+    two_runs_with_seeds,
+)
+from benchmarks.coverage.seeds import SHAPES as SEED_SHAPES
+from benchmarks.coverage.verdicts import comebacks, equal_within, false_verdicts, lopsided
+
+PROBLEMS = (30, 40, 83, 272, 500)
+SAMPLES = (1, 8, 16, 64)
+RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.95)
+# a + b of Beta(a, b): at 0.1 most problems are always or never solved, at 20 all are about alike
+SHAPES = (0.1, 0.3, 1.0, 5.0, 20.0)
+SEEDS = (2, 3, 5, 10)
+DEVIATIONS = (0.0, 0.02, 0.06)  # of the seeds' effects
+
+
+def document(runs: int) -> Iterator[str]:
+    """Line by line."""
+    command = f"OMP_NUM_THREADS=1 python -m benchmarks.coverage --runs {runs} --write"
+    yield "# Coverage of the 95 % intervals"
+    yield ""
+    yield (
+        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; not edited by hand. Each case is {runs} simulated "
+        "evaluations with a known true rate and a fixed seed, so one standard deviation of a share near 0.95 is "
+        f"{np.sqrt(0.95 * 0.05 / runs):.4f}, and the extremes of many cases lie up to four of these further out than "
+        "the truth. `cases` counts those of which fewer than a quarter of the intervals carry the label `rough` "
+        "(`evals.stats.intervals.Interval`), and `labelled` the others; `outside` are those beyond 93 to 97 %."
+    )
+    for title, text, cases in _sections(runs):
+        yield f"\n## {title}\n\n{text}\n"
+        yield from _table(title, cases)
+    yield from _false_verdicts(runs)
+    yield from _comebacks(runs)
+    yield "\n## What no method holds\n"
+    yield from _limits()
+
+
+Cases = dict[str, list[Callable[[], Held]]]
+
+
+def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
+    beta: Cases = {}
+    for p, n, rate, shape in product(PROBLEMS, SAMPLES, RATES, SHAPES):
+        if n > 1 or shape == SHAPES[0]:  # one sample a problem is right at the mean rate, whatever the shape
+            beta.setdefault(f"P = {p}, n = {n}", []).append(
+                lambda p=p, n=n, rate=rate, shape=shape: beta_problems(p, n, rate, shape, runs)  # type: ignore[misc]
+            )
+    yield (
+        "Over problems (`over_problems`)",
+        f"P problems of Beta(rate s, (1 - rate) s) difficulty, n samples each; rates {RATES}, s {SHAPES}.",
+        beta,
+    )
+    mixed: Cases = {}
+    for p, n, (hopeless, solved) in product(
+        PROBLEMS, (1, 16), ((0.5, 0.0), (0.8, 0.0), (0.3, 0.3), (0.0, 0.6), (0.9, 0.05))
+    ):
+        mixed.setdefault(f"P = {p}", []).append(
+            lambda p=p, n=n, h=hopeless, s=solved: mixed_problems(p, n, h, s, runs)  # type: ignore[misc]
+        )
+    yield (
+        "Over problems, other shapes",
+        "Of the problems 50, 80, 30, 0 or 90 % are hopeless, 0, 0, 30, 60 or 5 % always solved, the others uniform; "
+        "n in (1, 16).",
+        mixed,
+    )
+    crossed = [Crossed(*c) for c in product(SEEDS, (30, 272), (1, 16), (-4.0, -2.0, 0.0), (0.0, 0.3, 0.8))]
+    deviations = "problems' logits of deviation 2, seeds' of 0, 0.3, 0.8 (0, 4, 10 points), interactions 0.3"
+    yield (
+        "Over problems and training seeds (`over_problems_and_seeds`)",
+        f"S seeds, P in (30, 272), n in (1, 16); {deviations}; mean rates 0.07, 0.23, 0.5.",
+        {f"S = {s}": [lambda c=c: both(c, runs) for c in crossed if c.seeds == s] for s in SEEDS},  # type: ignore[misc]
+    )
+    yield (
+        "Over training seeds, the problems held fixed (`over_seeds`)",
+        f"Ten sets of problems each; {deviations}. Seeds that are all alike have no interval and are not counted.",
+        {
+            f"S = {s}": [
+                lambda c=c: on_fixed_problems(c, runs)  # type: ignore[misc]
+                for c in crossed
+                if c.seeds == s and c.centre != -4.0
+            ]
+            for s in SEEDS
+        },
+    )
+    yield (
+        "Over training seeds of other shapes (`over_seeds`)",
+        "48 fixed problems, 16 samples; seeds whose effect has a deviation of 2 or 6 points. Student's t assumes "
+        "normal seeds: the interval of one score, which has no second side to cancel a skew, covers less with others.",
+        {
+            f"S = {s}, {shape}": [lambda s=s, shape=shape, d=d: skewed_seeds(s, shape, d, runs) for d in DEVIATIONS[1:]]  # type: ignore[misc]
+            for s in SEEDS
+            for shape in SEED_SHAPES
+        },
+    )
+    pairs: Cases = {}
+    for kind, p, n, rate, shape in product(
+        ("same", "other", "lift"), (30, 83, 500), (1, 16), (0.02, 0.1, 0.5, 0.9), (0.3, 3.0)
+    ):
+        pairs.setdefault(f"{kind}, P = {p}", []).append(
+            lambda p=p, n=n, rate=rate, shape=shape, kind=kind: two_runs(p, n, rate, shape, kind, runs)  # type: ignore[misc]
+        )
+    yield (
+        "Paired difference of two runs (`paired`)",
+        "same: equal rates on every problem; other: a third of the problems drawn anew for the second run; lift: every "
+        "logit 0.7 higher there. n in (1, 16), mean rates 0.02, 0.1, 0.5, 0.9, s in (0.3, 3). Two equal runs that "
+        "hardly ever solve anything hardly ever differ: an interval about zero then holds zero nearly always.",
+        pairs,
+    )
+    yield (
+        "Paired difference with training seeds (`paired`)",
+        f"Two equal methods, S seeds each; {deviations}. The degrees of freedom are at most those of the side with "
+        "fewer seeds, fewer where one side carries the spread; where these are equal, as here, it holds over 95 %.",
+        {
+            f"S = {s}": [
+                lambda c=c: two_runs_with_seeds(c, runs)  # type: ignore[misc]
+                for c in crossed
+                if c.seeds == s and c.centre != -4.0
+            ]
+            for s in SEEDS
+        },
+    )
+
+
+def _table(title: str, cases: Cases) -> Iterator[str]:
+    yield "| case | cases | min | mean | max | outside | labelled | their min | their max |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for name, simulations in cases.items():
+        print(f"{title}: {name}", file=sys.stderr)
+        found = [simulate() for simulate in simulations]
+        plain, rough = ([f.share for f in found if f.labelled is rough] for rough in (False, True))
+        outside = sum(not 0.93 <= share <= 0.97 for share in plain)
+        cells = [name, str(len(plain)), *_extremes(plain), str(outside) if plain else "–"]
+        low, _, high = _extremes(rough)
+        yield "| " + " | ".join([*cells, str(len(rough)), low, high]) + " |"
+
+
+def _extremes(shares: list[float]) -> tuple[str, str, str]:
+    if not shares:
+        return "–", "–", "–"
+    return f"{100 * min(shares):.1f}", f"{100 * np.mean(shares):.1f}", f"{100 * max(shares):.1f}"
+
+
+def _false_verdicts(runs: int) -> Iterator[str]:
+    yield (
+        "\n## False verdicts: a method against itself\n\nThree benchmarks of 48 problems, 16 samples, Holm over the "
+        "three; seeds whose effect (shared by the benchmarks) has the given deviation in points and shape. Share with "
+        "higher or lower on some benchmark, percent"
+        f"{_error(runs, 0.05)}. With one seed no verdict about a method is possible. "
+        "In brackets: against an untrained model with the same mean, whose side has no seeds.\n"
+    )
+    cases = [(shape, d) for shape in SEED_SHAPES for d in DEVIATIONS if d or shape == "normal"]
+    yield "| seeds a side | " + " | ".join(f"{shape}, {100 * d:g}" for shape, d in cases) + " |"
+    yield "|---|" + "---:|" * len(cases)
+    for seeds in SEEDS:
+        print(f"false verdicts: {seeds} seeds", file=sys.stderr)
+        cells = [
+            f"{100 * false_verdicts(seeds, d, shape, runs):.1f} "
+            f"({100 * false_verdicts(seeds, d, shape, runs, untrained=True):.1f})"
+            for shape, d in cases
+        ]
+        yield f"| {seeds} | " + " | ".join(cells) + " |"
+    yield (
+        "\n### One comparison, seeds alone\n\nThe hardest case: no noise of problems, which hides the seeds' shape, "
+        "and no correction. Equal means; the first side's seeds have the given shape, the second's the same with that "
+        "share of its deviation (0: an untrained model). Share with p <= 0.05, percent"
+        f"{_error(runs, 0.05)}. In brackets: by Student's t on the smaller number of seeds less one, the rule before.\n"
+    )
+    yield "| seeds | second side | " + " | ".join(SEED_SHAPES) + " |"
+    yield "|---|---|" + "---:|" * len(SEED_SHAPES)
+    for pair, ratio in product(((2, 2), (3, 3), (5, 5), (10, 10), (3, 10)), (1.0, 0.2, 0.0)):
+        if pair[0] != pair[1] and not ratio:
+            continue
+        print(f"one comparison: {pair}, {ratio}", file=sys.stderr)
+        found = [lopsided(pair, ratio, shape, runs) for shape in SEED_SHAPES]
+        cells = [f"{100 * now:.1f} ({100 * before:.1f})" for now, before in found]
+        seeds_text = f"{pair[0]}" if not ratio else f"{pair[0]} and {pair[1]}"
+        yield f"| {seeds_text} | {ratio:g} | " + " | ".join(cells) + " |"
+    yield (
+        "\n**What no rule holds.** Of S seeds whose effect is up or down with equal chance, all agree in a share "
+        "2^(1 - S): 50, 25, 12.5, 6.3 % for 2 to 5. Only the spread within that one direction then tells that there is "
+        "another, so no test holds 5 % against an untrained model for every shape with fewer than 6 seeds, and none "
+        "holds it for every skew with any number (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The verdicts assume "
+        "seeds of about the shapes above; collapse, a fifth of the trainings that fail by two deviations, is the "
+        "worst of them: look at the seeds one by one before you believe a verdict of few."
+    )
+
+
+def _comebacks(runs: int) -> Iterator[str]:
+    yield (
+        "\n## Comes back, equal within\n\n100 problems, 8 samples, seeds of 1.5 points (comes back) and 1 point (equal "
+        'within); margin 5 points. Errors: "does not come back" at a true gap of 0 (in brackets: exponential seeds), '
+        f'"comes back" and "equal" at a true gap of 5. Percent{_error(runs, 0.05)}.\n'
+    )
+    yield (
+        "| our seeds | paper's seeds | gap 0: comes back | does not | cannot tell | gap 5: comes back | does not "
+        "| equal at gap 0 | equal at gap 5 |"
+    )
+    yield "|---|---|---:|---:|---:|---:|---:|---:|---:|"
+    for seeds in SEEDS:
+        print(f"comes back: {seeds} seeds", file=sys.stderr)
+        equal = [equal_within(seeds, gap, 0.05, runs) for gap in (0.0, 0.05)]
+        for theirs in (1, 3):
+            same = comebacks(seeds, theirs, gap=0.0, margin=0.05, runs=runs)
+            skew = comebacks(seeds, theirs, gap=0.0, margin=0.05, runs=runs, shape="exponential")
+            apart = comebacks(seeds, theirs, gap=0.05, margin=0.05, runs=runs)
+            cells = [
+                f"{100 * same['comes back']:.1f}",
+                f"{100 * same['does not come back']:.1f} ({100 * skew['does not come back']:.1f})",
+                f"{100 * same['cannot tell']:.1f}",
+                *(f"{100 * apart[answer]:.1f}" for answer in ("comes back", "does not come back")),
+                *(f"{100 * share:.1f}" for share in equal),
+            ]
+            yield f"| {seeds} | {theirs} | " + " | ".join(cells) + " |"
+
+
+def _error(runs: int, share: float) -> str:
+    deviation = math.sqrt(share * (1 - share) / runs)
+    return f" (one standard deviation of a share near {100 * share:g} is {100 * deviation:.1f})"
+
+
+def _limits() -> Iterator[str]:
+    yield (
+        "**One sample a problem.** The number right is then binomial, so an interval can take P + 1 values, and its "
+        "coverage jumps by the probability of one of them wherever the rate passes an end. Computed exactly, without "
+        "draws, over 400 rates from 0.01 to 0.5 (by symmetry to 0.99):\n"
+    )
+    yield "| P | rates with P x rate >= 5: min | mean | max | below 93 | above 97 | P x rate < 5: min | mean | max |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
+    for problems in PROBLEMS:
+        rates = np.geomspace(0.01, 0.5, 400)
+        share = one_sample_exactly(problems, rates)
+        usual, rare = share[problems * rates >= 5], share[problems * rates < 5]
+        some = [f"{100 * np.mean(usual < 0.93):.1f} %", f"{100 * np.mean(usual > 0.97):.1f} %"]
+        cells = [str(problems), *_extremes(list(usual)), *some, *_extremes(list(rare))]
+        yield "| " + " | ".join(cells) + " |"
+    yield (
+        "\nAt a rate of 0.005 and P = 30, say, nothing is solved with probability 0.86, one problem with 0.13: an "
+        "interval holds 0.005 in 86 or in 99 % of the evaluations, whatever the method, and nothing lies between.\n\n"
+        "**Rare successes, several samples.** How much problems vary decides the width, and few problems that were "
+        "ever solved do not show it. With 2 of 30 problems solved once in 8 samples, all problems may be alike (rate "
+        "about 0.01), or a few may be solvable and happened not to be drawn; the same data need a narrow interval in "
+        "one case and a wide one in the other. These intervals are wide enough for the second, so they hold up to "
+        "99.5 % in the first, and say `rough`.\n\n"
+        "**Two training seeds.** Their spread has one degree of freedom: an interval that holds 95 % when seeds differ "
+        "much (Student's t, 12.7 standard errors) holds more when they differ about as much as problems do."
+    )
