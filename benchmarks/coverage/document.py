@@ -61,7 +61,7 @@ Cases = dict[str, list[Callable[[], Held]]]
 def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
     beta: Cases = {}
     for p, n, rate, shape in product(PROBLEMS, SAMPLES, RATES, SHAPES):
-        if n > 1 or shape == SHAPES[0]:  # one sample a problem is right at the mean rate, whatever the shape
+        if n > 1 or shape == SHAPES[0]:  # one sample a problem is correct at the mean rate for every shape
             beta.setdefault(f"P = {p}, n = {n}", []).append(
                 lambda p=p, n=n, rate=rate, shape=shape: beta_problems(p, n, rate, shape, runs)  # type: ignore[misc]
             )
@@ -121,7 +121,7 @@ def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
         )
     yield (
         "Paired difference of two runs (`paired`)",
-        "same: equal rates on every problem; other: a third of the problems drawn anew for the second run; lift: every "
+        "same: equal rates on every problem; other: a third of the problems new in the second run; lift: every "
         "logit 0.7 higher there. n in (1, 16), mean rates 0.02, 0.1, 0.5, 0.9, s in (0.3, 3). Two equal runs that "
         "hardly ever solve anything hardly ever differ: an interval about zero then holds zero nearly always.",
         pairs,

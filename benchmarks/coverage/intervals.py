@@ -38,7 +38,7 @@ def held(truth: float, intervals: Iterable[Interval | None]) -> Held:
 
 
 def beta_problems(problems: int, samples: int, rate: float, shape: float, runs: int, seed: int = 0) -> Held:
-    """Shares right of `samples` responses on problems whose rates are Beta(rate shape, (1 - rate) shape)."""
+    """Shares correct of `samples` responses on problems whose rates are Beta(rate shape, (1 - rate) shape)."""
     rng = np.random.default_rng([seed, problems, samples, round(1000 * rate), round(10 * shape)])
     rates = rng.beta(rate * shape, (1 - rate) * shape, (runs, problems))
     return held(rate, map(over_problems, rng.binomial(samples, rates) / samples))
@@ -66,8 +66,8 @@ class Crossed:
     centre: float
     seed_deviation: float  # of the logit; 0.3 is about 4 and 0.8 about 10 points
 
-    def draw(self, rng: np.random.Generator, runs: int, problem: Vector | None = None) -> Vector:
-        """[runs, S, P] shares right; `problem` [P] or [runs, 1, P] holds the problems' logits fixed."""
+    def sample(self, rng: np.random.Generator, runs: int, problem: Vector | None = None) -> Vector:
+        """[runs, S, P] shares correct; `problem` [P] or [runs, 1, P] holds the problems' logits fixed."""
         if problem is None:
             problem = self.problem_logits(rng, runs)
         shape = (runs, self.seeds, self.problems)
@@ -94,7 +94,7 @@ def _logistic_normal(centres: Vector, variance: float) -> Vector:
 
 
 def both(case: Crossed, runs: int) -> Held:
-    values = case.draw(np.random.default_rng([1, case.seeds, case.problems, case.samples]), runs)
+    values = case.sample(np.random.default_rng([1, case.seeds, case.problems, case.samples]), runs)
     return held(case.rate_over_problems(), map(over_problems_and_seeds, values))
 
 
@@ -104,7 +104,7 @@ def on_fixed_problems(case: Crossed, runs: int) -> Held:
     parts = []
     for _ in range(10):
         problem = case.problem_logits(rng, 1)
-        means = case.draw(rng, runs // 10, problem).mean(axis=2)
+        means = case.sample(rng, runs // 10, problem).mean(axis=2)
         parts.append(held(case.rate_on(problem), map(over_seeds, means)))
     return Held(float(np.mean([p.share for p in parts])), float(np.mean([p.rough for p in parts])))
 
@@ -115,7 +115,7 @@ def on_fixed_problems(case: Crossed, runs: int) -> Held:
 def two_runs(
     problems: int, samples: int, rate: float, shape: float, kind: str, runs: int, lift: float = 0.7, seed: int = 0
 ) -> Held:
-    """`paired_interval` without seeds. "same": equal rates; "other": a third of the problems drawn anew for b;
+    """`paired_interval` without seeds. "same": equal rates; "other": a third of the problems sampled again for b;
     "lift": every logit of b is `lift` higher."""
     rng = np.random.default_rng([3, seed, problems, samples, round(1000 * rate), round(10 * shape), len(kind)])
 
@@ -138,7 +138,7 @@ def two_runs_with_seeds(case: Crossed, runs: int) -> Held:
     """`paired_interval` of two equal methods with that many seeds each, on the same problems."""
     rng = np.random.default_rng([4, case.seeds, case.problems, case.samples])
     problem = case.problem_logits(rng, runs)
-    a, b = case.draw(rng, runs, problem), case.draw(rng, runs, problem)
+    a, b = case.sample(rng, runs, problem), case.sample(rng, runs, problem)
     return held(0.0, (paired_interval(x, y) for x, y in zip(a, b, strict=True)))
 
 
@@ -152,9 +152,9 @@ def skewed_seeds(seeds: int, shape: str, deviation: float, runs: int) -> Held:
 
 
 def one_sample_exactly(problems: int, rates: Vector) -> Vector:
-    """The exact coverage with one sample a problem, where the number right is binomial: no draws."""
+    """The exact coverage with one sample a problem, where the number of correct samples is binomial: no simulation."""
     from scipy.stats import binom
 
-    ends = [over_problems([1.0] * right + [0.0] * (problems - right)) for right in range(problems + 1)]
+    ends = [over_problems([1.0] * correct + [0.0] * (problems - correct)) for correct in range(problems + 1)]
     inside = np.array([[i is not None and i.low <= rate <= i.high for i in ends] for rate in rates])
     return np.asarray((inside * binom.pmf(np.arange(problems + 1), problems, rates[:, None])).sum(axis=1))

@@ -83,7 +83,8 @@ def page(paper: str, command: str, of_arms: Sequence[Tested]) -> str:
     lines = [
         f"# A/A test: {paper}",
         "",
-        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. {SCALES[of_arms[0].arm.scale].label}.",
+        f"Written by `{command}` from the verdicts in MLflow; not edited by hand. "
+        f"{SCALES[of_arms[0].arm.scale].label}.",
         "",
         "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
         "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "

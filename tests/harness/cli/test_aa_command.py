@@ -54,7 +54,7 @@ def test_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert "### grpo: 8 runs" in page and "tiny scale" in page and "Fewer than 20 runs" in page
     first, *_ = [line for line in page.splitlines() if line.startswith("| 1 |")]
     assert "none possible" in first
-    assert [r["seeds"] for r in found["against_untrained"]] == [2, 3]
+    assert [r["seeds"] for r in arm["against_untrained"]] == [2, 3]
     assert "### grpo against an untrained model that is equal to it" in page
 
 
