@@ -34,9 +34,11 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
-    """Insert the table of benchmarks; TeX between dollar signs becomes MathML, which needs no script. Code stays."""
+    """Insert the tables of benchmarks and of rooms; turn TeX between dollar signs into MathML. Code stays."""
     if page.file.src_uri == "benchmarks.md":
         markdown = markdown.replace("BENCHMARK_DATES", _benchmarks())
+    if page.file.src_uri == "architecture.md":
+        markdown = markdown.replace("ROOM_SIZES", _rooms())
     parts = re.split(r"(```.*?```|`[^`\n]*`)", markdown, flags=re.S)
     return "".join(part if part.startswith("`") else _equations(part) for part in parts)
 
@@ -54,6 +56,18 @@ def _benchmarks() -> str:
         metadata = yaml.load(path.read_text(encoding="utf-8"), Loader=Loader)["metadata"]
         published = metadata.get("published") or "not stated in its task file"
         lines.append(f"| `{path.stem}` | {metadata['rows']} | {published} | {metadata['licence']} |")
+    return "\n".join(lines)
+
+
+def _rooms() -> str:
+    """A row for each room: its Python files and their lines."""
+    lines = ["| room | files | lines |", "| --- | ---: | ---: |"]
+    for package in ("rlvr", "reproductions", "baselines", "harness", "evals"):
+        rooms = [path for path in sorted((ROOT / package).iterdir()) if (path / "__init__.py").is_file()]
+        of_room = {f"{package}/{path.name}/": sorted(path.rglob("*.py")) for path in rooms}
+        for name, files in {f"{package}/": sorted((ROOT / package).glob("*.py")), **of_room}.items():
+            count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in files)
+            lines.append(f"| `{name}` | {len(files)} | {count:,} |")
     return "\n".join(lines)
 
 
