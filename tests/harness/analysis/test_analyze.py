@@ -155,9 +155,9 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
     ("options", "said"),
     [
         ([], "runs: missing"),
-        (["runs=[/no/such]"], "expected a job's folder, a folder of an evaluation, or an MLflow run id"),
+        (["runs=[/no/such]"], "expected a job's folder, a folder of an evaluation, a file of verdicts or answers"),
         (["runs=[.]", "only=verdict"], "only=verdict: no such only; did you mean 'verdicts'?"),
-        (["runs=[.]", "benchmark=b"], "benchmark=b: no such key; did you mean 'benchmarks'?"),
+        (["runs=[.]", "benchmrks=b"], "benchmrks=b: no such key; did you mean 'benchmarks'?"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
         (["runs=[.]", "embedder=ngram"], "embedder 'ngram': did you mean 'ngrams'"),
