@@ -28,7 +28,7 @@ USED = {
     "kills": ("kills", "seed"),
     "chosen": ("most",),
     "damages": ("most",),
-    "inputs": ("cases", "seed"),
+    "inputs": ("inputs", "seed"),
 }  # the options that a case reads
 
 
@@ -47,7 +47,7 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
     if case == "models":
         yield from models.rows(root)
     if case == "inputs":
-        yield from inputs.rows(root, cases=options.cases, seed=options.seed)
+        yield from inputs.rows(root, cases=options.inputs, seed=options.seed)
     if case == "trust":
         yield from trust.rows(root)
 
@@ -97,7 +97,7 @@ def main() -> int:
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all)")
     parser.add_argument("--kills", type=int, default=50, help="random moments (default 50)")
     parser.add_argument("--most", type=int, help="at most so many of the chosen moments, of each kind of damage")
-    parser.add_argument("--cases", type=int, default=1000, help="random bad inputs of each kind (default 1000)")
+    parser.add_argument("--inputs", type=int, default=1000, help="random bad inputs of each kind (default 1000)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
     parser.add_argument(
