@@ -27,7 +27,7 @@ def pinned(lock: Path) -> dict[str, str]:
 
 
 def licence(package: Distribution) -> str:
-    """What a package says of its licence: the SPDX expression, else its classifiers, else the first line of the text."""
+    """What a package says of its licence: an SPDX expression, else classifiers, else the first line of its text."""
     data = package.metadata
     if expression := data.get("License-Expression"):
         return str(expression)

@@ -6,6 +6,7 @@ import contextlib
 import gzip
 import io
 import json
+import os
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,7 @@ def rows(root: Path, *, cases: int, seed: int) -> Iterator[Row]:
     """`cases`: how many random ones of each kind; the chosen ones come with each."""
     folder = root / "inputs"
     folder.mkdir(parents=True, exist_ok=True)
+    os.environ.setdefault("RLVR_HOME", str(root / "inputs-home"))
     yield _overrides(cases, seed)
     yield _files("training data", ".jsonl", GOOD, lambda p: [*RUN, f"dataset={p}"], folder, cases, seed)
     yield _files("responses to grade", ".jsonl", ANSWERS, lambda p: ["grade", str(p)], folder, cases, seed)
@@ -230,8 +232,6 @@ def _protocols(folder: Path, cases: int, seed: int) -> Row:
 
 
 def _homes(folder: Path) -> Row:
-    import os
-
     row = Row("RLVR_HOME that cannot be a folder: exit code 2, named", "a file, a folder in a file")
     (folder / "file").touch()
     before = os.environ.get("RLVR_HOME")
