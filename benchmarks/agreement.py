@@ -2,8 +2,8 @@
 
 DATA holds `grader/*.jsonl` (the triples), `benchmarks/` and `fresh/` (golds), as ../shared/data does. Prints a Markdown
 document: agreement by source and tier beside math-verify alone (gold and answer boxed, a response as it is) and beside
-earlier verdicts; rewrites and mutations of golds; false accepts; extraction policies; speed. --write puts it into
-results/grader.md. --before reads verdicts of an earlier commit, as `--verdicts FILE` writes them.
+earlier verdicts (agreement_before.txt, a sign for each row: + correct, - not, ? unscored); rewrites and mutations of
+golds; false accepts; extraction policies; speed. --write puts it into results/grader.md.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from typing import Any
 from benchmarks import rewrites
 from evals.grading import Grade, Grader
 from evals.grading.effects import policy_effects
+from evals.grading.numbers import number
+from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 from harness.cli.columns import columns
 from harness.runs.record import environment
@@ -35,8 +37,6 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="agreement", description=__doc__)
     parser.add_argument("data", type=Path)
     parser.add_argument("--write", action="store_true", help="write results/grader.md as well")
-    parser.add_argument("--verdicts", type=Path, help="write our verdicts there")
-    parser.add_argument("--before", type=Path, help="verdicts of an earlier commit")
     parser.add_argument(
         "--size", type=int, default=3000, help="changed golds of each kind; pairs and timings in proportion"
     )
@@ -49,12 +49,13 @@ def main() -> int:
     with ProcessPoolExecutor(4) as processes:  # the sections are independent
         later: list[Future[Any]] = [processes.submit(theirs, [] if asked.ours_only else rows)]
         later += [processes.submit(changes, asked.data, asked.size), processes.submit(policies, sources)]
-        later += [processes.submit(speed, rows, asked.size // 15)]
+        later += [processes.submit(speed, asked.data, rows, asked.size)]
         mine = ours(rows)
         alone, *sections = (each.result() for each in later)
-    if asked.verdicts:
-        asked.verdicts.write_text(json.dumps(mine), encoding="utf-8")
-    before = json.loads(asked.before.read_text(encoding="utf-8")) if asked.before else None
+    signs = (Path(__file__).parent / "agreement_before.txt").read_text(encoding="utf-8").strip()
+    before = [{"+": True, "-": False, "?": None}[sign] for sign in signs]
+    if len(before) != len(rows):
+        parser.error(f"data: expected the {len(before)} rows of agreement_before.txt, found {len(rows)}")
     parts = [heading(), agreement(sources, mine, alone or None, before), *sections]
     text = "\n".join(parts)
     print(text)
@@ -210,23 +211,32 @@ def policies(sources: dict[str, list[Row]]) -> str:
 POLICIES_BESIDE = ("boxed_strict", "answer_line", "answer_tag", "qwen", "letter")
 
 
-def speed(rows: list[Row], size: int) -> str:
+def speed(data: Path, rows: list[Row], size: int) -> str:
     """CPU seconds for distinct answers: ours, workers included, and math-verify in a loop, each gold parsed once."""
-    distinct = list(dict.fromkeys(pair(row) for row in rows if row["kind"] != "response"))
-    texts = [(gold, answer) for gold, answer in distinct if gold != answer]
-    symbolic = [(g, a) for g, a in texts if "\\" in g and "\\" in a]
-    numeric = [(g, a) for g, a in texts if "\\" not in g + a]
+    sets = rewrites.golds(data)
+    changes = [
+        (gold, text) for kind in ("rewrites", "mutations") for gold, _, text in rewrites.changed(sets, kind, size)
+    ]
+    given = [pair(row) for row in rows if row["kind"] != "response"]
+    distinct = [(gold, answer) for gold, answer in dict.fromkeys(given + changes) if gold != answer]
+    kinds: dict[str, list[tuple[str, str]]] = {"numbers": [], "text": [], "LaTeX": []}
+    for one in distinct:
+        plain = [number(clean(text)) is not None for text in one]
+        kinds["numbers" if all(plain) else "LaTeX" if "\\" in "".join(one) else "text"].append(one)
     cells = []
-    for name, pairs in (("numbers and text", numeric), ("LaTeX on both sides", symbolic)):
-        chosen = pairs[:: max(1, len(pairs) // size)]
-        mine, alone = cpu_seconds(lambda own=chosen: _ours(own)), cpu_seconds(lambda own=chosen: _theirs(own))
-        cells.append(
-            (name, str(len(chosen)), f"{len(chosen) / mine:.0f}", f"{len(chosen) / alone:.0f}", f"{alone / mine:.1f}")
-        )
-    header = ("distinct answers", "graded", "ours per CPU s", "math-verify per CPU s", "ratio")
+    for name, pairs in (*kinds.items(), ("all", distinct)):
+        sample = pairs[:: max(1, len(pairs) // (size // 15))]
+        mine = cpu_seconds(lambda own=pairs: _ours(own)) / len(pairs)
+        alone = cpu_seconds(lambda own=sample: _theirs(own)) / len(sample)
+        counts = (str(len(pairs)), str(len(sample)))
+        cells.append((name, *counts, f"{1 / mine:.0f}", f"{1 / alone:.0f}", f"{alone / mine:.1f}"))
+    header = ("distinct answers", "ours", "math-verify", "ours per CPU s", "math-verify per CPU s", "ratio")
     return (
-        "## Speed\n\nDistinct pairs whose texts differ, so that no verdict is cached; CPU time, start of workers "
-        "excluded, math-verify in a loop with each gold parsed once.\n\n" + columns(header, cells, left=1) + "\n"
+        "## Speed\n\nDistinct pairs whose texts differ, of the triples and the changed golds, so that no verdict is "
+        "cached. CPU time of this process and the workers, their start excluded; math-verify in a loop on every n-th "
+        'pair, with each gold parsed once. "ours", "math-verify": how many each graded.\n\n'
+        + columns(header, cells, left=1)
+        + "\n"
     )
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from evals.grading.grader import Grade, Grader
 from evals.grading.verdicts import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SHOWN = ("boxed_last", "boxed_strict", "answer_line", "qwen")  # what papers' evaluators do; boxed_last is ours
 
@@ -35,6 +39,19 @@ class PolicyEffect:
         return (
             f"policy {self.policy:<13} {share} correct, {self.changed} verdicts change (+{self.gained}, -{self.lost})"
         )
+
+
+def under_policy(table: pd.DataFrame, policy: str, grader: Grader) -> pd.DataFrame:
+    """A verdict table with the verdicts of another extraction policy; the classes of answers are unknown in it."""
+    columns = zip(table["gold"], table["response"], table["finish_reason"], strict=True)
+    rows = [(gold, response, finish if isinstance(finish, str) else None) for gold, response, finish in columns]
+    grades = grader.grade_responses(rows, policy)
+    return table.assign(
+        answer=[grade.answer for grade in grades],
+        answer_class=None,
+        verdict=[str(grade.verdict) for grade in grades],
+        reason=[grade.reason for grade in grades],
+    )
 
 
 def policy_effects(

@@ -48,6 +48,8 @@ class Comparison:
         verdict = same_value(gold, answer, natural_log=self.conventions.natural_log)
         if verdict is not None:
             return "same_value", verdict
+        if rules.form.words_beside_a_number(gold, answer):  # math-verify says the same, slowly
+            return "words_beside_a_number", False
         return "math_verify", self._last(gold, answer)
 
 

@@ -14,9 +14,11 @@ of LaTeX and gives up (None) on everything else; math-verify then decides.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 from evals.grading.arithmetic import OPERATIONS, Huge, divide, inexact, logarithm_of, real
@@ -34,6 +36,8 @@ def same_value(gold: str, answer: str, *, natural_log: bool = True) -> bool | No
 
     `natural_log`: `\log` may be the natural logarithm; otherwise it is the decimal one.
     """
+    if r"\infty" in gold + answer:
+        return _same_infinity(gold, answer)
     try:
         left, right = parse(gold), parse(answer)
     except UnsupportedError:
@@ -44,10 +48,21 @@ def same_value(gold: str, answer: str, *, natural_log: bool = True) -> bool | No
     return False if all(verdict is False for verdict in verdicts) else None
 
 
-def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
-    """Whether two equations are the same up to a constant factor (2x=4 and x=2); True or None.
+_INFINITE = re.compile(r"([-+]?)\s*\\infty")
 
-    A factor that is not constant may still leave the same solutions, so this does not refute.
+
+def _same_infinity(gold: str, answer: str) -> bool | None:
+    r"""`\infty` and `+\infty` are the same, and no constant is."""
+    sides = [_INFINITE.fullmatch(text) for text in (gold, answer)]
+    if sides[0] and sides[1]:
+        return (sides[0][1] == "-") == (sides[1][1] == "-")
+    return False if any(sides) and constant(answer if sides[0] else gold) is not None else None
+
+
+def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
+    """Whether two equations are the same up to a constant factor (2x=4 and x=2); None when this cannot be decided here.
+
+    They differ where a solution of the gold does not solve the answer.
     """
     try:
         sides = [(parse(left), parse(right)) for left, right in (gold, answer)]
@@ -67,7 +82,58 @@ def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None
         if len(ratios) < _FEWEST or not ratios[0]:
             return None
         spread = max(abs(ratio - ratios[0]) for ratio in ratios)
-        return True if spread <= abs(ratios[0]) * mpf(10) ** -_EQUAL_DIGITS else None
+        if spread <= abs(ratios[0]) * mpf(10) ** -_EQUAL_DIGITS:
+            return True
+        return False if _solution_refutes(sides[0], sides[1], frozenset(names[0])) else None
+
+
+_Equation = tuple[Node, Node]
+_GRID = [Fraction(step, 2) + Fraction(1, 7) for step in range(-24, 25)]
+_HALVINGS = 120
+
+
+def _solution_refutes(gold: _Equation, answer: _Equation, names: frozenset[str]) -> bool:
+    """Whether a real solution of the gold, all symbols but one of which are chosen, does not solve the answer."""
+    from mpmath import mpf
+
+    free = max(names)
+    for number, point in enumerate(_points(names)):
+        if not _positive(number) or (root := _root_near(gold, point, free)) is None:
+            continue
+        at = {**point, free: root}
+        if _missed(gold, at) < mpf(10) ** -20 and _missed(answer, at) > mpf(10) ** -10:
+            return True
+    return False
+
+
+def _root_near(equation: _Equation, point: dict[str, Any], free: str) -> Any | None:
+    """A value of `free` at which the sides cross, by bisection between two values of the grid."""
+    from mpmath import mpf
+
+    def difference(value: Any) -> Any | None:
+        return real(_difference(*equation, {**point, free: value}))
+
+    known = [(value, found) for value in _GRID if (found := difference(value)) is not None]
+    for (low, below), (high, above) in pairwise(known):
+        if (below > 0) != (above > 0):
+            a, b = inexact(low), inexact(high)
+            for _ in range(_HALVINGS):
+                middle = (a + b) / mpf(2)
+                found = difference(middle)
+                if found is None:
+                    return None
+                a, b = (middle, b) if (found > 0) == (below > 0) else (a, middle)
+            return a
+    return None
+
+
+def _missed(equation: _Equation, point: dict[str, Any]) -> Any:
+    """How far apart the sides are at a point, relative to their size; 0 where that is not known."""
+    left, right = (real(_value(side, point)) for side in equation)
+    if left is None or right is None:
+        return 0
+    left, right = inexact(left), inexact(right)
+    return abs(left - right) / (1 + abs(left) + abs(right))
 
 
 def constant(text: str) -> Fraction | None:

@@ -86,6 +86,7 @@ _DEGREE = re.compile(
 )
 _TEXT = re.compile(rf"(?:\s*(?:(?:\\cdot|/)\s*)?\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}{_EXPONENT})+\s*$")
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
+_UNKNOWN = re.compile(r"(?<=\d)\s*\{\s*[a-z]{3,}\s*\}\s*$")  # after a number alone
 _WORDS = re.compile(
     r"(?:(?<=[\d.})])|(?<=\\pi(?=\s)))\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
     rf"|\s+[KJNWVAmsg]|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
@@ -93,7 +94,10 @@ _WORDS = re.compile(
 _COUNTED = re.compile(
     r"(\S*\d(?:\s+(?:thousand|million|billion|trillion))?)\s+((?!\S*ths?\b)(?:[a-z]{4,}|[a-z]{3,}\s+[a-z]{3,}))"
 )
-_NOT_COUNTED = re.compile(r"\b(?:dozens?|hundred|thousand|[mb]illion|trillion|and|not|half|halves|quarters)\b")
+_NOT_COUNTED = re.compile(
+    r"\b(?:dozens?|hundred|thousand|[mb]illion|trillion|and|not|half|halves|quarters"
+    r"|remainder|maybe|perhaps|possibly)\b"
+)
 
 # arithmetic in words, which is not worked out here: `5 squared`, `5\text{ minus one}`, `7 less than x`, `5 tenths`
 ARITHMETIC = re.compile(
@@ -127,6 +131,8 @@ def quantity(text: str) -> Quantity | None:
         scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "")
         return _quantity(text[: match.start()], ((DEGREE + scale, 1),), DEGREE)
     if match := _TEXT.search(text):
+        return _quantity(text[: match.start()], unit(match[0]), match[0])
+    if (match := _UNKNOWN.search(text)) and number(text[: match.start()]):
         return _quantity(text[: match.start()], unit(match[0]), match[0])
     for form in (_BRACED, _WORDS):
         if (match := form.search(text)) and _is_constant(text[: match.start()]) and (known := unit(match[0])):

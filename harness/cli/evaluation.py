@@ -204,7 +204,8 @@ def do_grade(arguments: Any) -> int:
     from evals.grading import LIMIT_S
     from evals.grading.conventions import Conventions
 
-    words = [arguments.file, *arguments.options]
+    flags = [f"{name}={given}" for name in ("policy", "explain") if (given := getattr(arguments, name, None))]
+    words = [arguments.file, *arguments.options, *flags]
     named = next((word for word in words if word.startswith("file=")), words[0])
     words.remove(named)
     file, values = named.removeprefix("file="), parse_overrides(words)

@@ -126,6 +126,8 @@ def build_parser() -> argparse.ArgumentParser:
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
     grade.add_argument("file", metavar="FILE")
+    grade.add_argument("--policy", metavar="NAME", help="the same as policy=NAME")
+    grade.add_argument("--explain", metavar="ROWS", help="the same as explain=ROWS")
     options(grade)
     comparing = command(
         "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True

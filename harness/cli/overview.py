@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,9 @@ from harness.command.config import UsageError, choose, no_more, parse_overrides,
 
 LIST = """options:
   what=[papers,benchmarks,protocols,engines,backends,scales]   some of the groups (default: all)"""
-SHOW = """RUN is a job's folder, the folder of an evaluation, a file of verdicts, or the MLflow run id of an arm."""
+SHOW = """RUN is a job's folder, the folder of an evaluation, a file of verdicts, or the MLflow run id of an arm.
+options:
+  policies=[boxed_last,qwen]   grade the stored responses again, and show the score under each extraction policy"""
 STATUS = """options:
   paper=KEY              one paper (default: all)
 Shows the jobs under RLVR_HOME (default runs): running, finished, diverged, failed (with the last error) or stopped."""
@@ -96,12 +99,17 @@ def _benchmarks(names: list[str]) -> list[str]:
 
 
 def do_show(arguments: Any) -> int:
+    from evals.grading.extraction import POLICIES
     from evals.stats.score import score
     from harness.runs.find import check_names, load_run
 
-    no_more(parse_overrides(arguments.options), ())
+    values = parse_overrides(arguments.options)
+    asked = take_list(values, "policies") or []
+    policies = choose("policies", asked, POLICIES) if asked else []
+    no_more(values, ("policies",))
     check_names(arguments.run)
-    run = load_run(arguments.run)
+    run = load_run(arguments.run, responses=bool(policies))
+    again = _by_policy(run.tables, policies)
     record = _record(Path(arguments.run))
     scores = {
         benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in score(rows, ks=(), metrics=("avg", "fmt"))]
@@ -113,7 +121,7 @@ def do_show(arguments: Any) -> int:
         facts["values"] = dict(Counter(value["origin"] for value in record["settings"].values()))
         facts["command"] = record["environment"]["command"]
         facts["commit"] = record["environment"]["commit"]
-    document = {"run": arguments.run, **facts, "scores": scores}
+    document = {"run": arguments.run, **facts, "scores": scores} | ({"policies": again} if again else {})
     if arguments.json:
         print(json.dumps(document, indent=2, default=list))
         return 0
@@ -130,11 +138,36 @@ def do_show(arguments: Any) -> int:
                 if interval
                 else "–"
             )
-            rows.append((benchmark, s["name"], value, ends, str(s["problems"]), str(s["unscored"])))
+            wrong = f" ({100 * s['as_wrong']:.1f} as wrong)" if s["as_wrong"] not in (None, s["value"]) else ""
+            rows.append((benchmark, s["name"], value, ends, str(s["problems"]), f"{s['unscored']}{wrong}"))
     print("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
+    if again:
+        shown = [(a["benchmark"], a["policy"], _percent(a["value"]), str(a["unscored"])) for a in again]
+        print("\n" + table(("benchmark", "extraction policy", "avg %", "unscored"), shown, left=2))
     if record.get("scale", "paper") != "paper":
         print(paragraph(sentence(record.get("scale_label", record["scale"]))))
     return 0
+
+
+def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[str, Any]]:
+    """The average score of each benchmark under each extraction policy, from the stored responses."""
+    if not policies:
+        return []
+    from evals.grading import Grader
+    from evals.grading.effects import under_policy
+    from evals.stats.score import score
+
+    found = []
+    with Grader() as grader:
+        for benchmark, rows in tables.items():
+            for policy in policies:
+                [avg] = score(under_policy(rows, policy, grader), ks=(), metrics=("avg",))
+                found.append({"benchmark": benchmark, "policy": policy, "value": avg.value, "unscored": avg.unscored})
+    return found
+
+
+def _percent(value: float | None) -> str:
+    return "–" if value is None else f"{100 * value:.1f}"
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -30,7 +30,9 @@ def check_names(*texts: str) -> None:
             raise UsageError(f"{part}: {EXPECTED}")
 
 
-def load_run(text: str, reading: Reading = NOTHING_SAID, policy: str | None = None) -> MeasuredRun:
+def load_run(
+    text: str, reading: Reading = NOTHING_SAID, policy: str | None = None, *, responses: bool = False
+) -> MeasuredRun:
     """The verdicts of a run.
 
     Args:
@@ -46,7 +48,7 @@ def load_run(text: str, reading: Reading = NOTHING_SAID, policy: str | None = No
         raise UsageError(f"{text!r}: {EXPECTED}")
     with tempfile.TemporaryDirectory() as folder:
         try:
-            return read_run([_find(part, Path(folder), reading, policy) for part in parts], text)
+            return read_run([_find(part, Path(folder), reading, policy) for part in parts], text, responses=responses)
         except (ValueError, OSError) as error:
             raise UsageError(str(error)) from error
 

@@ -190,6 +190,15 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     return left == right
 
 
+_COMMANDS = re.compile(r"\\(?!text)[A-Za-z]+")
+_LONG_WORD = re.compile(r"[A-Za-z]{4,}")
+
+
+def words_beside_a_number(gold: str, answer: str) -> bool:
+    r"""`17{catfishdinners}, 9{popcornshrimp}` is not the number 9: words that no rule reads are no value."""
+    return number(gold) is not None and bool(_LONG_WORD.search(_COMMANDS.sub("", answer)))
+
+
 def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
     left = phrase(gold)
