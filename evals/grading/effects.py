@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from evals.grading.grader import Grade, Grader
 from evals.grading.verdicts import Verdict
@@ -46,12 +46,13 @@ def under_policy(table: pd.DataFrame, policy: str, grader: Grader) -> pd.DataFra
     columns = zip(table["gold"], table["response"], table["finish_reason"], strict=True)
     rows = [(gold, response, finish if isinstance(finish, str) else None) for gold, response, finish in columns]
     grades = grader.grade_responses(rows, policy)
-    return table.assign(
-        answer=[grade.answer for grade in grades],
-        answer_class=None,
-        verdict=[str(grade.verdict) for grade in grades],
-        reason=[grade.reason for grade in grades],
-    )
+    new: dict[str, Any] = {
+        "answer": [grade.answer for grade in grades],
+        "answer_class": None,
+        "verdict": [str(grade.verdict) for grade in grades],
+        "reason": [grade.reason for grade in grades],
+    }
+    return table.assign(**new)
 
 
 def policy_effects(

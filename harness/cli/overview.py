@@ -142,8 +142,8 @@ def do_show(arguments: Any) -> int:
             rows.append((benchmark, s["name"], value, ends, str(s["problems"]), f"{s['unscored']}{wrong}"))
     print("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
     if again:
-        shown = [(a["benchmark"], a["policy"], _percent(a["value"]), str(a["unscored"])) for a in again]
-        print("\n" + table(("benchmark", "extraction policy", "avg %", "unscored"), shown, left=2))
+        lines = [(a["benchmark"], a["policy"], _percent(a["value"]), str(a["unscored"])) for a in again]
+        print("\n" + table(("benchmark", "extraction policy", "avg %", "unscored"), lines, left=2))
     if record.get("scale", "paper") != "paper":
         print(paragraph(sentence(record.get("scale_label", record["scale"]))))
     return 0
