@@ -17,6 +17,7 @@ from harness.spec import catalogue
 from harness.tables.ages import age_notes
 from harness.tables.controls import control_grid
 from harness.tables.differences import difference_grid
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import gather
@@ -90,7 +91,7 @@ def report(paper: str, tracker: Tracker) -> Report:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
     return Report(
         paper,
-        (*grids, *compared),
+        (*grids, *compared, *([elsewhere] if (elsewhere := elsewhere_grid(reproduction, tracker)) else ())),
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),
