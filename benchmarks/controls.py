@@ -1,0 +1,112 @@
+"""What controls do at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted one lose?
+
+    rlvr batch benchmarks/controls.txt       trains and measures; goes on where it was stopped
+    python -m benchmarks.controls [write=true]   the page results/controls.md, from those runs in MLflow
+
+Each seed is compared with the base model: paired by problem, mean accuracy over the three benchmarks together, with the
+interval over problems (of one trained model). A random reward should gain nothing: an interval of 95 % holds zero in 37
+of 40 seeds or more with a probability of 86 % if it does so in 95 of 100 (binomial), and fewer would be a sign.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ARMS = ("grpo", "grpo+random_reward", "grpo+inverted_reward")
+PAGE = Path("results/controls.md")
+RECORDS = Path("results/controls/records.zip")  # not in results/records: it is of the same paper as another there
+
+
+@dataclass(frozen=True)
+class Against:
+    """One seed of an arm minus the base model: points of mean accuracy over the benchmarks."""
+
+    arm: str
+    seed: int
+    difference: float
+    low: float
+    high: float
+
+    @property
+    def says(self) -> str:
+        """gains, loses, or nothing where the interval holds zero."""
+        return "gains" if self.low > 0 else "loses" if self.high < 0 else "nothing"
+
+
+def against_base(measured: Sequence[Any]) -> list[Against]:
+    """Every seed of every arm in ARMS against the untrained model."""
+    from evals.stats.compare import compare_average
+    from evals.stats.measured_run import MeasuredRun
+
+    (base,) = (m for m in measured if not m.trained)
+    found = []
+    for m in measured:
+        if m.arm not in ARMS:
+            continue
+        for seed in m.seeds:
+            tables = {name: table[table["train_seed"] == seed] for name, table in m.verdicts.items()}
+            one = MeasuredRun(f"{m.arm} {seed}", tables, dict.fromkeys(tables), trained=True)
+            line = compare_average(one, base.run(), list(tables), "avg")
+            if line.difference is None or line.low is None or line.high is None:
+                raise ValueError(f"{m.arm}, seed {seed}: no difference ({line.why})")
+            found.append(Against(m.arm, seed, 100 * line.difference, 100 * line.low, 100 * line.high))
+    return found
+
+
+def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
+    """The counts, and every seed."""
+    lines = [
+        "# Controls at tiny scale, seed by seed",
+        "",
+        "Written by `python -m benchmarks.controls` from the runs of `rlvr batch benchmarks/controls.txt`. Tiny scale: "
+        "a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
+        "",
+        "Each trained model minus the base model it started from, mean accuracy over the benchmarks, paired by "
+        f"problem. {'; '.join(f'{key} {value}' for key, value in settings.items())}.",
+        "",
+        "| arm | seeds | gain: mean (smallest to largest), points | holds zero | above zero | below zero |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    for arm in ARMS:
+        of = [row for row in rows if row.arm == arm]
+        if of:
+            said = [row.says for row in of]
+            gains = [row.difference for row in of]
+            spread = f"{sum(gains) / len(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})"
+            counts = " | ".join(str(said.count(word)) for word in ("nothing", "gains", "loses"))
+            lines.append(f"| {arm} | {len(of)} | {spread} | {counts} |")
+    lines += ["", "| arm | seed | points [95 % interval over problems] | |", "| --- | ---: | ---: | --- |"]
+    lines += [f"| {r.arm} | {r.seed} | {r.difference:+.1f} [{r.low:+.1f}, {r.high:+.1f}] | {r.says} |" for r in rows]
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Print the page, or write it and the records."""
+    from harness.runs.archive import export_runs
+    from harness.runs.track import Tracker
+    from harness.tables.measured import gather
+
+    tracker = Tracker.open()
+    measured = gather("baselines", tracker)
+    base = next(m for m in measured if not m.trained)
+    n = next(iter(base.n.values()))
+    replaced = sorted(
+        {part for m in measured if m.arm in ARMS for part in m.replaced if not part.startswith("protocol")}
+    )
+    text = page(against_base(measured), {"samples a problem": str(n), "replaced": " ".join(replaced) or "nothing"})
+    if arguments != ["write=true"]:
+        print(text)
+        return 0
+    PAGE.write_text(text, encoding="utf-8")
+    RECORDS.parent.mkdir(exist_ok=True)
+    export_runs("baselines", tracker, RECORDS)
+    print(f"wrote {PAGE} and {RECORDS}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
