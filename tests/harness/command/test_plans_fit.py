@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
 
+from benchmarks.plans import PAGE, page
 from harness.backends import backend, refusals
 from harness.backends.errors import CannotExpress
 from harness.cli.main import main
-from harness.command.config import UsageError
+from harness.command.config import UsageError, parse_overrides
 from harness.command.machine import check_memory, take_machine
 from harness.command.plan import as_text, plan
 from harness.command.resolve import resolve
@@ -36,6 +40,39 @@ def test_every_arm_fits_8_h100s_or_says_what_would(paper: str) -> None:
                 assert memory["fits"] or memory["remedy"], key
                 trained.setdefault(key, []).append(memory["fits"])
     assert all(any(fits) for fits in trained.values()), trained  # with one of the two backends every arm fits
+
+
+def test_the_page_of_plans_is_what_the_command_writes() -> None:
+    assert PAGE.read_text() == page()
+
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("reproductions/*/README.md")))
+COMMANDS = {
+    command.partition("  #")[0].partition("`")[0].strip(): page.relative_to(ROOT)
+    for page in PAGES
+    for command in re.findall(r"rlvr (?:run|plan) +([^\n]*hardware=[^\n]*)", page.read_text())
+    if "PROFILE" not in command
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_pages_commands_are_among_those_that_fit(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.cli.training import _jobs
+
+    values = parse_overrides(shlex.split(command))
+    values.pop("hardware.ray_address", None)
+    machine = take_machine(values)
+    jobs = _jobs(values)
+    machines = machine.by_arm(jobs)
+    refused = refusals(jobs, machines)
+    kept = [job for job in jobs if (job.model, job.arm) not in refused]
+    assert any(job.experiment is not None for job in kept)
+    check_memory(kept, machines, memory=None)
+
+
+def test_the_readme_has_commands_for_gpus() -> None:
+    assert Path("README.md") in COMMANDS.values() and len(COMMANDS) >= 12
 
 
 @pytest.mark.parametrize("profile", ["h100x8", "h200x8", "a100x8_40g", "h100x32"])
