@@ -125,4 +125,5 @@ def random_batch(bench: Bench) -> TokenBatch:
         old_logp=-3 * field(),
         ref_logp=-3 * field(),
         rollout_logp=-3 * field(),
+        values=field(),
     )

@@ -17,6 +17,7 @@ from harness.command.config import UsageError, parse_overrides
 from harness.command.machine import check_memory, take_machine
 from harness.command.plan import as_text, plan
 from harness.command.resolve import resolve
+from harness.launch.prepare import read_jobs
 from harness.spec import catalogue
 from harness.spec.hardware import Hardware
 
@@ -57,13 +58,11 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_pages_commands_are_among_those_that_fit(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.cli.training import _jobs
-
+def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
     values = parse_overrides(shlex.split(command))
     values.pop("hardware.ray_address", None)
     machine = take_machine(values)
-    jobs = _jobs(values)
+    jobs = read_jobs(values)
     machines = machine.by_arm(jobs)
     refused = refusals(jobs, machines)
     kept = [job for job in jobs if (job.model, job.arm) not in refused]
