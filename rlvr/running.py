@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from harness.command.resolve import jobs_of, resolve
+from harness.command.resolve import resolve
 from harness.spec import Arm, Experiment, Reproduction, assumed
 from harness.spec.hardware import Hardware
 from rlvr.runs import Run, read_run
@@ -43,7 +43,7 @@ def run_arm(
     """
     choice: dict[str, Any] = {"scale": scale, "backend": backend, "seeds": [seed], "overrides": overrides}
     if isinstance(of, Experiment):
-        jobs = jobs_of(_declared(of, arm or "mine", protocol), **choice)
+        jobs = resolve(_declared(of, arm or "mine", protocol), **choice)
     else:
         if arm is None:
             raise ValueError("arm: missing; give one of the paper's arms")

@@ -73,7 +73,7 @@ class Job:
 
 
 def resolve(
-    paper: str,
+    paper: str | Reproduction,
     *,
     models: list[str] | None = None,
     arms: list[str] | None = None,
@@ -87,6 +87,7 @@ def resolve(
     """All jobs of a command, in the paper's order. An arm that trains the same as another is run once, as that one.
 
     Args:
+        paper: the key of a paper, or a declaration that need not be among them.
         arms: keys of arms, each as it is or under a control (`egsw+random_reward`); None: those of the sets, or the
             arms of the paper's tables.
         sets: names of sets of arms (`harness.spec.catalogue.arm_sets`): "table4", "all", ...
@@ -97,34 +98,10 @@ def resolve(
     Raises:
         UsageError: an unknown name or key (with the nearest valid one), or a value that does not fit.
     """
-    (paper,) = choose("paper", [paper], catalogue.papers())
-    return jobs_of(
-        catalogue.load(paper),
-        models=models,
-        arms=arms,
-        sets=sets,
-        scale=scale,
-        backend=backend,
-        seeds=seeds,
-        controls=controls,
-        overrides=overrides,
-    )
-
-
-def jobs_of(
-    reproduction: Reproduction,
-    *,
-    models: list[str] | None = None,
-    arms: list[str] | None = None,
-    sets: list[str] | None = None,
-    scale: str = "tiny",
-    backend: str = "trl",
-    seeds: list[int] | None = None,
-    controls: list[str] | None = None,
-    overrides: Mapping[str, Any] | None = None,
-) -> list[Job]:
-    """As `resolve`, of a declaration that need not be among the papers."""
-    paper = reproduction.key
+    if isinstance(paper, str):
+        (paper,) = choose("paper", [paper], catalogue.papers())
+        paper = catalogue.load(paper)
+    reproduction = paper
     (scale,) = choose("scale", [scale], SCALES)
     (backend,) = choose("backend", [backend], BACKENDS)
     size = SCALES[scale]
@@ -144,7 +121,9 @@ def jobs_of(
         raise UsageError(str(error)) from error
     _all_used(overrides, [e for _, _, e, _ in built])
     return [
-        Job(paper, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides)
+        Job(
+            reproduction.key, arm.model, arm.key, arm.title, scale, backend, seed, base, experiment, protocol, overrides
+        )
         for arm, base, experiment, protocol in built
         # an untrained model has no training seed: evaluate it once
         for seed in (seeds if experiment else seeds[:1])
