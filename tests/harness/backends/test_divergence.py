@@ -107,6 +107,31 @@ def test_a_fault_in_a_grpo_step_stops_there(fault: Fault, quantity: str, model_d
     assert kept_steps(tmp_path) == [1, 2]
 
 
+def test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step(model_dir: Path, tmp_path: Path) -> None:
+    """Out of memory, and a reward that raises: never a reward of zero, and a later start goes on after step 2."""
+    from torch import OutOfMemoryError
+
+    def no_memory(_: Any) -> None:
+        raise OutOfMemoryError("no memory is left")
+
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    at_step(trainer, 3, no_memory)
+    with pytest.raises(OutOfMemoryError, match="no memory is left"):
+        run_to_end(trainer, tmp_path)
+    assert kept_steps(tmp_path) == [1, 2]
+
+    def raises(completions: list[str], **_: Any) -> list[float | None]:
+        raise ZeroDivisionError("in the reward")
+
+    with pytest.raises(ZeroDivisionError, match="in the reward"):
+        run_to_end(grpo_trainer(model_dir, tmp_path, raises), tmp_path)
+    assert kept_steps(tmp_path) == [1, 2]
+    trainer = grpo_trainer(model_dir, tmp_path, alternate)
+    run_to_end(trainer, tmp_path)
+    assert trainer.state.global_step == STEPS
+    assert (tmp_path / "final").is_dir()
+
+
 def test_a_weight_that_becomes_nan_is_never_saved(model_dir: Path, tmp_path: Path) -> None:
     trainer = grpo_trainer(model_dir, tmp_path, alternate)
 
