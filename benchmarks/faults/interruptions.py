@@ -118,15 +118,15 @@ def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> R
         "one run is held before each such call (after it too for MLflow, whose answer is then lost) and its folder "
         "copied, which is what a kill leaves; the command then runs on each copy",
     )
-    home, events = root / "chosen", root / "events"
+    home, events, moments = root / "chosen", root / "events", root / "moments.txt"
     if not (root / "moments-taken").exists():
         shutil.rmtree(home, ignore_errors=True)
         events.unlink(missing_ok=True)
-        life = live(SAVE_OFTEN, home, inside=partial(_hold, events), meanwhile=partial(_copies, home, root / "moments"))
+        life = live(SAVE_OFTEN, home, inside=partial(_hold, events), meanwhile=partial(_copies, home, root, events))
         assert life.code == 0, life.err
         assert difference(home, expected) is None, "the run that was held and continued ended otherwise"
         (root / "moments-taken").touch()
-    names = events.read_text().splitlines()
+    names = moments.read_text().splitlines()
     chosen = list(range(len(names)))
     if most is not None and most < len(chosen):
         chosen = sorted(random.Random(0).sample(chosen, most))
@@ -145,16 +145,20 @@ def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> R
     return row
 
 
-def _copies(home: Path, to: Path, pid: int) -> None:
-    """A `meanwhile`: copy the folder each time the life has stopped itself, and let it go on."""
-    shutil.rmtree(to, ignore_errors=True)
+def _copies(home: Path, root: Path, events: Path, pid: int) -> None:
+    """A `meanwhile`: copy the folder each time the life has stopped itself, and let it go on. Two threads that write at
+    once may share a stop."""
+    shutil.rmtree(root / "moments", ignore_errors=True)
+    (root / "moments.txt").unlink(missing_ok=True)
     number = 0
     while True:
         state = os.waitid(os.P_PID, pid, os.WEXITED | os.WSTOPPED | os.WNOWAIT)
         if state is None or state.si_code != os.CLD_STOPPED:
             return
         os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOHANG)
-        shutil.copytree(home, to / str(number))
+        shutil.copytree(home, root / "moments" / str(number))
+        with (root / "moments.txt").open("a") as names:
+            names.write(events.read_text().splitlines()[-1] + "\n")
         number += 1
         os.kill(pid, signal.SIGCONT)
 
