@@ -16,7 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.faults import damages, inputs, interruptions, models, stores, trust
+from benchmarks.faults import damages, gate, inputs, interruptions, models, stores, trust
 from benchmarks.faults.lives import warm
 from benchmarks.faults.rows import LOG, Row
 from evals.files import read_json, write_json, write_text
@@ -89,7 +89,7 @@ def page(known: dict[str, Any]) -> str:
         for row in saved["rows"]:
             lines.append(f"| {row['promise']} | {row['test']} | {row['tried']} | {row['result']} |")
             lines += [f"| | not kept: {' '.join(text.split())[:300].replace('|', '/')} | | |" for text in row["broken"]]
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *gate.lines()]) + "\n"
 
 
 def main() -> int:

@@ -1,0 +1,90 @@
+"""Promises that tests of every commit hold (`nox -s tests`; tests/verl and tests/parity: `nox -s verl`)."""
+
+from __future__ import annotations
+
+DELIVERY = "tests/harness/runs/test_delivery.py"
+STORE = "tests/harness/runs/test_store.py"
+DIVERGENCE = "tests/harness/backends/test_divergence.py"
+HELD = (
+    (
+        "MLflow's store fails before or after it has done the work, at any call: each point once, in order",
+        f"{DELIVERY}::test_each_point_arrives_once_and_in_order_after_any_failure",
+    ),
+    (
+        "A dead store costs a training nothing; a start says so in one line, without the password",
+        f"{DELIVERY}::test_a_dead_store_costs_a_courier_nothing",
+        f"{STORE}::test_a_closed_port_is_named_without_the_password",
+        f"{STORE}::test_a_silent_server_is_given_up",
+    ),
+    ("A run that never began leaves nothing in MLflow", f"{DELIVERY}::test_a_run_that_never_began_is_not_delivered"),
+    (
+        "A store whose writer was killed inside a transaction is rolled back and used",
+        f"{STORE}::test_what_a_killed_process_left_half_written_is_rolled_back",
+    ),
+    (
+        "A lost store is filled again; a job killed before its end was told is told as finished",
+        "tests/harness/jobs/test_run.py::test_a_lost_store_is_filled_again",
+    ),
+    (
+        "The same job twice at once: a sentence for the second",
+        "tests/harness/jobs/test_run.py::test_two_processes_do_not_share_a_job",
+    ),
+    (
+        "A full disk is named, and the run resumes",
+        "tests/harness/runs/test_disk.py::test_a_full_disk_is_named",
+        "tests/verl/test_full_disk.py::test_a_full_disk_is_named_and_the_run_resumes_from_the_finished_checkpoint",
+    ),
+    (
+        "NaN logits, gradients, weights, rewards stop a training and are recorded; nothing of it is evaluated",
+        f"{DIVERGENCE}::test_a_fault_in_a_grpo_step_stops_there",
+        f"{DIVERGENCE}::test_a_weight_that_becomes_nan_is_never_saved",
+        f"{DIVERGENCE}::test_a_diverged_job_is_recorded_and_not_evaluated",
+    ),
+    (
+        "Out of memory, or a reward that raises, passes as itself; training goes on after the last checkpoint",
+        f"{DIVERGENCE}::test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step",
+    ),
+    (
+        "A killed evaluation goes on where it was",
+        "tests/evals/sampling/test_evaluate.py::test_a_killed_evaluation_resumes_where_it_was",
+        "tests/evals/sampling/test_evaluate.py::test_a_real_kill",
+    ),
+    (
+        "veRL: a killed worker, a killed command: it resumes, and no process is left",
+        "tests/verl/test_runs.py::test_grpo_learns_and_resumes_after_a_worker_was_killed",
+        "tests/verl/test_runs.py::test_a_reference_is_reset_and_kept_over_a_kill",
+        "tests/verl/test_runs.py::test_a_killed_command_leaves_no_process",
+    ),
+    (
+        "Without a sandbox no program of a model runs",
+        "tests/evals/code_execution/test_script_sandbox.py::test_no_sandbox_no_program",
+    ),
+    (
+        "Text of a model stays text in the report",
+        "tests/harness/report/test_page.py::test_hostile_text_adds_no_element_and_no_attribute",
+    ),
+    (
+        "An odd key or value on the command line is refused or fine, never a traceback (3,200 cases)",
+        "tests/harness/command/test_fuzz.py::test_any_argument_parses_or_is_refused",
+        "tests/harness/command/test_fuzz.py::test_any_value_of_any_key_resolves_or_is_refused",
+    ),
+)
+NOT_TRIED = (
+    "veRL with the random and chosen kills above (a start of Ray takes about 40 s a case): only the tests named here.",
+    "A Ray replica of the sampling engine that is killed at work, on more than one machine.",
+    "Known vulnerabilities of dependencies: no advisory database can be reached ([licences](licences.md)).",
+)
+
+
+def lines() -> list[str]:
+    found = [
+        "",
+        "## tests",
+        "",
+        "Held by tests of every commit (`nox -s tests`); those in tests/verl by `nox -s verl`.",
+        "",
+        "| promise | test |",
+        "| --- | --- |",
+    ]
+    found += [f"| {promise} | {', '.join(f'`{test}`' for test in tests)} |" for promise, *tests in HELD]
+    return [*found, "", "## not tried", "", *(f"- {text}" for text in NOT_TRIED)]
