@@ -1,0 +1,80 @@
+"""One of three trainings diverges: from the trainer's error to the store, the tables and the claims."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.step.finite import Diverged
+
+PROBLEMS = 40
+
+
+def write_verdicts(folder: Path, correct: int) -> Path:
+    """A verdict table of which the first `correct` problems are correct, one sample each, and its manifest."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from evals.grading.verdicts import schema
+
+    rows = [
+        {
+            "benchmark": "tiny_short",
+            "problem_id": f"p{p}",
+            "sample": 0,
+            "gold": "1",
+            "response": "",
+            "boxed": True,
+            "answer_class": int(p >= correct),
+            "verdict": "correct" if p < correct else "wrong",
+            "tokens": 5,
+            "finish_reason": "stop",
+        }
+        for p in range(PROBLEMS)
+    ]
+    folder.mkdir(parents=True)
+    pq.write_table(pa.Table.from_pylist(rows, schema=schema()), folder / "verdicts.parquet")
+    (folder / "manifest.json").write_text(json.dumps({"identity": {}, "record": {}}))
+    return folder / "verdicts.parquet"
+
+
+def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from harness.cli.main import main
+    from harness.jobs import run as jobs
+    from harness.runs.track import Tracker
+    from harness.spec.catalogue import load
+    from harness.tables.claims import check_claims
+    from harness.tables.measured import gather
+    from harness.tables.tabulate import report
+
+    def train(job: Any, base: str, *_: Any) -> tuple[str, dict[str, Any] | None]:
+        if job.arm == "egsw" and job.seed == 2:
+            raise Diverged(7, "gradient norm", "nan")
+        return base, None if job.experiment is None else {"steps": 60}
+
+    def evaluate(job: Any, model: str, folder: Path, *_: Any) -> dict[str, Path]:
+        correct = {"base": 5, "grpo": 10, "egsw": 35}[job.arm] + job.seed
+        return {"tiny_short": write_verdicts(folder / "eval" / "tiny_short", correct)}
+
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    monkeypatch.setattr(jobs, "_train", train)
+    monkeypatch.setattr(jobs, "_evaluate", evaluate)
+    # the command fails, because a seed diverged; the other jobs are done
+    assert main(["run", "paper=egsw", "arm=base,grpo,egsw", "model=math-7b", "seeds=3", "hardware.device=cpu"]) == 1
+
+    tables = report("egsw", Tracker.open()).markdown()
+    told = "diverged (step 7, seed 2) in 1 of 3 seeds"
+    (egsw,) = [line for line in tables.splitlines() if line.startswith(f"| egsw, {told} |")]
+    # the mean of seeds 0 and 1, 35.5 / 40, is never shown without a word
+    assert "88.8" in egsw and "2 of 3 seeds, the others diverged" in egsw
+    differences = [line for line in tables.splitlines() if line.startswith("| egsw − ")]
+    assert differences and all(told in line for line in differences)
+
+    claims = check_claims(load("egsw"), gather("egsw", Tracker.open()), "tiny")
+    counted = [c for c in claims if any(told in text for text in c.missing)]
+    assert counted and all("egsw" in (c.claim.arm, c.claim.than) for c in counted)
+    assert all(c.outcome != "holds" for c in counted)  # its seeds that survived decide nothing
