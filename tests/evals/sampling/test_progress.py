@@ -24,7 +24,9 @@ def test_the_line(capfd: pytest.CaptureFixture[str]) -> None:
     line.graded([(("b", 1), Verdict.TRUNCATED)])
     spread = over_problems([0.5, 0.0])
     assert spread is not None
-    assert line.text().endswith(f"pass@1=25.0% [{100 * spread.low:.1f}, {100 * spread.high:.1f}]")
+    assert line.text().endswith(
+        f"pass@1=25.0% ~[{100 * spread.low:.1f}, {100 * spread.high:.1f}]"
+    )  # two problems: rough
     line.close()
     shown = capfd.readouterr().err
     assert "toy" in shown
