@@ -1,4 +1,4 @@
-"""Hide credentials: whatever goes into a report, record, log, tag or message passes through `redact`."""
+"""Hide credentials: every text of a report, record, log, tag or message passes through `redact`."""
 
 from __future__ import annotations
 

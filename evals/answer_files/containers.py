@@ -1,4 +1,4 @@
-"""The objects in a file, whatever holds them: JSON Lines, a JSON list, Parquet, CSV, an inspect log (zip or JSON)."""
+"""The objects in a file of any of these forms: JSON Lines, a JSON list, Parquet, CSV, an inspect log (zip or JSON)."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ def check_hub(kind: Kind, name: str) -> None:
         raise ValueError(f"{kind} {name!r}: access on the hub is restricted; log in to the hub first") from error
     except RepositoryNotFoundError as error:
         raise ValueError(f"{kind} {name!r}: the hub has none of that name (or it is private); give {local}") from error
-    except Exception as error:  # the HTTP client's errors differ by version; whatever it is, nothing can be downloaded
+    except Exception as error:  # errors differ by version; after any of them nothing can be downloaded
         raise ValueError(
             f"{kind} {name!r}: not in the local cache, and the hub does not answer ({type(error).__name__}); "
             f"give {local}"

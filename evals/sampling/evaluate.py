@@ -108,7 +108,7 @@ def evaluate(
         sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
     if engine.context is not None:
-        for plan in plans:  # a prompt that leaves no room for its response raises now, whatever benchmark it is of
+        for plan in plans:  # a prompt that leaves no room for its response raises now, before the first benchmark
             encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
     record = _record(model_path, protocol)
     show = sys.stderr.isatty() if progress is None else progress

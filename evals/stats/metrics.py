@@ -83,7 +83,7 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
     How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
     classes are then independent, each with a binomial number of votes, and the distribution of (incorrect classes that
     tie, samples kept) is a convolution over the classes, for each number of votes x of the correct class. All terms are
-    probabilities, so nothing overflows or cancels, whatever n is.
+    probabilities, so nothing overflows or cancels for any n.
 
     Raises:
         ValueError: k > n, k < 1, lengths differ, a correct sample without a class, a class that is correct in one

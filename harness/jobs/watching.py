@@ -4,7 +4,7 @@
     <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
 
 The evaluations change nothing of the training and are not part of a job's digest. MLflow gets each score as
-`curve/<benchmark>/<metric>` at its step, whatever the backend: their protocol is not that of `eval/...`.
+`curve/<benchmark>/<metric>` at its step, for every backend: their protocol is not that of `eval/...`.
 """
 
 from __future__ import annotations

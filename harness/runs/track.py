@@ -259,7 +259,7 @@ def _within(seconds: float, ask: Any) -> None:
     def work() -> None:
         try:
             ask()
-        except Exception as error:  # whatever it is: raised by who waits
+        except Exception as error:  # any error: raised again by the thread that waits
             outcome.append(error)
         else:
             outcome.append(None)

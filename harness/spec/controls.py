@@ -4,7 +4,7 @@
 
     random_reward       rewards are independent coin flips ("Spurious Rewards", arXiv 2506.10947)
     inverted_reward     the reward reversed inside its range: what was worst is best
-    format_only         the reward is 1 for a complete box, whatever is in it (arXiv 2506.10947)
+    format_only         the reward is 1 for a complete box with any content (arXiv 2506.10947)
     majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
     no_update           the whole pipeline, with updates of size zero
     shuffled_signal     the placebo: each equation gets its signals permuted among the tokens of the prompt's group

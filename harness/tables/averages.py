@@ -32,7 +32,7 @@ class Values:
 def averaged(cell: Published, cells: Sequence[Published]) -> list[tuple[str, str]]:
     """(benchmark, metric) of the cells that an average cell is the mean of: its own row, the same metric, in its table.
 
-    pass without k stands for whatever k a benchmark has.
+    pass without k stands for the k of each benchmark.
     """
     kind, _, k = cell.metric.partition("@")
     return list(
@@ -78,7 +78,7 @@ def values_of(match: Measured, cell: Published, cells: Sequence[Published]) -> V
 def average_score(match: Measured, cell: Published, cells: Sequence[Published]) -> Score:
     """The score of an average cell; its interval covers problems of every benchmark and the seeds they share.
 
-    Over all responses together (`ALL`) every problem counts once, whatever its benchmark.
+    Over all responses together (`ALL`) every problem counts once, over all benchmarks.
     """
     matrices = values_of(match, cell, cells)
     kind, _, k = cell.metric.partition("@")

@@ -33,7 +33,7 @@ def show(score: Any, match: Measured | None = None) -> str:
 
 
 def score_of(match: Measured, benchmark: str, metric: str) -> Any:
-    """The score that a published metric asks for; "avg" is avg@n whatever n was."""
+    """The score that a published metric asks for; "avg" is avg@n for the n of the run."""
     scores = match.scores.get(benchmark, {})
     if metric == "avg":
         return next((s for s in scores.values() if s.metric == "avg"), None)

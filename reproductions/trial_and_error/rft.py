@@ -31,7 +31,7 @@ def has_digit(sample: Sample) -> Sample | None:
 
 
 def cut_after_box(sample: Sample) -> Sample | None:
-    """Post-answer truncation: whatever follows the first complete box is removed; without a box nothing is."""
+    """Post-answer truncation: the text after the first complete box is removed; without a box nothing is."""
     box = _first_box(sample.response)
     return sample if box is None else replace(sample, response=sample.response[: box.end()])
 

@@ -39,7 +39,7 @@ def serve(connection: Any) -> None:
 
 
 def _end_with(alive: int) -> None:
-    """End this process, whatever it is doing, when the one that started it is gone."""
+    """End this process at any point when the one that started it is gone."""
     os.read(alive, 1)
     os._exit(1)
 

@@ -142,7 +142,7 @@ class _Worker:
     def __init__(self, job: tuple[str, str, dict[str, Any]], device: str | None) -> None:
         self.name = "a replica" if device is None else f"the replica on GPU {device}"
         self.connection, theirs = Pipe()
-        alive, self._alive = os.pipe()  # closed with this process, whatever ends it: the replica then ends too
+        alive, self._alive = os.pipe()  # closed when this process ends in any way: the replica then ends too
         environment = {**os.environ, **({} if device is None else {"CUDA_VISIBLE_DEVICES": device})}
         command = [sys.executable, "-m", "evals.sampling.engines.replica", str(theirs.fileno()), str(alive)]
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

@@ -57,7 +57,7 @@ class TransformersEngine(LocalModel):
                 model: Any = AutoModelForCausalLM.from_pretrained(
                     self.model_path, dtype=self.dtype, trust_remote_code=False
                 )
-            except Exception as error:  # of safetensors, json, transformers: whatever its files made fail
+            except Exception as error:  # of safetensors, json, transformers: any failure of its files
                 why = (str(error).strip().splitlines() or [""])[0]
                 raise ValueError(
                     f"model {self.model_path!r}: cannot be loaded ({type(error).__name__}: {why})"

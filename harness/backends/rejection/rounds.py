@@ -109,7 +109,7 @@ def select_samples(
 
     device = "cpu" if hardware.device == "cpu" else None
     engine = make_engine(model) if make_engine else sampling_engine(hardware, model)
-    # Whatever follows the first box may be cut off, so it is the first box that must be correct.
+    # The text after the first box may be cut off, so the first box must be correct.
     prompt = replace(prompts.get(declared.prompt.value), policy="boxed_first")
     texts = tuple(prompts.render(prompt, problem, engine.tokenizer) for problem in problems)
     rows = [{"problem": p.problem, "answer": p.answer} for p in problems]
