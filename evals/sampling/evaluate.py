@@ -80,6 +80,7 @@ def evaluate(
     progress: bool | None = None,
     allow_changed_data: bool = False,
     after_batch: Callable[[str], object] | None = None,
+    shuffled: int | None = None,
 ) -> dict[str, Path]:
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
 
@@ -92,6 +93,7 @@ def evaluate(
         workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
         progress: a bar on stderr; None shows it when stderr is a terminal.
         after_batch: called after each batch is stored, with where the evaluation stands; to stop, it raises.
+        shuffled: a seed that orders the problems, so that the protocol's first `rows` are a random sample of them.
     Raises:
         ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. All
             of it before the model is loaded.
@@ -103,6 +105,8 @@ def evaluate(
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
+    if shuffled is not None:
+        datasets = [dataset.shuffled(shuffled) for dataset in datasets]
     model = _model(model_path, engine)
     if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):
         sandbox.require()

@@ -10,7 +10,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli import stopping
 from harness.cli.reading import READING_KEYS, take_reading
+from harness.cli.stopping import run_until_decided, take_stop
 from harness.command.config import (
     UsageError,
     choose,
@@ -41,6 +43,9 @@ EVAL = """options:
                          max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code
                          (boxed_code, gpqa_code, boxed_code_plain) takes the protocol's place. Not with openai
   tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
+  stop=decided           problems in random order, until a sequential test says that the score is above or below
+                         against=SHARE (as 0.5), or that of versus=RUN; wrong with a chance of alpha=0.05 at most,
+                         however often it looks (every=16 problems). One benchmark
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there.
@@ -77,6 +82,7 @@ class Evaluation:
     data_dir: str | None
     allow_changed_data: bool
     out: Path
+    shuffled: int | None = None  # a seed: problems in random order, so that the first of them are a random sample
 
     def run(self) -> dict[str, Path]:
         """The verdict table of each benchmark.
@@ -99,6 +105,7 @@ class Evaluation:
                     engine=self.engine,
                     allow_changed_data=self.allow_changed_data,
                     after_batch=check,
+                    shuffled=self.shuffled,
                 )
         except (ValueError, OSError) as error:
             raise UsageError(str(error)) from error
@@ -132,7 +139,8 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     if isinstance(values.get("benchmarks"), str):
         values["benchmarks"] = [values["benchmarks"]]
     for benchmark in values.get("benchmarks", ()):
-        choose("benchmarks", [benchmark], benchmarks.names())
+        if not str(benchmark).endswith((".yaml", ".yml")):
+            choose("benchmarks", [benchmark], benchmarks.names())
     try:
         protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
     except ValueError as error:
@@ -179,12 +187,17 @@ def do_eval(arguments: Any) -> int:
     from evals.sampling.engines.base import EngineError
 
     values = parse_overrides(arguments.options)
+    stop = take_stop(values)
     evaluation = take_evaluation(values, take(values, "model", str, required=True))
     from harness.cli.eval_report import as_text, summary
     from harness.runs.interrupt import handled
 
     try:
         with handled():
+            if stop is not None:
+                decided = run_until_decided(evaluation, stop)
+                print(json.dumps(decided, indent=2) if arguments.json else stopping.as_text(decided))
+                return 0
             verdicts = evaluation.run()
     except EngineError as error:
         print(

@@ -30,6 +30,7 @@ from harness.cli.new import NEW, do_new
 from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
 from harness.cli.probing import PROBE, do_probe
 from harness.cli.records import TABLES, UI, do_tables, do_ui
+from harness.cli.reproducing import REPRODUCE, do_reproduce
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.study import STUDY, do_study
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
@@ -123,6 +124,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     batch.add_argument("file", type=Path)
     options(batch)
+    reproducing = command(
+        "reproduce",
+        do_reproduce,
+        "What resolves a paper's claim within GPU-hours, if anything.",
+        REPRODUCE,
+        as_json=True,
+    )
+    reproducing.add_argument("paper", metavar="PAPER")
+    options(reproducing)
     options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
     grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
     grade.add_argument("file", metavar="FILE")

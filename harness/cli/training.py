@@ -96,7 +96,7 @@ def do_run(arguments: Any) -> int:
     from harness.launch import launch
 
     prepared = prepare(arguments.options)
-    return _report(launch([prepared], prepared.launcher, keep_going=prepared.launcher.name != "serial"))
+    return report(launch([prepared], prepared.launcher, keep_going=prepared.launcher.name != "serial"))
 
 
 def do_batch(arguments: Any) -> int:
@@ -117,7 +117,7 @@ def do_batch(arguments: Any) -> int:
                 raise UsageError(f"{arguments.file}, line {number}: {error}") from error
     if not prepared:
         raise UsageError(f"{arguments.file}: expected the options of `rlvr run` on each line, found none")
-    return _report(launch(prepared, launcher, keep_going=True))
+    return report(launch(prepared, launcher, keep_going=True))
 
 
 def do_sync(arguments: Any) -> int:
@@ -141,7 +141,7 @@ def do_sync(arguments: Any) -> int:
     return 1 if pending else 0
 
 
-def _report(outcomes: list[Outcome]) -> int:
+def report(outcomes: list[Outcome]) -> int:
     """Print a summary of each paper's jobs, and which failed or diverged; the exit code."""
     from harness.cli.run_report import as_text
     from harness.spec.catalogue import load

@@ -1,0 +1,77 @@
+"""The command `rlvr reproduce`: what can resolve a paper's claim within a budget; nothing is started unless asked."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from harness.cli.terminal import paragraph, table
+from harness.command.config import UsageError, no_more, parse_overrides, take, take_number
+
+REPRODUCE = """PAPER is an arXiv id (2503.22456) or a key of `rlvr list`.
+options:
+  budget=HOURS           GPU-hours that may be spent, required
+  hardware=PROFILE       the machine (default h100x8); see `rlvr run --help`
+  power=0.8              the wanted chance that the difference which the paper prints is resolved
+  run=true               start what was chosen (default: only say what it would be)"""
+
+
+def do_reproduce(arguments: Any) -> int:
+    from harness.command.machine import take_machine
+    from harness.launch.reproduce import designs, document, paper_of
+
+    values = parse_overrides(arguments.options)
+    budget, wanted = take_number(values, "budget", required=True), take_number(values, "power", 0.8)
+    if budget <= 0:
+        raise UsageError(f"budget: expected GPU-hours above 0, got {budget:g}")
+    if not 0 < wanted < 1:
+        raise UsageError(f"power: expected a number in (0, 1), got {wanted:g}")
+    start = take(values, "run", bool, False)
+    hardware = take(values, "hardware", str, "h100x8")
+    no_more(values, ("budget", "power", "run", "hardware"))
+    paper = paper_of(arguments.paper)
+    machine = take_machine({"hardware": hardware})
+    found = document(paper, designs(paper, machine, wanted=wanted), budget, hardware, wanted)
+    print(json.dumps(found, indent=2) if arguments.json else as_text(found))
+    if not start:
+        return 0
+    if found["options"] is None:
+        raise UsageError(f"run=true: nothing resolves a claim of {paper} within {budget:g} GPU-hours")
+    from harness.cli.training import report
+    from harness.launch import launch
+    from harness.launch.prepare import prepare
+
+    prepared = prepare(found["options"])
+    return report(launch([prepared], prepared.launcher, keep_going=False))
+
+
+def as_text(found: Mapping[str, Any]) -> str:
+    """The designs as a table, and what was chosen."""
+    if not found["designs"]:
+        return paragraph(f"{found['paper']}: no claim of it is about a difference of avg@n that its tables print")
+    rows = [
+        (
+            f"{d['model']}: {d['arm']} - {d['than']}",
+            d["benchmark"],
+            f"{100 * d['difference']:+.1f}",
+            *("–" if d[key] is None else f"{d[key]:g}" for key in ("seeds", "samples", "hours")),
+        )
+        for d in found["designs"]
+    ]
+    lines = [table(("claim", "benchmark", "printed", "seeds", "n", "GPU-hours"), rows, left=2)]
+    lines.append(
+        paragraph(
+            f"seeds (each arm), n, GPU-hours: the cheapest that resolve the printed difference (points) with a chance "
+            f"of {100 * found['power']:g} %; –: none with at most 32 seeds and n = 64, or the hours are not known."
+        )
+    )
+    if found["options"] is None:
+        known = [d["hours"] for d in found["designs"] if d["hours"] is not None]
+        least = f"; the cheapest takes about {min(known):,.0f}" if known else ""
+        lines.append(paragraph(f"Nothing resolves a claim within {found['budget_gpu_hours']:g} GPU-hours{least}."))
+    else:
+        lines.append(f"within {found['budget_gpu_hours']:g} GPU-hours:")
+        lines.append(f"  rlvr run {shlex.join(found['options'])}")
+    return "\n".join(lines)

@@ -1,0 +1,48 @@
+"""`rlvr reproduce`: the cheapest seeds and samples that resolve what a paper prints, or that nothing does."""
+
+from __future__ import annotations
+
+import pytest
+
+from evals.data import benchmarks
+from evals.stats.power import power
+from evals.stats.variance_components import default_spread
+from harness.cli.reproducing import as_text
+from harness.command.config import UsageError
+from harness.command.machine import take_machine
+from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of
+
+
+def test_a_paper_by_its_arxiv_id() -> None:
+    assert paper_of("2503.22456") == paper_of("arXiv:2503.22456v2") == paper_of("egsw") == "egsw"
+    with pytest.raises(UsageError, match="no paper with this arXiv id"):
+        paper_of("2503.22457")
+
+
+def test_each_design_has_the_power_and_no_fewer_seeds_do() -> None:
+    found = designs("egsw", take_machine({"hardware": "h100x8"}))
+    resolved = [design for design in found if design.hours is not None]
+    assert found and resolved
+    for design in resolved:
+        assert design.seeds is not None and design.samples is not None and design.hours is not None
+        problems = benchmarks.task(design.benchmark)["metadata"]["rows"]
+        at = {"problems": problems, "samples": design.samples}
+        spread = default_spread(design.benchmark)
+        assert power(design.difference, spread, **at, seeds=design.seeds) >= 0.8
+        if design.seeds > SEEDS[0]:
+            assert power(design.difference, spread, **at, seeds=design.seeds - 1) < 0.8
+    hours = [design.hours for design in resolved]
+    assert hours == sorted(hours)
+
+
+def test_what_fits_is_chosen_and_nothing_else() -> None:
+    common = ("claim", "math-7b", "egsw", "grpo", "math500", 0.04)
+    cheap, dear = Design(*common, 3, 1, 50.0, 0.81), Design(*common, 5, 1, 90.0, 0.9)
+    none = Design(*common, None, None, None, None)
+    made = document("egsw", [cheap, dear, none], 100, "h100x8", 0.8)
+    assert made["chosen"]["seeds"] == 5 and "seeds=5" in made["options"] and "protocol.n=1" in made["options"]
+    assert document("egsw", [cheap, dear], 60, "h100x8", 0.8)["chosen"]["seeds"] == 3
+    nothing = document("egsw", [cheap, dear], 8, "h100x8", 0.8)
+    assert nothing["options"] is None
+    assert "Nothing resolves a claim within 8 GPU-hours; the cheapest takes about 50." in as_text(nothing)
+    assert max(map(len, as_text(nothing).splitlines())) <= 80
