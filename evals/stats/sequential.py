@@ -51,18 +51,23 @@ def decide(values: Sequence[float], threshold: float, *, alpha: float = 0.05) ->
     numbers = np.asarray(values, dtype=float)
     if numbers.size and not ((numbers >= 0) & (numbers <= 1)).all():
         raise ValueError(f"values: expected numbers in [0, 1], got {numbers.min()} to {numbers.max()}")
-    bets = _bets(numbers, alpha)
-    used, verdict = len(numbers), None
-    goal = math.log(2 / alpha)
-    rising = _log_capital(numbers, bets, threshold)
-    falling = _log_capital(1 - numbers, bets, 1 - threshold)
-    for i in range(len(numbers)):
-        if rising[i] >= goal or falling[i] >= goal:
-            used, verdict = i + 1, "above" if rising[i] >= goal else "below"
-            break
+    bets, goal = plug_in_bets(numbers, alpha), math.log(2 / alpha)
+    verdict, used = first_decision(numbers, bets, threshold, goal)
     low, high = _interval(numbers[:used], bets[:used], goal)
     mean = float(numbers[:used].mean()) if used else math.nan
-    return Decision(verdict, used, mean, low, high)  # type: ignore[arg-type]
+    return Decision(verdict, used, mean, low, high)
+
+
+def first_decision(
+    values: np.ndarray, bets: np.ndarray, threshold: float, goal: float
+) -> tuple[Literal["above", "below"] | None, int]:
+    """(which player's log capital reaches `goal` first, after how many values); (None, all) if none does."""
+    rising = _log_capital(values, bets, threshold)
+    falling = _log_capital(1 - values, bets, 1 - threshold)
+    reached = np.flatnonzero((rising >= goal) | (falling >= goal))
+    if not reached.size:
+        return None, len(values)
+    return ("above" if rising[reached[0]] >= goal else "below"), int(reached[0]) + 1
 
 
 def difference_as_share(values: Iterable[float]) -> list[float]:
@@ -75,7 +80,7 @@ def as_difference(share: float) -> float:
     return 2 * share - 1
 
 
-def _bets(values: np.ndarray, alpha: float) -> np.ndarray:
+def plug_in_bets(values: np.ndarray, alpha: float) -> np.ndarray:
     """How much is bet on each value, from the values before it alone (predictable plug-in, section 4 of the paper)."""
     count = np.arange(1, len(values) + 1)
     means = (0.5 + np.cumsum(values)) / (count + 1)
