@@ -7,7 +7,9 @@ labels, what is the score under each extraction policy, and why do labels and ve
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -24,6 +26,7 @@ from evals.grading.verdicts import Verdict
 from evals.stats.formatting import bounds_text, number_text
 from evals.stats.intervals import Interval, over_problems
 
+SMALL = 0.05  # points: scores are stated to a tenth
 COMPARED = "qwen"  # the policy whose verdicts are compared with labels: the evaluators of most files extract like it
 
 
@@ -57,6 +60,9 @@ class Entry:
     agreement: float | None  # share of labelled samples whose verdict is the label
     disagreements: tuple[Disagreement, ...] = field(repr=False)
 
+    gap: Mapping[str, float] = field(default_factory=dict)  # cause -> points between their labels and ours
+    where: str = "beside the file"  # the reported score is stated
+
     @property
     def causes(self) -> dict[str, int]:
         return dict(Counter(one.cause for one in self.disagreements).most_common())
@@ -80,8 +86,33 @@ def read_manifest(path: Path) -> list[dict[str, Any]]:
     return entries
 
 
-def grade_entry(entry: Mapping[str, Any], folder: Path, grader: Grader) -> list[Entry]:
+def read_claims(path: Path) -> list[dict[str, str]]:
+    """Scores that a repository states elsewhere than beside its files, such as in its README.
+
+    Raises:
+        ValueError: not a CSV of path_contains, benchmark, reported, where.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    needed = ("path_contains", "benchmark", "reported", "where")
+    for number, row in enumerate(rows, 2):
+        for name in needed:
+            if not row.get(name):
+                raise ValueError(f"{path}, line {number}: no {name}; expected the columns {', '.join(needed)}")
+        try:
+            float(row["reported"])
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: reported is {row['reported']!r}; expected percent") from error
+    return rows
+
+
+def grade_entry(
+    entry: Mapping[str, Any], folder: Path, grader: Grader, claims: Sequence[Mapping[str, str]] = ()
+) -> list[Entry]:
     """The entries of one file: one for each benchmark that it names, else one.
+
+    Args:
+        claims: as `read_claims`; they win over the manifest.
 
     Raises:
         ValueError: the file is of no known format.
@@ -91,8 +122,14 @@ def grade_entry(entry: Mapping[str, Any], folder: Path, grader: Grader) -> list[
     for row in rows:
         groups.setdefault(row.get("benchmark") or str(entry["benchmark"]).split("-")[0], []).append(row)
     reports = entry.get("reported_by_the_repository") or [{}]
-    reported = reports[0].get("acc") if len(groups) == 1 else None
-    return [_graded(entry, benchmark, name, group, reported, grader) for benchmark, group in groups.items()]
+    own = reports[0].get("acc") if len(groups) == 1 else None
+    found = []
+    for benchmark, group in groups.items():
+        claim = next((c for c in claims if c["path_contains"] in entry["path"] and c["benchmark"] == benchmark), None)
+        said = {**entry, "where": claim["where"]} if claim else entry
+        reported = float(claim["reported"]) if claim else own
+        found.append(_graded(said, benchmark, name, group, reported, grader))
+    return found
 
 
 def _graded(
@@ -122,7 +159,30 @@ def _graded(
         unscored={policy: sum(g.verdict == Verdict.UNSCORED for g in grades) for policy, grades in graded.items()},
         agreement=1 - len(differing) / len(labelled) if labelled else None,
         disagreements=differing,
+        gap=_gap(rows, graded[COMPARED], differing),
+        where=str(entry.get("where", "beside the file")),
     )
+
+
+def _gap(rows: Sequence[Row], grades: Sequence[Grade], differing: Sequence[Disagreement]) -> dict[str, float]:
+    """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
+
+    A sample weighs 1 in the mean of its problem. Where samples are unscored, they leave the mean: what that moves is a
+    cause of its own, so that the causes add up to the whole gap. Empty where a sample has no label.
+    """
+    if any(row.get("expected") is None for row in rows):
+        return {}
+    ids = [str(row["problem_id"]) for row in rows]
+    of_problem = Counter(ids)
+    weight = {name: 100 / (len(of_problem) * count) for name, count in of_problem.items()}
+    gap: dict[str, float] = {}
+    for one in differing:
+        gap[one.cause] = gap.get(one.cause, 0.0) + (-1 if one.label else 1) * weight[one.problem_id]
+    labels, ours = _share(ids, [row["expected"] for row in rows]), _share(ids, _correct(grades))
+    rest = 0.0 if labels is None or ours is None else 100 * (ours.value - labels.value) - sum(gap.values())
+    if abs(rest) > 1e-9:
+        gap["unscored samples, left out"] = rest
+    return gap
 
 
 def _correct(grades: Sequence[Grade]) -> list[bool | None]:
@@ -176,9 +236,53 @@ def page(entries: Sequence[Entry]) -> str:
         if e.disagreements:
             causes = "; ".join(f"{name}: {count}" for name, count in e.causes.items())
             lines.append(f"| {e.repository} `{_short(e.path)}` | {e.benchmark} | {len(e.disagreements)} | {causes} |")
+    lines += _attributed(entries) + _checkpoints(entries)
     unscored = sum(sum(e.unscored.values()) for e in entries)
     lines += ["", f"Unscored verdicts over all policies: {unscored}. Each difference is a row of `disagreements.csv`."]
     return "\n".join([*lines, ""])
+
+
+def _attributed(entries: Sequence[Entry]) -> list[str]:
+    """What moves the score, in points: from what is reported to their labels, and from these to ours by cause."""
+    lines = [
+        "",
+        "## The gap, attributed",
+        "",
+        f"Points. *text*: their labels less what is reported ({SMALL} or less is",
+    ]
+    lines[-1] += f" rounding, shown as 0); then what each cause adds between their labels and ours under `{COMPARED}`."
+    lines += ["", "| source | benchmark | reported | text | causes | ours |", "| --- | --- | --- | --- | --- | --- |"]
+    for e in entries:
+        if e.labels is None or COMPARED not in e.ours:
+            continue
+        text = "-"
+        if e.reported is not None:
+            moved = 100 * e.labels.value - e.reported
+            text = f"{moved:+.1f} ({e.where})" if abs(moved) > SMALL else "0"
+        causes = "; ".join(f"{name} {points:+.1f}" for name, points in sorted(e.gap.items(), key=lambda g: -abs(g[1])))
+        reported = "not stated" if e.reported is None else f"{e.reported:.1f}"
+        ours = f"{100 * e.ours[COMPARED].value:.1f}"
+        lines.append(
+            f"| {e.repository} `{_short(e.path)}` | {e.benchmark} | {reported} | {text} | {causes or '-'} | {ours} |"
+        )
+    return lines
+
+
+def _checkpoints(entries: Sequence[Entry]) -> list[str]:
+    """Files of several steps of one training, by step, with intervals."""
+    curves: dict[tuple[str, str, str], list[tuple[int, Entry]]] = {}
+    for e in entries:
+        if found := re.search(r"checkpoint-(\d+)", e.path):
+            curves.setdefault((e.repository, e.path[: found.start()], e.benchmark), []).append((int(found[1]), e))
+    lines: list[str] = []
+    for (repository, path, benchmark), points in sorted(curves.items()):
+        if len(points) > 1:
+            lines += ["", f"## {benchmark} over the steps of a training: {repository} `{_short(path)}`", ""]
+            lines += [f"| step | reported | their labels | ours ({COMPARED}) |", "| --- | --- | --- | --- |"]
+            for step, e in sorted(points, key=lambda p: p[0]):
+                reported = "not stated" if e.reported is None else f"{e.reported:.1f}"
+                lines.append(f"| {step} | {reported} | {e.labels or '-'} | {e.ours.get(COMPARED, '-')} |")
+    return lines
 
 
 def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:

@@ -51,7 +51,11 @@ are run.
 options:
   launcher=local jobs=N  N jobs at once, of all lines (see rlvr run)"""
 SYNC = """MLflow gets what it does not have yet, in order and once: after a server was away, or into a new or
-another store."""
+another store.
+options:
+  tracker=trackio|wandb  then write the finished runs into that tracker too, by the same names, each once (W&B offline,
+                         unless WANDB_MODE says otherwise); MLflow stays the source of every table
+  paper=KEY              with tracker=: runs of one or several papers (default: all)"""
 
 
 if TYPE_CHECKING:
@@ -121,9 +125,17 @@ def do_batch(arguments: Any) -> int:
 
 
 def do_sync(arguments: Any) -> int:
-    from harness.command.config import no_more
+    from harness.command.config import choose, no_more, take, take_list
+    from harness.runs.trackers import TRACKERS, mirror, other_tracker
+    from harness.spec.catalogue import papers
 
-    no_more(parse_overrides(arguments.options), ())
+    values = parse_overrides(arguments.options)
+    name = take(values, "tracker", str)
+    wanted = choose("paper", take_list(values, "paper"), papers())
+    no_more(values, ("tracker", "paper"))
+    if name is not None:
+        choose("tracker", [name], TRACKERS)
+    other = None if name is None else other_tracker(name)
     from harness.runs.delivery import Deliverer
     from harness.runs.outbox import outboxes
     from harness.runs.track import Tracker, home, shown_uri
@@ -138,6 +150,9 @@ def do_sync(arguments: Any) -> int:
         sent += deliverer.deliver(outbox)
     pending = sum(outbox.pending() for outbox in outboxes(home()))
     print(f"delivered {sent} messages to {shown_uri()}; {pending} are pending")
+    if other is not None:
+        new = sum(mirror(run, tracker, other) > 0 for paper in wanted for run in tracker.arms(paper))
+        print(f"{other.name}: {new} runs written")
     return 1 if pending else 0
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from evals.answer_files import grade_file
 from evals.answer_files.differing import cause
-from evals.answer_files.ledger import grade_entry, read_manifest
+from evals.answer_files.ledger import grade_entry, page, read_manifest
 from evals.answer_files.reading import read_rows
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
@@ -170,3 +170,33 @@ def test_a_file_that_cannot_be_read_is_named(content: bytes, message: str, tmp_p
     path.write_bytes(content)
     with pytest.raises(ValueError, match=rf"x\.json.*{message}"):
         read_rows(path)
+
+
+def test_the_causes_of_a_gap_add_up_to_it(tmp_path: Path) -> None:
+    """Two problems of two samples: each sample weighs 25 points. Labels: 1/2 and 0, 25 %; ours: 1/2 and 1, 75 %.
+
+    a: `6` is labelled correct and is not, `5` the other way round: -25 and +25 of one cause. b: two equal numbers in
+    scientific notation, labelled incorrect: +50.
+    """
+    rows = [
+        {"idx": "a", "gt": "5", "code": ["\\boxed{6}", "\\boxed{5}"], "pred": ["6", "5"], "score": [True, False]},
+        {
+            "idx": "b",
+            "gt": "8.7e8",
+            "code": ["\\boxed{8.7 \\times 10^8}"] * 2,
+            "pred": ["8.7 \\times 10^8"] * 2,
+            "score": [False, False],
+        },
+    ]
+    lines(tmp_path / "f.jsonl", *rows)
+    entry = {"file": "f.jsonl", "repository": "o/r", "commit": "c", "path": "x/f.jsonl", "benchmark": "minerva"}
+    claims = [{"path_contains": "x/", "benchmark": "minerva", "reported": "50", "where": "README"}]
+    with Grader(workers=1) as grader:
+        (graded,) = grade_entry(entry, tmp_path, grader, claims)
+    assert graded.labels is not None and graded.labels.value == pytest.approx(1 / 4)
+    assert graded.ours["qwen"].value == pytest.approx(3 / 4)
+    assert sum(graded.gap.values()) == pytest.approx(50)
+    assert graded.gap["scientific notation"] == pytest.approx(50)
+    assert (graded.reported, graded.where) == (50, "README")
+    text = page([graded])
+    assert "| 50.0 | -25.0 (README) | scientific notation +50.0;" in text

@@ -1,0 +1,74 @@
+"""Trackio and W&B beside MLflow: the same runs, metrics and names, with stand-ins for the packages."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cli.main import main
+from harness.runs.track import Tracker
+
+CURVE = {1: {"train/reward": 0.25, "train/entropy": 2.0}, 2: {"train/reward": 0.5}}
+
+
+class Stub(types.ModuleType):
+    """What trackio and wandb have in common, as this repository calls them."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.calls: list[tuple[Any, ...]] = []
+
+    def init(self, **given: Any) -> Stub:
+        self.calls.append(("init", given))
+        return self
+
+    def log(self, values: Mapping[str, float], step: int) -> None:
+        self.calls.append(("log", step, dict(values)))
+
+    def finish(self) -> None:
+        self.calls.append(("finish",))
+
+
+@pytest.fixture
+def run_id(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    tracker = Tracker.open()
+    tags = {"rlvr.kind": "arm", "rlvr.paper": "egsw", "rlvr.arm": "grpo"}
+    run = tracker.run(tracker.experiment("egsw"), None, "math-7b/grpo/seed0", tags)
+    tracker.params(run, {"learning_rate": "0.0002"})
+    for step, values in CURVE.items():
+        tracker.metrics(run, step, values)
+    tracker.finish(run, "FINISHED")
+    return run
+
+
+@pytest.mark.parametrize("name", ["trackio", "wandb"])
+def test_equal_names_and_values_at_every_step(run_id: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub = Stub(name)
+    monkeypatch.setitem(sys.modules, name, stub)
+    monkeypatch.delenv("WANDB_MODE", raising=False)
+    assert main(["sync", f"tracker={name}", "paper=egsw"]) == 0
+    (_, given), *logged, last = stub.calls
+    assert (given["project"], given["name"]) == ("egsw", "math-7b/grpo/seed0")
+    assert given["config"]["learning_rate"] == "0.0002" and given["config"]["rlvr.arm"] == "grpo"
+    assert given["config"]["mlflow"] == run_id
+    assert given.get("mode") == ("offline" if name == "wandb" else None)
+    assert logged == [("log", step, values) for step, values in CURVE.items()] and last == ("finish",)
+    assert main(["sync", f"tracker={name}", "paper=egsw"]) == 0
+    assert len(stub.calls) == len(CURVE) + 2  # it has the run already
+
+
+def test_an_absent_package_is_named(
+    run_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "trackio", None)  # importing it raises ModuleNotFoundError
+    assert main(["sync", "tracker=trackio", "paper=egsw"]) == 2
+    assert "tracker=trackio: its package is not installed; pip install trackio" in capsys.readouterr().err
+    assert main(["sync", "tracker=comet"]) == 2
+    assert "trackio, wandb" in capsys.readouterr().err
