@@ -225,7 +225,7 @@ def speed(data: Path, rows: list[Row], size: int) -> str:
         kinds["numbers" if all(plain) else "LaTeX" if "\\" in "".join(one) else "text"].append(one)
     cells = []
     for name, pairs in (*kinds.items(), ("all", distinct)):
-        sample = pairs[:: max(1, len(pairs) // (size // 15))]
+        sample = pairs[:: max(1, len(pairs) // 100)]
         mine = cpu_seconds(lambda own=pairs: _ours(own)) / len(pairs)
         alone = cpu_seconds(lambda own=sample: _theirs(own)) / len(sample)
         counts = (str(len(pairs)), str(len(sample)))
