@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.cli.terminal import paragraph, sentence, table
 from harness.command.config import UsageError, choose, no_more, parse_overrides, take_list
+
+if TYPE_CHECKING:
+    from harness.runs.state import JobState
 
 LIST = """options:
   what=[papers,benchmarks,protocols,engines,backends,scales]   some of the groups (default: all)"""
@@ -19,7 +23,8 @@ options:
   policies=[boxed_last,qwen]   grade the stored responses again, and show the score under each extraction policy"""
 STATUS = """options:
   paper=KEY              one paper (default: all)
-Shows the jobs under RLVR_HOME (default runs): running, finished, diverged, failed (with the last error) or stopped."""
+Shows the jobs under RLVR_HOME (default runs): running, waiting (for a worker, or in Slurm's
+queue), finished, diverged, failed (with the last error) or stopped."""
 GROUPS = ("papers", "benchmarks", "protocols", "engines", "backends", "scales")
 KINDS = {
     "rlvr_math": "mathematics, written answer",
@@ -190,7 +195,7 @@ def do_status(arguments: Any) -> int:
     no_more(values, ("paper",))
     if not next(place for place in (home(), *home().parents) if place.exists()).is_dir():
         raise UsageError(f"RLVR_HOME={home()}: expected a folder, found a file")
-    states = job_states(home()) if home().is_dir() else []
+    states = in_queue(job_states(home())) if home().is_dir() else []
     if wanted is not None:
         choose("paper", wanted, {*papers(), *(state.paper for state in states)})
         states = [state for state in states if state.paper in wanted]
@@ -220,6 +225,26 @@ def do_status(arguments: Any) -> int:
             if s.error:
                 print(paragraph(f"{s.name}: {s.error}"))
     return 0
+
+
+def in_queue(states: list[JobState]) -> list[JobState]:
+    """The states, those that wait in Slurm as Slurm has them; one that it has no more is failed or stopped."""
+    from harness.launch.slurm import queue, state_of
+    from harness.runs.launched import launched
+
+    by = {s.folder: launched(s.folder) for s in states if s.state == "waiting"}
+    ids = {folder: found.id for folder, found in by.items() if found is not None and found.launcher == "slurm"}
+    if not ids or shutil.which("squeue") is None:
+        return states
+    words = queue(ids.values())
+    made = []
+    for s in states:
+        if s.folder in ids:
+            word = state_of(words.get(ids[s.folder]))
+            ended = word not in ("waiting", "running")
+            s = replace(s, state="stopped" if ended else word, error=s.error or (word if ended else None))
+        made.append(s)
+    return made
 
 
 def _age(seconds: float) -> str:

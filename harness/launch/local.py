@@ -25,13 +25,13 @@ from harness.command.machine import gpu_count
 from harness.jobs.run import Outcome
 from harness.jobs.telling import told
 from harness.launch.devices import worker_environments
-from harness.launch.launched import forget, note
 from harness.launch.orders import Task, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
 from harness.launch.worker import END
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, StoppedAtOnce, finishing, handled, requested
+from harness.runs.launched import forget, note
 from harness.runs.outbox import Outbox
 from harness.runs.track import make_home
 

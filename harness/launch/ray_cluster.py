@@ -14,11 +14,11 @@ from typing import Any
 
 from harness.command.config import UsageError
 from harness.launch.devices import gpus_of
-from harness.launch.launched import note
 from harness.launch.launcher import Launcher
 from harness.launch.orders import Task
 from harness.launch.ray_job import WorkerDiedError, run_order
 from harness.launch.remote import RUNNING, WAITING
+from harness.runs.launched import note
 from harness.runs.state import ERROR
 from harness.spec.hardware import Hardware
 

@@ -14,13 +14,13 @@ from typing import Protocol
 from evals.files import read_json
 from harness.jobs.run import Outcome, has_diverged
 from harness.jobs.telling import told
-from harness.launch.launched import forget
 from harness.launch.local import FailedJobError, outcomes_of
 from harness.launch.orders import Task, carry_out, done_already, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, finishing, handled, requested
+from harness.runs.launched import forget
 from harness.runs.outbox import Outbox
 from harness.runs.state import ERROR
 from harness.runs.track import make_home

@@ -13,11 +13,11 @@ from typing import Any
 
 from harness.command.config import UsageError
 from harness.launch.devices import gpus_of
-from harness.launch.launched import launched, note
 from harness.launch.launcher import Launcher
 from harness.launch.orders import Task
 from harness.launch.remote import RUNNING, WAITING
 from harness.launch.slurm_job import run_order
+from harness.runs.launched import launched, note
 from harness.runs.state import ERROR
 from harness.runs.track import home
 from harness.spec.hardware import Hardware

@@ -1,4 +1,4 @@
-"""Where each job under the runs' folder stands: running, finished, diverged, failed or stopped."""
+"""Where each job under the runs' folder stands: running, waiting, finished, diverged, failed or stopped."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evals.files import read_json
+from harness.runs.launched import FILE as LAUNCHED
+from harness.runs.launched import launched
 
 ERROR = "error.json"  # of the last try, while it is not finished: {"error": text, "when": UTC}
 
@@ -33,7 +35,7 @@ class JobState:
 
 def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
-    marks = ("mlflow.json", "record.json", ERROR)
+    marks = ("mlflow.json", "record.json", ERROR, LAUNCHED)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
     return [job_state(folder) for folder in folders]
 
@@ -46,6 +48,8 @@ def job_state(folder: Path) -> JobState:
         state, error = "running", None
     elif record:
         state = "diverged" if record.get("diverged") else "finished"
+    elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):
+        state = "waiting"  # where Slurm has it, `rlvr status` asks Slurm
     else:
         state = "failed" if error else "stopped"
     step, reward = last_step(folder / "train" / "metrics.jsonl")
