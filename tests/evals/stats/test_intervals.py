@@ -17,6 +17,7 @@ from evals.stats.intervals import (
     Bounds,
     Interval,
     effective_number,
+    joined_half,
     over_problems,
     over_problems_and_seeds,
     over_seeds,
@@ -437,6 +438,19 @@ def test_degrees_of_freedom_of_seeds_by_hand() -> None:
     assert seeds_df([0.0, 0.3], [5, 5]) == 2  # the other side shows nothing
     assert seeds_df([0.3, 0.3], [2, 30]) == 1  # 1 / (1/2 + 1/58), 1.93, is more than the smaller side has
     assert (seeds_df([0.0], [3]), seeds_df([0.0, 0.0], [3, 4])) == (1, 2)
+
+
+def test_many_degrees_of_freedom_at_once_are_each_alone() -> None:
+    # `power` asks for all pairs of variances at once; below two degrees the half-width is Howe's alone
+    degrees = [0.5, 1.0, 1.9, 2.0, 5.0]
+    alone = [float(joined_half(0.1, 0.01, df, 0.975)) for df in degrees]
+    assert joined_half(0.1, 0.01, degrees, 0.975) == pytest.approx(alone)
+    assert alone[1] == pytest.approx(math.hypot(0.1, 0.1 * math.tan(0.475 * math.pi)))
+
+
+def test_rows_of_an_untrained_model_are_averaged() -> None:
+    a, base = np.random.default_rng(8).random((2, 3, 20))
+    assert paired(a, base, trained=(True, False)) == paired(a, base.mean(axis=0), trained=(True, False))
 
 
 @pytest.mark.parametrize("seeds", [2, 3])
