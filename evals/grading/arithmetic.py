@@ -113,6 +113,8 @@ def _power(base: Any, exponent: Any) -> Any:
         return _power_of_ten(_multiply(_log10(base), exponent))
     if not base and not isinstance(exponent, Fraction):
         raise UndefinedError("a power of zero")
+    if abs(inexact(exponent)) > _LARGEST_LOG:  # multiplied out, it would take forever
+        return _power_of_ten(_multiply(_log10(base), exponent))
     return _finite(mp.power(inexact(base), inexact(exponent)))
 
 
@@ -182,6 +184,8 @@ def _root(degree: Any, value: Any) -> Any:
         if value < 0 and degree % 2:  # the real root of a negative number
             return _negative(_root(degree, -value))
     if not isinstance(value, (Fraction, Huge)) and real(value) is not None and value.real < 0 and degree % 2 == 1:
+        if degree > _LARGEST_LOG:
+            raise UndefinedError("a root of too high a degree")
         return -mp.root(-value.real, int(degree))
     return _power(value, divide(Fraction(1), degree))
 

@@ -14,6 +14,7 @@ HOSTILE = {
     "tower of powers of two": ("2^{2^{2^{2^{2^2}}}}", ()),
     "tower of powers of a symbol": ("x^{9^{9^9}}", ()),
     "nested factorials": ("((((((9!)!)!)!)!)!)!", ()),
+    "exponential of a factorial": (r"\exp(1500!)", ()),
     "giant factorial": ("(10^{9})!", ()),
     "tower of powers that is not simplified": ("\\sin(9^{9^{9^9}})", ("time", "memory", "crash")),
     "huge sum": (r"\sum_{k=1}^{10^9} k!", ("time", "memory")),
