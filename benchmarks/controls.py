@@ -4,8 +4,8 @@
     python -m benchmarks.controls [write=true]   the page results/controls.md, from those runs in MLflow
 
 Each seed is compared with the base model: paired by problem, mean accuracy over the three benchmarks together, with the
-interval over problems (of one trained model). A random reward should gain nothing: an interval of 95 % holds zero in 37
-of 40 seeds or more with a probability of 86 % if it does so in 95 of 100 (binomial), and fewer would be a sign.
+interval over problems (of one trained model). If a random reward changed nothing, an interval of 95 % would hold zero
+in 37 of 40 seeds or more with a probability of 86 % (binomial, 95 of 100 each); fewer is a sign that it does.
 """
 
 from __future__ import annotations
