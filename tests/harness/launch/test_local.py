@@ -110,8 +110,8 @@ def children(process: subprocess.Popen[str]) -> list[Any]:
     """Its workers, once there are two."""
     import psutil
 
-    found = psutil.Process(process.pid).children()
-    return [child for child in found if len(found) == 2 and "harness.launch.worker" in child.cmdline()]
+    found = [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
+    return found if len(found) == 2 else []
 
 
 def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
