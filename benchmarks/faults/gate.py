@@ -70,7 +70,12 @@ HELD = (
     ),
 )
 NOT_TRIED = (
-    "veRL with the random and chosen kills above (a start of Ray takes about 40 s a case): only the tests named here.",
+    "veRL with the random and chosen kills and the signals above (a start of Ray takes about 40 s a case): only the "
+    "tests named here.",
+    "An MLflow server that dies, is slow or answers 500 (`nox -s faults -- stores`), with today's code: only "
+    "tests/harness/runs/test_store.py and test_delivery.py.",
+    "A signal to a training of several processes under `accelerate launch`.",
+    "A training whose responses are all truncated or empty; a checkpoint without an end-of-sequence token.",
     "A Ray replica of the sampling engine that is killed at work, on more than one machine.",
     "Known vulnerabilities of dependencies: no advisory database can be reached ([licences](licences.md)).",
 )

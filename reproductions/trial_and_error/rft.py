@@ -6,13 +6,12 @@ Filters take a sample and return it, changed or not, or None to drop it; see `ha
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
 from evals.analysis.responses.quality import Kind, redundancy
-from evals.grading.extraction import boxes
+from evals.grading.extraction import Box, find_boxes
 from harness.spec.equation import checked
 from harness.spec.ranges import Range
 from harness.spec.rejection import Pool, Sample
@@ -33,7 +32,9 @@ def has_digit(sample: Sample) -> Sample | None:
 def cut_after_box(sample: Sample) -> Sample | None:
     """Post-answer truncation: the text after the first complete box is removed; without a box nothing is."""
     box = _first_box(sample.response)
-    return sample if box is None else replace(sample, response=sample.response[: box.end()])
+    if box is None:
+        return sample
+    return replace(sample, response=sample.response[: box.end].rstrip(".,;:"))  # what follows a box without braces
 
 
 @checked
@@ -73,10 +74,6 @@ def _rank(sample: Sample, by: Ranking) -> float:
     return value
 
 
-def _first_box(text: str) -> re.Match[str] | None:
+def _first_box(text: str) -> Box | None:
     """Where the first complete, non-empty box stands."""
-    content = next((c for c in boxes(text) if c.strip()), None)
-    if content is None:
-        return None
-    escaped = re.escape(content)
-    return re.search(rf"\\(?:boxed|fbox)\s*(?:\{{{escaped}\}}|{escaped})", text)
+    return next((box for box in find_boxes(text) if box.content.strip()), None)
