@@ -95,13 +95,24 @@ class Design:
         """The same design on some families only."""
         return replace(self, families=tuple(family for family in self.families if family in families))
 
+    def placebos_of(self, paper: str, method: str) -> list[StudyArm]:
+        """The placebos of a method."""
+        return [a for a in self.arms if (a.paper, a.method) == (paper, method) and a.control in PLACEBOS]
+
     def tiers(self) -> list[int]:
         return sorted({arm.tier for arm in self.arms})
 
 
-def _with_placebos(paper: str, arm: str, than: str, *, tier: int = 1, knob: Knob | None = None) -> list[StudyArm]:
-    placebos = [StudyArm(paper, f"{arm}+{placebo}", than, tier) for placebo in PLACEBOS]
-    return [StudyArm(paper, arm, than, tier, knob), *placebos]
+def _with_placebos(
+    paper: str,
+    arm: str,
+    than: str,
+    *,
+    tier: int = 1,
+    knob: Knob | None = None,
+    placebos: Sequence[str] = PLACEBOS,
+) -> list[StudyArm]:
+    return [StudyArm(paper, arm, than, tier, knob), *(StudyArm(paper, f"{arm}+{p}", than, tier) for p in placebos)]
 
 
 def _second(paper: str, *arms: str) -> Sequence[StudyArm]:
@@ -131,7 +142,14 @@ STUDY = Design(
         StudyArm("forking_tokens", "dapo"),
         *_with_placebos("forking_tokens", "top20", "dapo", knob=Knob("forking_tokens.rho", (0.1, 0.5))),
         StudyArm("trial_and_error", "grpo"),
-        *_with_placebos("trial_and_error", "grpo_ppl", "grpo", knob=Knob("ppl_advantage.alpha", (0.003, 0.03))),
+        *_with_placebos(
+            "trial_and_error",
+            "grpo_ppl",
+            "grpo",
+            knob=Knob("ppl_advantage.alpha", (0.003, 0.03)),
+            # it reads a response's mean log-probability, which the order inside the response does not change
+            placebos=("shuffled_signal",),
+        ),
         StudyArm("trial_and_error", "grpo_position", "grpo", knob=Knob("position_advantage.gamma", (0.03, 0.3))),
         StudyArm("baselines", "grpo"),
         *(StudyArm("baselines", f"grpo+{control}", "grpo") for control in REWARD_CONTROLS),

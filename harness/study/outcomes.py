@@ -194,10 +194,11 @@ def _differences(
     return done
 
 
-def placebo_outcome(of_method: Sequence[Difference]) -> PlaceboOutcome:
-    """What a method's differences from its placebos say together, by the registered rule."""
+def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboOutcome:
+    """What a method's differences from all of its placebos say together, by the registered rule."""
     words = [d.line.verdict for d in of_method]
-    if len(words) == len(PLACEBOS) and set(words) == {"higher"} and not any(d.diverged for d in of_method):
+    declared = len(design.placebos_of(of_method[0].paper, of_method[0].a))
+    if len(words) == declared and set(words) == {"higher"} and not any(d.diverged for d in of_method):
         return "the signal matters"
     return "no sign that it does" if {"equal", "lower"} & set(words) else "cannot tell"
 

@@ -93,7 +93,7 @@ def results_page(design: Design, arms: Mapping[Key, Measured], plots: Sequence[s
             lines.append(_scores(scale, shown).markdown())
     lines.append(_gains(design, gains(design, arms)).markdown())
     lines.append(_claims({scale: claims(design, arms, scale) for scale in design.families}).markdown())
-    lines.append(_placebos(placebos(design, arms)).markdown())
+    lines.append(_placebos(design, placebos(design, arms)).markdown())
     lines.append(_controls(controls(design, arms)).markdown())
     lines += [f"![{name}]({FIGURES}/{name}.png)\n" for name in plots]
     return "\n".join(lines)
@@ -235,7 +235,7 @@ def _evidence(checked: Checked) -> str:
     return "; ".join(difference_text(e.line) for e in checked.evidence) or NONE
 
 
-def _placebos(found: Sequence[Difference]) -> Grid:
+def _placebos(design: Design, found: Sequence[Difference]) -> Grid:
     groups: dict[tuple[str, str, str], list[Difference]] = {}
     for d in found:
         groups.setdefault((d.scale, d.paper, d.a), []).append(d)
@@ -244,7 +244,7 @@ def _placebos(found: Sequence[Difference]) -> Grid:
         ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
         tuple(
             (scale, paper, method, _seeds(of[0]), *_two([f"{_difference(d)} {d.line.verdict}" for d in of]),
-             placebo_outcome(of))
+             placebo_outcome(design, of))
             for (scale, paper, method), of in groups.items()
         ),
         ("avg, points, mean over the benchmarks; Holm over all placebo comparisons of the family.",),

@@ -62,16 +62,17 @@ three; intervals cover problems and seeds.
    the arms of a claim, as each method was tuned.
 2. Gains: each method − its reference (column *than*), in avg, pass@16 and maj@16. Margins for *equal*: {margins}.
    Holm over all gains of the family in one metric.
-3. Placebos: method − placebo in avg, Holm over all of the family. *The signal matters*: the method is higher than both
-   its placebos. *No sign that it does*: equal within the margin to one of them, or lower. *Cannot tell*: the rest.
+3. Placebos: method − placebo in avg, Holm over all of the family. *The signal matters*: the method is higher than each
+   of its placebos. *No sign that it does*: equal within the margin to one of them, or lower. *Cannot tell*: the rest.
 4. Controls ({", ".join(REWARD_CONTROLS)}): GRPO − control, and control − base, in avg, Holm over them.
 
 A run that diverges stays diverged: it is counted and named, and a comparison of its arm that would hold is *cannot
 tell*. Fewer than {design.seeds} seeds (an unfinished study) are reported with their number, as preliminary.
 
-Amended once, after the search for settings had begun and before any run that counts: claims on models that had
+Amended twice. After the search for settings had begun and before any run that counts: claims on models that had
 reinforcement learning before (EGSW's on Qwen2.5-Math-7B-Instruct) are not decided here, and a claim on one size of
-model is decided on the tiny one.
+model is decided on the tiny one. After the first seed: `grpo_ppl+shuffled_response` is dropped, because it is no
+placebo (the equation reads the mean over a response, which the order inside it does not change; the runs were equal).
 
 Not in the study: PPO (TRL has none), supervised arms (no rollouts), arms that end in the same weights as another.
 """

@@ -95,24 +95,24 @@ def test_a_planted_gain_that_the_placebo_lacks_shows_that_the_signal_matters() -
     measured = arms({"egsw egsw": 0.9})
     of = {(d.a, d.line.metric): d.line.verdict for d in gains(DESIGN, measured)}
     assert of["egsw", "avg"] == "higher"
-    assert placebo_outcome(placebos(DESIGN, measured)) == "the signal matters"
+    assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "the signal matters"
 
 
 def test_a_gain_that_the_placebo_has_too_is_no_sign_of_the_signal() -> None:
     measured = arms({"egsw egsw": 0.9, "egsw egsw+shuffled_signal": 0.95})
-    assert placebo_outcome(placebos(DESIGN, measured)) == "no sign that it does"  # lower than one placebo
+    assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "no sign that it does"  # lower than one placebo
 
 
 def test_one_placebo_alone_cannot_show_that_the_signal_matters() -> None:
     measured = arms({"egsw egsw": 0.9})
     del measured["tiny", "egsw", "egsw+shuffled_response"]
-    assert placebo_outcome(placebos(DESIGN, measured)) == "cannot tell"
+    assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "cannot tell"
 
 
 def test_a_diverged_seed_keeps_a_placebo_comparison_open() -> None:
     measured = arms({"egsw egsw": 0.9})
     measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
-    assert placebo_outcome(placebos(DESIGN, measured)) == "cannot tell"
+    assert placebo_outcome(DESIGN, placebos(DESIGN, measured)) == "cannot tell"
 
 
 def test_controls_are_compared_with_grpo_and_with_the_base_model() -> None:
