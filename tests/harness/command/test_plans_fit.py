@@ -17,6 +17,7 @@ from harness.command.config import UsageError, parse_overrides
 from harness.command.machine import check_memory, take_machine
 from harness.command.plan import as_text, plan
 from harness.command.resolve import resolve
+from harness.launch.launcher import take_launcher
 from harness.launch.prepare import read_jobs
 from harness.spec import catalogue
 from harness.spec.hardware import Hardware
@@ -61,6 +62,7 @@ COMMANDS = {
 def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
     values = parse_overrides(shlex.split(command))
     values.pop("hardware.ray_address", None)
+    take_launcher(values)  # a plan has no use for it
     machine = take_machine(values)
     jobs = read_jobs(values)
     machines = machine.by_arm(jobs)
