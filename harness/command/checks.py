@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evals.data import prompts
@@ -28,14 +28,19 @@ def check_base_model(base_model: Sourced[str]) -> None:
             ) from error
 
 
+def check_rewards(names: Iterable[Any]) -> None:
+    """Raise ValueError for the first name that is neither a reward's nor of the form of one in somebody's own code."""
+    for name in map(str, names):
+        if not own_rewards.is_own(name) and name not in RANGES:
+            raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
+
+
 def check_training(training: Training) -> None:
     """Raise ValueError, naming field, value and what was expected, for names and files that are not there."""
     if isinstance(training, Experiment):
-        for name in training.rewards.value:
-            if own_rewards.is_own(name):
-                own_rewards.check(name)
-            elif name not in RANGES:
-                raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
+        check_rewards(training.rewards.value)
+        for name in filter(own_rewards.is_own, training.rewards.value):
+            own_rewards.check(name)
     prompts.get(training.prompt.value)
     rows = training.dataset_rows.value
     if isinstance(training, Experiment) and rows < training.prompts_per_rollout.value:

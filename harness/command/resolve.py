@@ -10,7 +10,7 @@ from typing import Any
 
 from evals.data import protocols
 from evals.data.protocols import Protocol
-from harness.command.checks import check_base_model, check_training, with_counted_rows
+from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
 from harness.command.config import UsageError, choose, nearest
 from harness.command.own import own_files
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
@@ -218,6 +218,8 @@ def _arm(
             known = experiment.settings()
             # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
+            if isinstance(changed.get("rewards"), list):  # before their number: a wrong name is not a wrong weight
+                check_rewards(changed["rewards"])
             experiment = experiment.override(changed, origin, note)
     if control is not None:
         experiment = controlled(experiment, control)
