@@ -11,7 +11,7 @@ import pytest
 
 from evals.data import protocols
 from evals.stats.score import score
-from harness.spec.catalogue import AVERAGE, BASELINES, load, papers, published
+from harness.spec.catalogue import ALL, AVERAGE, BASELINES, Published, load, papers, published
 from harness.tables.averages import GAIN, UNCOUNTED, averaged
 from harness.tables.long import long_rows
 from harness.tables.measured import METRICS, Measured
@@ -85,3 +85,11 @@ def test_an_average_is_the_mean_of_the_cells_beside_it(paper: str, cells: int) -
         ]
         assert len(others) >= 3 and row["measured"] == pytest.approx(fmean(others))
         assert row["low"] <= row["measured"] <= row["high"]
+
+
+def test_a_cell_over_all_responses_is_no_part_of_an_average() -> None:
+    def cell(benchmark: str, metric: str = "avg") -> Published:
+        return Published("table", "m", "arm", "row", benchmark, benchmark, metric, "1", "%")
+
+    cells = [cell("aime24"), cell(ALL), cell(AVERAGE), cell("amc23"), cell("aime24", "pass@8")]
+    assert averaged(cell(AVERAGE), cells) == [("aime24", "avg"), ("amc23", "avg")]
