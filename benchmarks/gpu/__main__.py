@@ -64,7 +64,7 @@ def measure(bench: Bench, chosen: list[str]) -> Iterator[dict[str, Any]]:
         try:
             for row in PARTS[name](bench):
                 yield {"part": name, **row}
-        except Exception as error:
+        except Exception as error:  # of one part: a row of its own, and the other parts are measured
             yield {"part": name, "error": f"{type(error).__name__}: {error}"[:500]}
 
 

@@ -41,7 +41,7 @@ def run_order(text: str, requeues: int) -> str:
         else:
             print(STOPPED.format(restarts + 1), file=sys.stderr, flush=True)
         sys.exit(RESUMABLE)
-    except Exception:
+    except Exception:  # into the log without credentials, then as it is
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         raise
 

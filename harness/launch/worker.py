@@ -54,7 +54,7 @@ def _answer(line: str) -> dict[str, Any]:
     try:
         with full_disk_named(make_home()):
             outcome = carry_out(order, Elsewhere())
-    except Exception as error:
+    except Exception as error:  # of one job: told to the command, whose other jobs run
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         return {"error": redact(f"{type(error).__name__}: {error}")}
     return {"folder": str(outcome.folder), "diverged": outcome.diverged}

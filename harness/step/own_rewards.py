@@ -78,7 +78,7 @@ def value(name: str, response: str, answer: str) -> float | None:
     """
     try:
         given: Any = load(name)(response, answer)
-    except Exception as error:
+    except Exception as error:  # the user's own code: any failure is refused by name
         raise ValueError(
             f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
         ) from error
@@ -142,7 +142,7 @@ def _file(name: str, path: Path) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except Exception as error:  # the user's own module, likewise
         raise ValueError(
             f"rewards={name}: {path} fails when it is imported ({type(error).__name__}: {error})"
         ) from error

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.command.resolve import Job
 from harness.study.design import Design
 from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
-from harness.study.tuning import accuracies, chosen, trials
+from harness.study.tuning import Trial, accuracies, chosen, trials
 
 
 def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
@@ -28,14 +28,28 @@ def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int 
 
 
 def tune(design: Design, command: str, tier: int) -> Settings:
-    """Run the search of a tier; what it chose."""
+    """Run the search of a tier; what it chose.
+
+    Raises:
+        RuntimeError: a trial failed: the best of the others is not what was registered.
+    """
+    rates = rate_jobs(design, tier)
+    _run(rates, command)
+    best = chosen(design, _finished(design, tier)[: len(rates)], tier)
+    _run(knob_jobs(design, tier, best), command)
+    return chosen(design, _finished(design, tier, knobs=True), tier)
+
+
+def _finished(design: Design, tier: int, *, knobs: bool = False) -> list[Trial]:
+    """The trials of a tier, all rates (and knobs) of which must have ended."""
     from harness.runs.track import Tracker
 
-    _run(rate_jobs(design, tier), command)
-    tracker = Tracker.open()
-    rates = chosen(design, trials(design, accuracies(tracker, design), tier), tier)
-    _run(knob_jobs(design, tier, rates), command)
-    return chosen(design, trials(design, accuracies(tracker, design), tier), tier)
+    tried = trials(design, accuracies(Tracker.open(), design), tier)
+    needed = tried if knobs else tried[: len(rate_jobs(design, tier))]
+    if failed := [t for t in needed if t.accuracy == "unfinished"]:
+        names = ", ".join(f"{t.scale} {t.paper} {t.method} {dict(t.values)}" for t in failed)
+        raise RuntimeError(f"the search is not finished, so nothing is chosen: {names}; the same command tries again")
+    return tried
 
 
 def _run(jobs: Sequence[Job], command: str) -> int:
