@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING
 from evals.files import BusyError, locked, read_jsonl_from
 from evals.redaction import redact
 from harness.runs.outbox import Message, Outbox
+from harness.runs.track import METRICS_AT_ONCE
 
 if TYPE_CHECKING:
     from harness.runs.track import Tracker
 
-METRICS_AT_ONCE = 1000  # MLflow takes no more in one call; params and tags: 100
-PARAMS_AT_ONCE = 100
 POLL_S = 0.5
 PATIENCE_S = 15.0  # at the end of a command, without any progress
 _PERMANENT = {"INVALID_PARAMETER_VALUE", "BAD_REQUEST", "PERMISSION_DENIED"}

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-AT_ONCE = 100  # MLflow takes at most 100 params or tags in one call
+METRICS_AT_ONCE = 1000  # MLflow takes no more in one call
+PARAMS_AT_ONCE = 100
 LOCK_S = 300.0  # for another process to make the local store; on a loaded machine that takes a minute
 CHECK_S = 10.0  # a store that has not answered by then is not there
 TOKEN = "rlvr.token"  # tag that tells whether a run was made by a call whose answer was lost
@@ -144,8 +145,8 @@ class Tracker:
         from mlflow.entities import Param
 
         items = [Param(key, value) for key, value in params.items()]
-        for start in range(0, len(items), AT_ONCE):
-            self.client.log_batch(run_id, params=items[start : start + AT_ONCE])
+        for start in range(0, len(items), PARAMS_AT_ONCE):
+            self.client.log_batch(run_id, params=items[start : start + PARAMS_AT_ONCE])
 
     def metrics(self, run_id: str, step: int, values: Mapping[str, float]) -> None:
         """Log metrics of one step, now."""
@@ -153,7 +154,7 @@ class Tracker:
         self.log_points(run_id, [(key, step, now, value) for key, value in values.items()])
 
     def log_points(self, run_id: str, points: Sequence[Point]) -> None:
-        """Log at most 1,000 points."""
+        """Log at most `METRICS_AT_ONCE` points."""
         from mlflow.entities import Metric
 
         self.client.log_batch(run_id, metrics=[Metric(name, value, at, step) for name, step, at, value in points])
