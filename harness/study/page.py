@@ -25,6 +25,7 @@ from harness.study.outcomes import (
     placebos,
     row,
 )
+from harness.study.pairing import Pairing, pairings
 from harness.study.tuning import Trial, accuracies, search
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid
@@ -95,6 +96,7 @@ def results_page(design: Design, arms: Mapping[Key, Measured], plots: Sequence[s
     lines.append(_claims({scale: claims(design, arms, scale) for scale in design.families}).markdown())
     lines.append(_placebos(design, placebos(design, arms)).markdown())
     lines.append(_controls(controls(design, arms)).markdown())
+    lines.append(_pairings(pairings(design, arms)).markdown())
     lines += [f"![{name}]({FIGURES}/{name}.png)\n" for name in plots]
     return "\n".join(lines)
 
@@ -259,6 +261,27 @@ def _controls(found: Sequence[Difference]) -> Grid:
             (d.scale, f"{d.a} − {d.b}", _seeds(d), _difference(d), p_text(d.line.p_holm), d.line.verdict) for d in found
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
+    )
+
+
+def _pairings(measured: Sequence[Pairing]) -> Grid:
+    return Grid(
+        "Do shared seeds narrow the differences?",
+        ("family", "differences", "seeds", "variance of a difference / sum of both arms' variances"),
+        tuple(
+            (
+                p.scale,
+                str(p.pairs),
+                str(p.seeds),
+                f"{number_text(p.ratio, 1, '.2f')} {bounds_text(p.interval, 1, '.2f')}",
+            )
+            for p in measured
+        ),
+        (
+            "A seed gives every arm the same prompts in the same order. 1: the arms of a seed vary independently, so "
+            "nothing is gained; below 1: a difference over shared seeds varies less. avg, every arm against its "
+            "reference [95 %, jackknife over seeds]. The intervals above do not use it.",
+        ),
     )
 
 
