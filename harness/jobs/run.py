@@ -29,6 +29,7 @@ from harness.command.resolve import Job
 from harness.command.watch import Watch
 from harness.data.base_models import locate
 from harness.data.tiny.base import fixed_threads
+from harness.jobs.pace import time_left
 from harness.jobs.records import mismatches, read_record, write_record
 from harness.jobs.telling import Watching, say, told
 from harness.jobs.watching import Watcher
@@ -91,11 +92,14 @@ def run_jobs(
     machines = {(j.model, j.arm): of_job(hardware, j.model, j.arm).with_device() for j in jobs}
     watch = watch or Watch()
     outcomes: list[Outcome] = []
+    took: list[float] = []
     with told([(jobs, command)]) as telling:
         bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             check(f"after {number - 1} of {len(jobs)} jobs")
-            say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale)")
+            left = time_left(took, len(jobs) - number + 1)
+            say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale{left})")
+            started = time.monotonic()
             try:
                 machine = machines[job.model, job.arm]
                 base = bases[job.base_model.value]
@@ -107,6 +111,7 @@ def run_jobs(
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
                 telling.failed.add(0)
+            took.append(time.monotonic() - started)
             gc.collect()  # the model of this job makes room for the next one's
     return outcomes
 

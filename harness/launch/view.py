@@ -12,6 +12,7 @@ from typing import Any
 
 from evals.redaction import redact
 from harness.command.resolve import Job
+from harness.jobs.pace import duration
 from harness.launch.orders import Order
 from harness.runs.state import last_step
 
@@ -149,13 +150,6 @@ def progress(row: Row, now: float) -> str:
 def shortened(text: str, width: int) -> str:
     """A name without its middle; the seed at its end stays."""
     return text if len(text) <= width else text[: width - 10] + "…" + text[-9:]
-
-
-def duration(seconds: float) -> str:
-    """ "42 s", "3.5 min", "2.1 h"."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager

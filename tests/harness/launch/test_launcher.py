@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from harness.command.config import UsageError
+from harness.jobs.pace import duration
 from harness.launch.devices import worker_environments
 from harness.launch.launcher import Launcher, launcher_alone, take_launcher
-from harness.launch.view import Row, Table, View, drawn, duration, progress
+from harness.launch.view import Row, Table, View, drawn, progress
 from harness.spec.hardware import Hardware
 
 
