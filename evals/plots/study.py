@@ -297,7 +297,8 @@ def sweep(
         tidy(axis)
         legend_below(figure, handles, series)
 
-    caption = "Bands: 95 % intervals." + ("" if declared is None else f" Dotted: the paper's value, {declared:g}.")
+    bands = "Bands: 95 % intervals." if (numbers["high"] > numbers["low"]).any() else ""
+    caption = _join(bands, "" if declared is None else f"Dotted: the paper's value, {declared:g}.")
     return Plot(name or f"sweep_{knob.replace(' ', '_').replace('.', '_')}", title or f"Sweep of {knob}",
                 _join(caption, note), "", shown, render, (WIDTH, 3.0 + legend_height(series)))  # fmt: skip
 

@@ -93,6 +93,11 @@ def steps(arm: StudyArm, scale: str, rollouts: int) -> int:
     return rollouts * experiment.updates_per_rollout.value
 
 
+def declared_value(arm: StudyArm, scale: str, key: str) -> float:
+    """A value of an arm as its paper declares it, at a scale."""
+    return float(_job(arm, scale, 0, {}).settings()[key].value)
+
+
 def _job(arm: StudyArm, scale: str, seed: int, overrides: Mapping[str, Any]) -> Job:
     return replace(_resolved(arm.paper, arm.arm, scale, json.dumps(overrides, sort_keys=True)), seed=seed)
 

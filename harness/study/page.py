@@ -26,6 +26,7 @@ from harness.study.outcomes import (
     row,
 )
 from harness.study.pairing import Pairing, pairings
+from harness.study.sensitivity import sweeps
 from harness.study.tuning import Trial, accuracies, search
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid
@@ -52,7 +53,7 @@ def write_pages(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
     arms = measured_arms(design, state.settings, tracker)
     if not any(m.trained for m in arms.values()):
         raise ValueError("no finished run of the study: rlvr study run=true")
-    plots = figures(design, arms)
+    plots = [*figures(design, arms), *sweeps(design, state.tried)]
     pages = {
         NAME: results_page(design, arms, [plot.name for plot in plots]),
         "settings.md": settings_page(design, state.tried, state.settings),

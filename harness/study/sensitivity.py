@@ -1,0 +1,70 @@
+"""How sensitive each method is to the one value that its paper calls so, from the trials of the search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from evals.plots import study as plots
+from harness.study.design import Design, StudyArm
+from harness.study.jobs import declared_value
+from harness.study.tuning import Trial
+
+if TYPE_CHECKING:
+    from evals.plots.plot import Plot
+
+
+def sweeps(design: Design, tried: Sequence[Trial]) -> list[Plot]:
+    """A figure for each knob of which two values or more were tried: validation accuracy against the value, a curve for
+    each family, beside the reference at its best learning rate. One run a point: there are no intervals."""
+    import pandas as pd
+
+    made = []
+    for arm in design.methods():
+        rows = sweep_rows(design, arm, tried)
+        if arm.knob is None or not rows:
+            continue
+        note = (
+            f"Tiny scale, validation problems. One run a point (seed {design.tuning_seed}, {design.tuning_rollouts} "
+            f"rollouts), so without intervals. Lines across: {arm.than}, each at its best learning rate."
+        )
+        made.append(
+            plots.sweep(
+                pd.DataFrame(rows),
+                knob=arm.knob.key,
+                label=f"avg@{design.tuning_samples} on validation (%)",
+                title=f"{arm.paper} {arm.arm}: {arm.knob.key}",
+                name=f"sweep_{arm.paper}_{arm.knob.key.rpartition('.')[2]}",
+                declared=declared_value(arm, design.families[0], arm.knob.key),
+                log=True,
+                note=note,
+            )
+        )
+    return made
+
+
+def sweep_rows(design: Design, arm: StudyArm, tried: Sequence[Trial]) -> list[dict[str, object]]:
+    """`series`, `value`, `mean`, `low`, `high` of one method's trials: fractions, NaN as the reference's value.
+
+    A trial without a knob has the declared value; only the trials at the learning rate that the knob was tried at
+    count. A trial that diverged or is not finished has no row.
+    """
+    if arm.knob is None:
+        return []
+    rows: list[dict[str, object]] = []
+    for scale in design.families:
+        own = [t for t in tried if (t.scale, t.paper, t.method) == (scale, arm.paper, arm.arm)]
+        rates = {t.values["learning_rate"] for t in own if arm.knob.key in t.values}
+        declared = declared_value(arm, scale, arm.knob.key)
+        for t in own:
+            if t.values["learning_rate"] in rates and isinstance(t.accuracy, float):
+                rows.append(_row(scale, t.values.get(arm.knob.key, declared), t.accuracy))
+        of = [t.accuracy for t in tried if (t.scale, t.paper, t.method) == (scale, arm.paper, arm.than)]
+        finished = [accuracy for accuracy in of if isinstance(accuracy, float)]
+        if rates and finished:
+            rows.append(_row(f"{arm.than}, {scale}", float("nan"), max(finished)))
+    return rows
+
+
+def _row(series: str, value: float, accuracy: float) -> dict[str, object]:
+    return {"series": series, "value": value, "mean": accuracy, "low": accuracy, "high": accuracy}
