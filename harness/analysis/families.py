@@ -23,7 +23,7 @@ class Family:
 
 
 def verdicts(m: Material) -> list[Plot]:
-    from evals.analysis.responses.plots import plot_verdicts
+    from evals.analysis.figures import plot_verdicts
 
     return plot_verdicts(m.subjects, benchmarks=m.benchmarks, judge=m.judge)
 
@@ -35,7 +35,7 @@ def unsolvable(m: Material) -> list[Plot]:
 
 
 def training(m: Material) -> list[Plot]:
-    from evals.analysis.training.plots import plot_training
+    from evals.analysis.figures import plot_training
 
     curves = m.curves()
     if not curves:
@@ -44,8 +44,8 @@ def training(m: Material) -> list[Plot]:
 
 
 def tokens(m: Material) -> list[Plot]:
+    from evals.analysis.figures import plot_token_changes, plot_tokens
     from evals.analysis.tokens.entropy_drop import entropy_drops, fastest_tokens
-    from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
 
     plots: list[Plot] = []
     for b in m.benchmarks:

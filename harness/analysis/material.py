@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis.interventions.fork_temperature import TEMPERATURES
-from evals.analysis.responses.judge import Judge
+from evals.analysis.responses.quality import Judge
 from evals.analysis.subjects import Subject
 from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools

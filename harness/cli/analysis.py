@@ -167,7 +167,7 @@ def _judge(model: str | None, url: str | None) -> Any:
     Raises:
         UsageError: an address without a model or the other way round, or one that is no address.
     """
-    from evals.analysis.responses.judge import Judge
+    from evals.analysis.responses.quality import Judge
     from evals.sampling.engines.openai import OpenAIEngine
 
     if (model is None) != (url is None):

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evals.analysis import FORKING_TOKENS
 from evals.analysis.interventions.continuation import Branch, look_up, ready, sample_continuations
-from evals.analysis.papers import FORKING_TOKENS
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.quantities import entropy
 from evals.plots.intervals import points

@@ -16,7 +16,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from evals.analysis.interventions.continuation import Branch, branch_id, look_up, ready, sample_continuations
+from evals.analysis import ERPO
+from evals.analysis.interventions.continuation import (
+    Branch,
+    Selection,
+    branch_id,
+    look_up,
+    ready,
+    sample_continuations,
+    select,
+)
 from evals.analysis.interventions.effects import (
     contrasts,
     correctness,
@@ -27,8 +36,6 @@ from evals.analysis.interventions.effects import (
     p_text,
     plot_groups,
 )
-from evals.analysis.interventions.selection import Selection, select
-from evals.analysis.papers import ERPO
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns, whole_responses
 from evals.grading.verdicts import Verdict

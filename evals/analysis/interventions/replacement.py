@@ -13,7 +13,16 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.analysis.interventions.continuation import Branch, branch_id, look_up, ready, sample_continuations
+from evals.analysis import TRIAL_AND_ERROR
+from evals.analysis.interventions.continuation import (
+    Branch,
+    Selection,
+    branch_id,
+    look_up,
+    ready,
+    sample_continuations,
+    select,
+)
 from evals.analysis.interventions.effects import (
     describe_accuracies,
     describe_counts,
@@ -21,8 +30,6 @@ from evals.analysis.interventions.effects import (
     effects,
     plot_groups,
 )
-from evals.analysis.interventions.selection import Selection, select
-from evals.analysis.papers import TRIAL_AND_ERROR
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns, whole_responses
 from evals.plots.plot import Plot

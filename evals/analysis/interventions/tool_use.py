@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.responses.curves_over_k import pass_curves
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns

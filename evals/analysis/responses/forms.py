@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
-from evals.analysis.responses.judge import Judge
-from evals.analysis.responses.quality import MIXING, REDUNDANT_ABOVE, flags, redundancy
+from evals.analysis import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
+from evals.analysis.responses.quality import MIXING, REDUNDANT_ABOVE, Judge, flags, redundancy
 from evals.grading.verdicts import Verdict
 from evals.plots.intervals import name_rows, offsets, points
 from evals.plots.parts import (

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.common_problems import CommonProblems, keep_common_problems
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
+from evals.analysis.responses.curves_over_k import CommonProblems, keep_common_problems
 from evals.analysis.subjects import Subject
 from evals.grading.verdicts import Verdict
 from evals.plots.parts import common_benchmarks, legend_below, legend_height, tables_of

@@ -11,17 +11,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.tokens.entropies import shares
 from evals.analysis.tokens.forks import RHO, top_share
-from evals.analysis.tokens.panels import BAND, TITLES, band_line, counted, legend, number_of, panels, present, size
 from evals.analysis.tokens.token_table import (
+    BAND,
+    TITLES,
+    band_line,
     by_bin,
+    counted,
+    legend,
+    number_of,
     outcomes,
+    panels,
     perplexity_bins,
     position_bins,
+    present,
     rank_bins,
     same_tokens,
+    size,
 )
 from evals.plots.parts import line_look
 from evals.plots.plot import Plot

@@ -11,23 +11,27 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evals.analysis import FORKING_TOKENS, TRIAL_AND_ERROR
 from evals.analysis.contrast import measure_side
-from evals.analysis.papers import FORKING_TOKENS, TRIAL_AND_ERROR
 from evals.analysis.tokens.forks import RHO, fork_threshold, top_share
-from evals.analysis.tokens.panels import (
+from evals.analysis.tokens.token_table import (
     BAND,
+    CORRECT,
     TITLES,
     Tables,
     above_zero,
     band_line,
+    by_bin,
     counted,
     legend,
+    need_columns,
     number_of,
+    outcomes,
     panels,
+    position_bins,
     present,
     size,
 )
-from evals.analysis.tokens.token_table import CORRECT, by_bin, need_columns, outcomes, position_bins
 from evals.plots.intervals import name_rows, points
 from evals.plots.parts import line_look
 from evals.plots.plot import WIDTH, Plot, look, tidy

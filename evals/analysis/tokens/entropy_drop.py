@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.tokens.forks import top_share
-from evals.analysis.tokens.panels import counted, size
-from evals.analysis.tokens.token_table import CORRECT, INCORRECT, outcomes, same_tokens
+from evals.analysis.tokens.token_table import CORRECT, INCORRECT, counted, outcomes, same_tokens, size
 from evals.plots.intervals import name_rows
 from evals.plots.parts import legend_below
 from evals.plots.plot import WIDTH, Plot, look, tidy

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from evals.analysis import FORKING_TOKENS
 from evals.analysis.contrast import Side, measure_side
-from evals.analysis.papers import FORKING_TOKENS
-from evals.analysis.tokens.panels import BAND, Tables, counted, number_of
-from evals.analysis.tokens.token_table import need_columns, same_tokens
+from evals.analysis.tokens.token_table import BAND, Tables, counted, need_columns, number_of, same_tokens
 from evals.plots.intervals import name_rows, points
 from evals.plots.plot import WIDTH, Plot, look, tidy
 

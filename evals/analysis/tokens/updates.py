@@ -7,25 +7,29 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.tokens.changes import Pairs
-from evals.analysis.tokens.panels import (
+from evals.analysis.tokens.quantities import clipped_weight
+from evals.analysis.tokens.token_table import (
     BAND,
     TITLES,
     Tables,
     above_zero,
     band_line,
+    by_bin,
     counted,
     legend,
     number_of,
+    outcomes,
     panels,
+    perplexities,
     present,
+    rank_bins,
+    same_tokens,
 )
-from evals.analysis.tokens.panels import (
+from evals.analysis.tokens.token_table import (
     size as size_of,
 )
-from evals.analysis.tokens.quantities import clipped_weight
-from evals.analysis.tokens.token_table import by_bin, outcomes, perplexities, rank_bins, same_tokens
 from evals.grading.verdicts import Verdict
 from evals.plots.parts import line_look
 from evals.plots.plot import Plot, tidy

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.analysis.papers import TRIAL_AND_ERROR
-from evals.analysis.training.curves import LABELS, Curves, curve, describe_steps, plain_name
-from evals.analysis.training.line_fit import LineFit, Vector, fit_line
+from evals.analysis import TRIAL_AND_ERROR
+from evals.analysis.training.curves import LABELS, Curves, LineFit, Vector, curve, describe_steps, fit_line, plain_name
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import HEIGHT, WIDTH, Plot, look, tidy
 
@@ -56,7 +55,7 @@ class EntropyReward:
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> EntropyReward:
     """Fit the law to a training curve, [N] each, in order of the steps.
 
-    Intervals are those of `evals.analysis.training.line_fit`: exact t-intervals for independent errors, widened by
+    Intervals are those of `evals.analysis.training.curves`: exact t-intervals for independent errors, widened by
     the serial
     correlation of the residuals. They take the entropy as known; noise in it makes a too small.
 

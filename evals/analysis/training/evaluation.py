@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import ERPO, TRIAL_AND_ERROR
+from evals.analysis import ERPO, TRIAL_AND_ERROR
 from evals.analysis.responses.forms import MEASURES, response_table, shares
 from evals.analysis.training.curves import Curves, curve, long_table
 from evals.plots.intervals import band
@@ -22,7 +22,7 @@ from evals.plots.plot import WIDTH, Plot, look, tidy
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evals.analysis.responses.judge import Judge
+    from evals.analysis.responses.quality import Judge
 
 AVERAGE = "average of benchmarks"
 CHANGE = "change"

@@ -20,21 +20,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.analysis.papers import TRIAL_AND_ERROR
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.training.curves import (
     LABELS,
     SMOOTHING,
     Curves,
+    Vector,
     curve,
     describe_smoothing,
     describe_steps,
+    fit_line,
     fit_lines,
     line_handles,
     long_table,
     plain_name,
+    serial_correlation,
     smoothed_line,
+    worth,
 )
-from evals.analysis.training.line_fit import Vector, fit_line, serial_correlation, worth
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, look, tidy
 from evals.stats.intervals import t_quantile

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from evals.analysis.papers import ENTROPY_ADVANTAGE
+from evals.analysis import ENTROPY_ADVANTAGE
 from evals.analysis.subjects import Subject
-from evals.analysis.words.embedders import SentenceEmbedder
-from evals.analysis.words.plot_categories import category_counts, category_entropies, category_updates
-from evals.analysis.words.plot_rows import (
+from evals.analysis.words.embedders import NEIGHBOURS, SHARE, Rarity, SentenceEmbedder
+from evals.analysis.words.plot_categories import (
     INTERVALS,
+    category_counts,
+    category_entropies,
+    category_updates,
     describe_lexicon,
     describe_sizes,
     legend,
@@ -20,7 +22,6 @@ from evals.analysis.words.plot_rows import (
     tidy_rows,
     wrap,
 )
-from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity
 from evals.analysis.words.words import COMPARISONS, Words, entropy_contrasts, frequencies, read_words
 from evals.plots.intervals import points
 from evals.plots.plot import PALETTE, WIDTH, Plot, look
@@ -49,7 +50,7 @@ def plot_words(
         benchmark: its name, for the captions.
         changes: name of the run -> (token table, p_after - p_before of its rows); None: no plot of probability changes.
         embedder: see `evals.analysis.words.embedders`; None leaves rare sentences out.
-        neighbours, share: see `evals.analysis.words.rare`.
+        neighbours, share: see `evals.analysis.words.embedders`.
         stated_only: use the papers' own words only.
         seed: selects the points of the map.
     Raises:

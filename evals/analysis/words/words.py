@@ -15,13 +15,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from evals.analysis.contrast import Side, contrast, measure_side
-from evals.analysis.tokens.token_spans import detect_encoding, locate_tokens
 from evals.analysis.tokens.token_table import by_response, need_columns, response_keys
-from evals.analysis.words.embedders import CachedEmbedder, SentenceEmbedder
-from evals.analysis.words.lexicon import Lexicon, load_lexicon
-from evals.analysis.words.rare import NEIGHBOURS, SHARE, Rarity, find_rare
-from evals.analysis.words.sentences import sentence_table
-from evals.analysis.words.token_categories import CATEGORIES, categorise
+from evals.analysis.words.embedders import NEIGHBOURS, SHARE, CachedEmbedder, Rarity, SentenceEmbedder, find_rare
+from evals.analysis.words.sentences import detect_encoding, locate_tokens, sentence_table
+from evals.analysis.words.token_categories import CATEGORIES, Lexicon, categorise, load_lexicon
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +33,7 @@ def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encod
     Args:
         table: a token table.
         lexicon: None loads "pivotal_tokens".
-        encoding: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+        encoding: how the tokens are written (`sentences.ENCODINGS`); None finds it out.
     Returns:
         Booleans under the table's index.
     Raises:
@@ -111,9 +108,9 @@ def read_words(
     Args:
         names: of all runs. tokens: name -> token table of its responses to one benchmark.
         embedder: finds rare sentences, where the base model has a table; None leaves them out.
-        neighbours, share: see `evals.analysis.words.rare`.
+        neighbours, share: see `evals.analysis.words.embedders`.
         stated_only: use the papers' own words only, none of those that we added.
-        encoding: how the tokens are written (`evals.analysis.tokens.token_spans`); None finds it out.
+        encoding: how the tokens are written (`sentences.ENCODINGS`); None finds it out.
     Raises:
         ValueError: a table of an unknown name or without rows, or as the measurements.
     """

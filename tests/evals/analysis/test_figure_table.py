@@ -1,4 +1,4 @@
-"""The page of trial_and_error names a function for each figure that is drawn again."""
+"""The page of trial_and_error names a function for each figure that is plotted again."""
 
 from __future__ import annotations
 

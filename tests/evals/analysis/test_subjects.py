@@ -15,8 +15,8 @@ from evals.files import text_sha256
 from evals.grading.verdicts import Verdict
 from evals.sampling.evaluate import evaluate
 from tests.evals.conftest import make_model
-from tests.evals.sampling.test_evaluate import PROBLEMS, Scripted, protocol, set_up
-from tests.evals.sampling.test_evaluate import table as rows_of
+from tests.evals.sampling.toy import PROBLEMS, Scripted, protocol, set_up
+from tests.evals.sampling.toy import table as rows_of
 
 
 @pytest.fixture

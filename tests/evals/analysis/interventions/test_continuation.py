@@ -1,16 +1,19 @@
-"""Responses that are gone on with begin as they were told to, and are graded."""
+"""Selected tokens are those asked for; continuations start with their prefix and are graded."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
+import pandas as pd
 import pytest
 
-from evals.analysis.interventions.continuation import Branch, PrefixedEngine, sample_continuations
+from evals.analysis.interventions.continuation import Branch, PrefixedEngine, Selection, sample_continuations, select
+from evals.analysis.tokens.token_table import perplexities
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.encode import model_stop_tokens
 from evals.sampling.engines.transformers import TransformersEngine
-from tests.evals.analysis.interventions import Rule
+from tests.evals.analysis.interventions import Rule, token_table
 
 DECODING = Decoding(1.0, 1.0, 12)
 
@@ -69,3 +72,77 @@ def test_invalid_branches_are_refused(random_model: Path, tmp_path: Path) -> Non
                 branches, name="x", engine=inner, model_path=str(random_model), decoding=DECODING, k=1, seed=0,
                 folder=tmp_path,
             )  # fmt: skip
+
+
+ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}
+TABLE = token_table({key: [(9, h, 8) for h in values] for key, values in ENTROPIES.items()})
+
+
+def taken(selection: Selection, table: pd.DataFrame = TABLE, seed: int = 0) -> dict[tuple[str, int], list[int]]:
+    selected = select(table, selection, seed=seed)
+    return {key: rows["position"].tolist() for key, rows in selected.groupby(["problem_id", "sample"])}  # type: ignore[misc]
+
+
+def test_the_most_and_the_least_uncertain() -> None:
+    # a tie takes the earlier token first: of the two 2.0 in (a, 0), position 1
+    assert taken(Selection("top", count=1)) == {("a", 0): [1], ("a", 1): [1], ("b", 0): [0]}
+    assert taken(Selection("bottom", count=2)) == {("a", 0): [0, 4], ("a", 1): [0, 1], ("b", 0): [0]}
+    # 30 % of 5, 2 and 1 tokens: 1.5, 0.6, 0.3, rounded up
+    assert taken(Selection("top", share=0.3)) == {("a", 0): [1, 3], ("a", 1): [1], ("b", 0): [0]}
+
+
+def test_random_tokens_are_the_response_s_own() -> None:
+    first = taken(Selection("random", count=2))
+    assert taken(Selection("random", count=2), TABLE[::-1]) == first  # whatever the order of the rows
+    alone = TABLE[TABLE["problem_id"] == "a"]
+    assert taken(Selection("random", count=2), alone) == {key: at for key, at in first.items() if key[0] == "a"}
+    drawn = {tuple(taken(Selection("random", count=2), seed=seed)["a", 0]) for seed in range(60)}
+    assert len(drawn) == 10  # every pair of 5 positions; each is missed by 60 draws with probability 0.9^60 = 0.2 %
+
+
+def test_a_stretch_of_the_response() -> None:
+    # relative positions of (a, 0): 0, .2, .4, .6, .8; of (a, 1): 0, .5; of (b, 0): 0
+    assert taken(Selection("top", count=9, within=(0.2, 0.6))) == {("a", 0): [1, 2], ("a", 1): [1]}
+    assert taken(Selection("top", share=0.5, within=(0.0, 0.5))) == {("a", 0): [1, 2], ("a", 1): [0], ("b", 0): [0]}
+    with pytest.raises(ValueError, match="no response has a token there"):
+        select(TABLE, Selection("top", count=1, within=(0.9, 1.0)))
+
+
+def test_responses_by_perplexity() -> None:
+    # mean -logp is the mean entropy here: (4.6 / 5, 2, 0.7) = (0.92, 2, 0.7)
+    assert perplexities(TABLE).to_dict() == pytest.approx(
+        {("a", 0): 2.718281828**0.92, ("a", 1): 2.718281828**2, ("b", 0): 2.718281828**0.7}
+    )
+    assert set(taken(Selection("top", count=1, perplexity=(0.9, 1.0)))) == {("a", 1)}
+    assert set(taken(Selection("top", count=1, perplexity=(0.0, 0.5)))) == {("a", 0), ("b", 0)}
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"kind": "tpo", "count": 1}, "kind: got 'tpo', did you mean 'top'"),
+        ({"kind": "top"}, "either share or count, got share=None and count=None"),
+        ({"kind": "top", "share": 0.1, "count": 1}, "either share or count"),
+        ({"kind": "top", "share": 0.0}, "share=0.0, expected a number in"),
+        ({"kind": "top", "count": 0}, "count=0, expected >= 1"),
+        ({"kind": "top", "count": 1, "within": (0.5, 0.5)}, "within=(0.5, 0.5), expected 0 <= first < last <= 1"),
+    ],
+)
+def test_invalid_selections_are_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError) as error:
+        Selection(**values)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (TABLE.drop(columns="entropy"), "lacks entropy"),
+        (TABLE.assign(train_seed=0), "expected that of one model"),
+        (TABLE.assign(entropy=float("nan")), "expected a finite entropy"),
+        (TABLE.drop(index=2), "expected the positions 0 to 4, each once"),
+    ],
+)
+def test_tables_that_are_not_whole(table: pd.DataFrame, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        select(table, Selection("top", count=1))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from evals.analysis.interventions.continuation import Selection, select
 from evals.analysis.interventions.replacement import measure_impact, replacement_branches
-from evals.analysis.interventions.selection import Selection, select
 from evals.sampling.engines import Decoding
 from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
 

@@ -1,15 +1,25 @@
-"""Sentences: texts split by hand, and what must hold for any text."""
+"""Sentences, token spans in three encodings, and sentence tables with their mean entropies."""
 
 from __future__ import annotations
 
 import json
+import math
 from itertools import pairwise
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.words.sentences import find_mathematics, mask, split_sentences
+from evals.analysis.words.sentences import (
+    detect_encoding,
+    find_mathematics,
+    locate_tokens,
+    mask,
+    sentence_table,
+    split_sentences,
+)
+from tests.evals.analysis.tokens import token_table
 from tests.shared import shared_file
 
 # | stands where a sentence must end
@@ -84,3 +94,87 @@ def test_real_responses_split_at_no_formula_and_start_as_sentences_do() -> None:
     assert [s for text in texts if even(text) for s in cut(text) if not even(s)] == []
     lower = [s for s in sentences if s[0].islower()]
     assert len(lower) / len(sentences) < 0.01
+
+
+def test_table_by_hand() -> None:
+    tokens = [("So", 1.0), (" x", 2.0), (".", 0.0), ("\n\n", 1.0), ("We", 4.0), (" check", 2.0)]
+    sentences = sentence_table(token_table({("p", 0): tokens, ("p", 1): [("\n", 9.0)], ("q", 0): [("Yes", 3.0)]}))
+    # the line break belongs to the sentence before it: (1 + 2 + 0 + 1) / 4; white space alone is no sentence
+    assert sentences.to_dict("records") == [
+        {"problem_id": "p", "sample": 0, "sentence": 0, "text": "So x.", "position": 0, "tokens": 4, "entropy": 1.0},
+        {"problem_id": "p", "sample": 0, "sentence": 1, "text": "We check", "position": 4, "tokens": 2, "entropy": 3.0},
+        {"problem_id": "q", "sample": 0, "sentence": 0, "text": "Yes", "position": 0, "tokens": 1, "entropy": 3.0},
+    ]
+
+
+def test_pieces_of_bytes_and_of_two_sentences() -> None:
+    # byte-level: π. A  in the tokens  CF | 80 . | space A | .
+    sentences = sentence_table(token_table({("p", 0): [("Ï", 1.0), ("Ģ.", 3.0), ("ĠA", 5.0), (".", 1.0)]}))
+    assert sentences["text"].tolist() == ["π.", "A."] and sentences["entropy"].tolist() == [2.0, 3.0]
+    # one token holds the end of a sentence and the whole next: it belongs to the first, the second has none
+    sentences = sentence_table(token_table({("p", 0): [("One", 1.0), (". Two", 3.0)]}))
+    assert sentences["tokens"].tolist() == [2, 0] and math.isnan(sentences["entropy"][1])
+
+
+def test_every_token_is_in_one_sentence_and_order_does_not_matter() -> None:
+    table = token_table({("p", i): ["\n", "So", " it", " is", ".", " \n", "Now", "?", " Yes"] for i in range(3)})
+    sentences = sentence_table(table)
+    assert sentences["tokens"].sum() == len(table) and sentences.groupby("sample")["sentence"].max().tolist() == [
+        2,
+        2,
+        2,
+    ]
+    shuffled = sentence_table(table.sample(frac=1, random_state=0)).sort_values(["sample", "sentence"])
+    pd.testing.assert_frame_equal(shuffled.reset_index(drop=True), sentences)
+
+
+def test_missing_columns_are_named() -> None:
+    with pytest.raises(ValueError, match="lacks entropy"):
+        sentence_table(token_table({("p", 0): ["a"]}).drop(columns="entropy"))
+
+
+def byte_level(piece: bytes) -> str:
+    """GPT-2's table, written out the slow way: a printable byte is itself, each other the next letter from U+0100."""
+    alphabet, others = {}, 0
+    for byte in range(256):
+        if 0x21 <= byte <= 0x7E or 0xA1 <= byte <= 0xAC or byte >= 0xAE:
+            alphabet[byte] = chr(byte)
+        else:
+            alphabet[byte], others = chr(256 + others), others + 1
+    return "".join(alphabet[byte] for byte in piece)
+
+
+def test_spans_by_hand() -> None:
+    located = locate_tokens(["So", "Ġx", "Ġ=", "Ċ"], "byte-level")
+    assert located.text == "So x =\n" and located.spans == ((0, 2), (2, 4), (4, 6), (6, 7))
+    # π is the bytes CF 80, here in two tokens that both have the one character
+    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level") == locate_tokens(["a", "<0xCF>", "<0x80>"], "sentencepiece")
+    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level").text == "aπ"
+    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level").spans == ((0, 1), (1, 2), (1, 2))
+    # half of π, and no more: one lone byte, one character
+    assert locate_tokens(["Ï", "b"], "byte-level").spans == ((0, 1), (1, 2))
+    assert locate_tokens(["▁The", "▁end"], "sentencepiece").text == " The end"
+    assert locate_tokens(["", "a", ""], "text").spans == ((0, 0), (0, 1), (0, 1))
+
+
+@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20), st.data())
+def test_spellings_agree(text: str, data: st.DataObject) -> None:
+    raw = text.encode()
+    cuts = sorted({0, len(raw), *data.draw(st.lists(st.integers(0, len(raw)), max_size=6))})
+    pieces = [raw[a:b] for a, b in pairwise(cuts)]
+    located = locate_tokens([byte_level(piece) for piece in pieces], "byte-level")
+    assert located.text == text
+    for piece, (start, end) in zip(pieces, located.spans, strict=True):
+        assert piece in text[start:end].encode()  # the characters that a token covers hold its bytes
+        assert len(text[start:end].encode()) - len(piece) <= 6  # and at most three bytes more at each end
+    by_character = locate_tokens(list(text), "text")
+    assert by_character.text == text and by_character.spans == tuple((i, i + 1) for i in range(len(text)))
+
+
+def test_a_tokenizer_s_spelling_is_recognised() -> None:
+    assert detect_encoding(["So", "Ġx", "Ċ"]) == "byte-level"
+    assert detect_encoding(["▁So", "▁x", "<0x0A>"]) == "sentencepiece"
+    assert detect_encoding(["So", " x", "\n", "Ġ"]) == "text"  # a letter Ġ in a text
+    assert detect_encoding(["x"]) == "text" and detect_encoding([]) == "text"
+    with pytest.raises(ValueError, match="encoding: expected one of text, byte-level, sentencepiece, got 'bpe'"):
+        locate_tokens([], "bpe")

@@ -1,17 +1,28 @@
-"""Token categories: Table 1's examples, pieces and phrases, and the table's shape."""
+"""Token categories: Table 1's examples, pieces and phrases, lexicons, and the table's shape."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
 
 import pandas as pd
 import pytest
 
-from evals.analysis.words.lexicon import load_lexicon
-from evals.analysis.words.token_categories import CATEGORIES, categorise, classify, counts
+from evals.analysis.words.token_categories import (
+    CATEGORIES,
+    Entry,
+    Lexicon,
+    categorise,
+    category_changes,
+    category_shares,
+    classify,
+    counts,
+    load_lexicon,
+    read_groups,
+)
 from tests.evals.analysis.tokens import token_table
-from tests.shared import shared_file
+from tests.shared import paper_text, shared_file
 
 LEXICON = load_lexicon("token_categories")
 
@@ -108,3 +119,113 @@ def test_real_responses_are_much_as_in_table_5() -> None:
     )
     assert set(shares.index) == set(CATEGORIES)
     assert 0.4 < shares["formal"] < 0.6 and 0.01 < shares["logical"] < 0.04 and shares["metacognitive"] < 0.001
+
+
+def as_category(names: list[str]) -> pd.Series:
+    return pd.Series(pd.Categorical(names, CATEGORIES))
+
+
+def test_shares_by_hand() -> None:
+    one, two = [("1", 0.2), ("+", 0.4), ("so", 2.0), ("we", 1.0)], [("2", 0.9), ("so", 1.0)]
+    table = token_table({("p", 0): one, ("q", 0): two})
+    shares = category_shares(table, as_category(["formal", "formal", "logical", "semantic", "formal", "logical"]))
+    formal, logical, metacognitive = (shares.set_index("category").loc[name] for name in CATEGORIES[:3])
+    # p: 2 of 4, q: 1 of 2, so 1/2; over all tokens 3 of 6
+    assert formal["share"] == formal["share_pooled"] == 0.5 and formal["tokens"] == 3
+    # p: (0.2 + 0.4) / 2, q: 0.9; over all tokens 1.5 / 3
+    assert formal["entropy"] == pytest.approx(0.6) and formal["entropy_pooled"] == pytest.approx(0.5)
+    # p: 1 of 4, q: 1 of 2; over all tokens 2 of 6
+    assert logical["share"] == 0.375 and logical["share_pooled"] == pytest.approx(1 / 3)
+    assert logical["share_low"] < 0.375 < logical["share_high"]
+    assert metacognitive["share"] == 0 and math.isnan(metacognitive["entropy"]) and metacognitive["problems"] == 0
+    assert shares["share"].sum() == pytest.approx(1) and shares["share_pooled"].sum() == pytest.approx(1)
+
+
+def test_changes_by_hand() -> None:
+    change = pd.Series([0.5, -0.4, 0.1, 0.0, -0.2])
+    category = as_category(["formal", "logical", "formal", "semantic", "semantic"])
+    changes = category_changes(change, category, top=0.4).set_index("category")
+    # the top 2 of 5: 0.5 (formal) and -0.4 (logical)
+    assert changes["share_of_top"].tolist() == [0.5, 0.5, 0, 0, 0]
+    assert changes["share_in_top"][["formal", "logical", "semantic"]].tolist() == [0.5, 1, 0]
+    assert changes["change"][["formal", "logical", "semantic"]].tolist() == pytest.approx([0.3, -0.4, -0.1])
+    assert changes["size"]["semantic"] == pytest.approx(0.1) and changes["top_size"]["formal"] == 0.5
+    assert math.isnan(changes["top_size"]["semantic"]) and math.isnan(changes["size"]["other"])
+
+
+def test_the_top_is_never_more_than_asked_for() -> None:
+    same = pd.Series([0.0] * 10)  # nothing moved: the first two are taken
+    changes = category_changes(same, as_category(["formal"] * 2 + ["other"] * 8))
+    assert changes.set_index("category")["share_of_top"]["formal"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "top", "message"),
+    [([0.1], 0.0, "top: expected a share"), ([1.5], 0.2, r"in \[-1, 1\]"), ([math.nan], 0.2, r"in \[-1, 1\]"),
+     ([0.1, 0.2], 0.2, "the same rows")],
+)  # fmt: skip
+def test_bad_input_is_named(change: list[float], top: float, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        category_changes(pd.Series(change), as_category(["formal"]), top=top)
+
+
+NAMES = {"token_categories": 2, "pivotal_tokens": 3, "reflective": 3}  # -> number of the paper's text
+
+
+def lexicon(*words: str) -> Lexicon:
+    return Lexicon("test", tuple(Entry(word, "c", "k", "s", False) for word in words))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_papers_words_are_in_the_paper(name: str) -> None:
+    text = paper_text(NAMES[name]).replace("’", "'").lower()
+    stated = [entry.text for entry in load_lexicon(name, stated_only=True).entries]
+    assert stated and [word for word in stated if word.lower() not in text] == []
+
+
+def test_categories_are_known_and_the_assumed_can_be_excluded() -> None:
+    whole = load_lexicon("token_categories")
+    assert {entry.category for entry in whole.entries} == {"formal", "logical", "metacognitive"} < set(CATEGORIES)
+    stated = load_lexicon("token_categories", stated_only=True)
+    assert {entry.text for entry in stated.entries if entry.category == "logical"} == {
+        "therefore", "because", "however", "but", "first", "next", "finally", "and", "also"
+    }  # fmt: skip
+    assert whole.describe() == f"token_categories: 22 words of the paper, {len(whole.entries) - 22} assumed"
+    with pytest.raises(ValueError, match="did you mean 'reflective'"):
+        load_lexicon("reflectiv")
+
+
+def matched(text: str, *words: str) -> list[str]:
+    return [text[f.start : f.end] for f in lexicon(*words).find(text)]
+
+
+def test_whole_words_only() -> None:
+    text = "So, so-called sofas: also SO. I'so so' \\so so_1 not-so"
+    assert matched(text, "so") == ["So", "SO", "so"]  # the last is the one before the quotation mark
+
+
+def test_a_capital_in_an_entry_must_be_in_the_text() -> None:
+    assert matched("Wait, do not wait. WAIT", "Wait") == ["Wait", "WAIT"]
+    assert matched("Then THEN then", "then") == ["Then", "THEN", "then"]
+
+
+def test_the_longest_entry_wins_and_phrases_bend() -> None:
+    assert matched("First, I  will count. First I count.", "first", "First, I will") == ["First, I  will", "First"]
+    assert matched("Let’s\ncheck, let's checkmate", "let's check") == ["Let’s\ncheck"]
+    assert matched("on the other hand", "hand", "on the other hand") == ["on the other hand"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([], "expected one key, groups"),
+        ({"groups": [{"category": "a", "kind": "b", "words": ["x"]}]}, "group 0: expected category, kind, words and"),
+        ({"groups": [{"category": "a", "kind": "b", "source": "s", "assumed": "w", "words": ["x"]}]}, "either source"),
+        ({"groups": [{"category": "a", "kind": "b", "source": "s", "words": [True]}]}, r"words: .* got \[True\]"),
+        ({"groups": [{"category": "a", "kind": "b", "source": "", "words": ["x"]}]}, "source: expected words, got ''"),
+        ({"groups": [{"category": "a", "kind": "b", "source": "s", "words": ["x", "X"]}]}, "got 'x' more than once"),
+    ],
+)
+def test_a_bad_file_is_named(content: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        read_groups(content, "file")

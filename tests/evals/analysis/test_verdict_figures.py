@@ -1,11 +1,11 @@
-"""Figures of verdicts: the numbers plots, what captions say, and that awkward runs can be plots."""
+"""Figures of verdicts: the numbers behind them, what captions say, and runs with few or missing values."""
 
 from __future__ import annotations
 
 import pandas as pd
 import pytest
 
-from evals.analysis.responses.plots import plot_verdicts
+from evals.analysis.figures import plot_verdicts
 from evals.analysis.subjects import Subject
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table

@@ -1,4 +1,4 @@
-"""Figures of tokens: the numbers behind them, words of their captions, and plot with few, many and missing runs."""
+"""Figures of tokens: the numbers behind them, words of their captions, and plots with few, many and missing runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evals.analysis.figures import plot_token_changes, plot_tokens
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.plots import plot_token_changes, plot_tokens
 from evals.analysis.tokens.updates import step_weights
 from evals.plots.plot import Plot
 from tests.evals.analysis.token_tables import random_table

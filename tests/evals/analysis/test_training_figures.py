@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evals.analysis.figures import plot_training
 from evals.analysis.subjects import Subject
 from evals.analysis.training.curves import over_seeds
-from evals.analysis.training.plots import plot_training
 from tests.evals.analysis.rendered import check_renders
 
 SUBJECTS = [Subject(name, {}) for name in ("base", "GRPO", "a run of a long name " * 5)]

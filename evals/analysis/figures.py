@@ -1,12 +1,20 @@
-"""Figures of training curves: dynamics, stages, entropy of correct and incorrect responses, entropy against reward."""
+"""Every figure of a family: verdicts and texts, token tables, training curves."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from evals.analysis.papers import EGSW, ENTROPY_ADVANTAGE, ERPO
+from evals.analysis import EGSW, ENTROPY_ADVANTAGE, ERPO
+from evals.analysis.responses.curves_over_k import answer_diversity, pass_at_k
+from evals.analysis.responses.forms import response_form, response_length, response_table
+from evals.analysis.responses.quality import MIXING, REDUNDANT_ABOVE, Judge
 from evals.analysis.subjects import Subject
+from evals.analysis.tokens.changes import change_concentration, change_distribution
+from evals.analysis.tokens.entropies import branching, entropy_by_outcome, entropy_by_position, entropy_distribution
+from evals.analysis.tokens.forks import RHO, fork_kept, fork_words
+from evals.analysis.tokens.token_table import present
+from evals.analysis.tokens.updates import perplexity, update_sizes, weighted_update_sizes
 from evals.analysis.training.curves import (
     LABELS,
     SMOOTHING,
@@ -21,9 +29,111 @@ from evals.analysis.training.curves import (
     smoothed_line,
 )
 from evals.analysis.training.entropy_reward import entropy_against_reward
-from evals.analysis.training.stages import entropy_by_outcome, stages
-from evals.plots.parts import legend_below, legend_height, names_of
+from evals.analysis.training.stages import entropy_by_outcome as training_entropy_by_outcome
+from evals.analysis.training.stages import stages
+from evals.plots.parts import common_benchmarks, legend_below, legend_height, names_of, tables_of
 from evals.plots.plot import HEIGHT, WIDTH, Plot, tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def plot_verdicts(
+    subjects: Sequence[Subject],
+    *,
+    benchmarks: Sequence[str] | None = None,
+    ks: Sequence[int] | None = None,
+    redundant_above: float = REDUNDANT_ABOVE,
+    mixing: Collection[str] = MIXING,
+    judge: Judge | None = None,
+) -> list[Plot]:
+    """Every figure of verdicts and texts, for each benchmark.
+
+    Args:
+        subjects: the runs, the base model first.
+        benchmarks: None takes those that all runs were measured on.
+        ks: None takes the powers of two up to what all problems allow (`evals.analysis.responses.curves_over_k`).
+        redundant_above, mixing: see `evals.analysis.responses.quality.flags`.
+        judge: asked whether responses are irrelevant; None uses the rules alone.
+    Raises:
+        ValueError: no runs, no common benchmark, or tables without texts.
+    """
+    plots = []
+    for benchmark in common_benchmarks(subjects, benchmarks):
+        tables = tables_of(subjects, benchmark)
+        responses = {
+            name: response_table(
+                table, redundant_above=redundant_above, mixing=mixing, judge=judge, problems=_texts(subjects, benchmark)
+            )
+            for name, table in tables.items()
+        }
+        plots += [pass_at_k(tables, benchmark, ks), answer_diversity(tables, benchmark, ks)]
+        if any(table["tokens"].notna().any() for table in responses.values()):  # a server may not tell
+            plots.append(response_length(responses, benchmark))
+        plots.append(response_form(responses, benchmark, redundant_above, judge.name if judge else ""))
+    return plots
+
+
+def _texts(subjects: Sequence[Subject], benchmark: str) -> dict[str, str]:
+    """Problem -> its text, of the subjects that hold the problems."""
+    return {problem.id: problem.problem for subject in subjects for problem in subject.problems.get(benchmark, ())}
+
+
+def plot_tokens(
+    subjects: Sequence[Subject],
+    tokens: Mapping[str, pd.DataFrame],
+    *,
+    benchmark: str,
+    rho: float = RHO,
+    minimum: int | None = None,
+) -> list[Plot]:
+    """Every figure of the runs' own token tables on one benchmark.
+
+    Args:
+        subjects: the runs, the base model first.
+        tokens: name of the run -> its reading of its own responses. Runs without one are excluded.
+        rho: the share of tokens that are forks. minimum: how often a word has to occur (`forks.fork_words`).
+    Raises:
+        ValueError: no table, one without rows, or one of an unknown run.
+    """
+    names = names_of(subjects)
+    return [
+        entropy_distribution(names, tokens, benchmark, rho=rho),
+        entropy_by_position(names, tokens, benchmark),
+        *([entropy_by_outcome(names, tokens, benchmark)] if present(tokens) else []),
+        branching(names, tokens, benchmark),
+        perplexity(names, tokens, benchmark),
+        update_sizes(names, tokens, benchmark),
+        *fork_words(names, tokens, benchmark, rho=rho, minimum=minimum),
+    ]
+
+
+def plot_token_changes(
+    subjects: Sequence[Subject],
+    pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]],
+    *,
+    benchmark: str,
+    rho: float = RHO,
+    read: str = "the base model's responses",
+) -> list[Plot]:
+    """Every figure of what changed between the base model and the other runs, on the same responses.
+
+    Args:
+        subjects: the runs, the base model first.
+        pairs: name of a trained run -> (the base model's reading, the run's reading) of the same responses. Tokens that
+            a model sampled are likely under it, so that whose responses they are decides which way changes lean: the
+            paper takes those of the model before.
+        rho: the share of tokens that are forks, and of those that changed most. read: whose responses, for captions.
+    Raises:
+        ValueError: no pair, or two tables of one that are not of the same tokens.
+    """
+    names = names_of(subjects)
+    return [
+        fork_kept(names, pairs, benchmark, rho=rho, read=read),
+        change_distribution(names, pairs, benchmark, read=read),
+        change_concentration(names, pairs, benchmark, share=rho, read=read),
+        weighted_update_sizes(names, pairs, benchmark, read=read),
+    ]
 
 
 def plot_training(
@@ -34,7 +144,7 @@ def plot_training(
     smoothing: float = SMOOTHING,
     marginal: float = 0.5,
 ) -> list[Plot]:
-    """Every figure of this file that the curves have the metrics for.
+    """Every figure of training that the curves have the metrics for.
 
     Args:
         subjects: the runs, the base model first; their order decides how each looks.
@@ -60,7 +170,9 @@ def plot_training(
             (performance, "train/entropy"),
         ),
         (
-            lambda: entropy_by_outcome(order, curves, performance=performance, smoothing=smoothing, marginal=marginal),
+            lambda: training_entropy_by_outcome(
+                order, curves, performance=performance, smoothing=smoothing, marginal=marginal
+            ),
             ("train/entropy_negative",),
         ),
         (lambda: entropy_against_reward(order, curves, performance=performance), ("train/entropy", performance)),

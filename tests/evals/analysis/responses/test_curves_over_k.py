@@ -1,0 +1,119 @@
+"""Curves over k equal the mean over all k-subsets, counted one by one, on the problems that all models have."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from evals.analysis.responses.curves_over_k import (
+    check_ks,
+    distinct_at_k,
+    diversity_curves,
+    keep_common_problems,
+    pass_curves,
+    powers_of_two_to,
+)
+from tests.evals.analysis.verdict_tables import table
+
+
+@given(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=1, max_size=8), st.data())
+def test_is_the_mean_over_k_subsets(classes: list[int | None], data: st.DataObject) -> None:
+    k = data.draw(st.integers(1, len(classes)))
+    counts = [len({c for c in subset if c is not None}) for subset in combinations(classes, k)]
+    assert distinct_at_k(classes, k) == pytest.approx(sum(counts) / len(counts))
+
+
+def test_is_exact_for_many_samples() -> None:
+    # 640 samples: class 0 on half of them, 320 classes once. k = 640 counts them; one draw has one answer.
+    classes = [0] * 320 + list(range(1, 321))
+    assert distinct_at_k(classes, 640) == 321 and distinct_at_k(classes, 1) == pytest.approx(1)
+    for wrong in (0, 641):
+        with pytest.raises(ValueError, match=r"k must lie in 1\.\.n"):
+            distinct_at_k(classes, wrong)
+
+
+def test_curves_by_hand() -> None:
+    # p: classes 0, 1, 2, none: one draw has 3/4 answers; any 2 of 4: 6 pairs, 3 with none (1 answer), 3 with two
+    # answers: (3 + 6)/6 = 1.5; all: 3. q: class 0 always: 1.
+    tables = {"a": table({"p": "c12n", "q": "cccc"})}
+    frame, _ = diversity_curves(tables)
+    assert frame["k"].tolist() == [1, 2, 4]
+    assert frame["distinct"].tolist() == pytest.approx([(3 / 4 + 1) / 2, (1.5 + 1) / 2, (3 + 1) / 2])
+    assert (frame["low"] >= 0).all() and (frame["high"] <= frame["k"]).all()
+    # unscored responses have an unknown answer: p has 3 scored ones, and the curves end at 3
+    frame, same = diversity_curves({"a": table({"p": "c12u", "q": "cccc"})})
+    assert frame["k"].tolist() == [1, 2, 3] and same.unscored == 1
+    assert frame["distinct"].tolist()[-1] == pytest.approx((3 + 1) / 2)
+
+
+def test_training_seeds_are_covered() -> None:
+    two = pd.concat([table({"p": "c1", "q": "cc"}, train_seed=0), table({"p": "cc", "q": "cc"}, train_seed=5)])
+    frame, _ = diversity_curves({"a": two}, ks=[2])
+    assert frame["distinct"].tolist() == pytest.approx([(2 + 1 + 1 + 1) / 4])
+    assert frame["covers"].tolist() == ["problems and seeds"]
+
+
+def test_by_hand() -> None:
+    # p: n = 4, c = 1: pass@1 = 1/4, pass@2 = 1 - C(3,2)/C(4,2) = 1/2, pass@4 = 1. q: none right.
+    frame, same = pass_curves({"a": table({"p": "cwwn", "q": "wwnt"})})
+    assert frame[["model", "k"]].to_numpy().tolist() == [["a", 1], ["a", 2], ["a", 4]]
+    assert frame["pass"].tolist() == pytest.approx([1 / 8, 1 / 4, 1 / 2])
+    assert (frame["low"] < frame["pass"]).all() and (frame["pass"] < frame["high"]).all()
+    assert set(frame["covers"]) == {"problems"} and same.k == 4
+
+
+def test_curves_stand_on_the_same_problems() -> None:
+    # q has two scored samples only: asked for k = 3 it leaves both curves, at k = 1 and 2 too
+    a, b = table({"p": "cww", "q": "ccu"}), table({"p": "www", "q": "ccc"})
+    frame, same = pass_curves({"a": a, "b": b}, ks=[1, 3])
+    assert same.problems == ("p",) and same.left_out == 1
+    assert frame["pass"].tolist() == pytest.approx([1 / 3, 1, 0, 0])
+    assert frame["low"].isna().all()  # one problem has no interval
+    # not asked, the curves end where q does
+    frame, same = pass_curves({"a": a, "b": b})
+    assert same.left_out == 0 and frame["k"].tolist() == [1, 2, 1, 2]
+    with pytest.raises(ValueError, match="ks: expected"):
+        pass_curves({"a": a}, ks=[])
+
+
+def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
+    a = table({"p": "ccw", "q": "wwu", "r": "uuu", "s": "c"})
+    b = table({"p": "cc", "q": "wwww", "r": "ccc"})
+    same = keep_common_problems({"a": a, "b": b})
+    # p has 3 and 2 scored samples, q 2 and 4; r has none in a; s was not asked of b
+    assert (same.problems, same.left_out, same.k, same.unscored) == (("p", "q"), 2, 2, 4)
+    assert len(same.tables["a"]) == 5 and len(same.tables["b"]) == 6
+    assert "2 problems" in same.note() and "4 responses" in same.note()
+    assert keep_common_problems({"b": b}).note() == ""
+
+
+def test_least_asks_for_more_samples_and_not_for_fewer_problems_than_needed() -> None:
+    a, b = table({"p": "ccw", "q": "wwu"}), table({"p": "ccw", "q": "www"})
+    same = keep_common_problems({"a": a, "b": b}, least=3)
+    assert (same.problems, same.left_out, same.k) == (("p",), 1, 3)
+    with pytest.raises(ValueError, match="no problem has 4 scored samples in each of: a, b"):
+        keep_common_problems({"a": a, "b": b}, least=4)
+
+
+def test_every_training_seed_counts() -> None:
+    two = pd.concat([table({"p": "cc", "q": "cc"}, train_seed=0), table({"p": "c", "q": "uu"}, train_seed=1)])
+    same = keep_common_problems({"a": two})
+    assert (same.problems, same.left_out, same.k, same.unscored) == (("p",), 1, 1, 2)
+    # a seed of which nothing could be scored leaves nothing to compare
+    with pytest.raises(ValueError, match="no problem has 1 scored samples"):
+        keep_common_problems({"a": pd.concat([table({"p": "cc"}, train_seed=0), table({"p": "uu"}, train_seed=1)])})
+    with pytest.raises(ValueError, match="at least one model"):
+        keep_common_problems({})
+
+
+def test_ks() -> None:
+    assert [powers_of_two_to(most) for most in (1, 2, 3, 8, 640)] == [
+        [1], [1, 2], [1, 2, 3], [1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640]
+    ]  # fmt: skip
+    for wrong in ([], [0, 2]):
+        with pytest.raises(ValueError, match="ks: expected numbers of at least 1"):
+            check_ks(wrong)
