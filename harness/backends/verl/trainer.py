@@ -17,7 +17,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 import transfer_queue as tq
 from omegaconf import open_dict
@@ -32,6 +31,7 @@ from verl.workers.utils.padding import response_from_nested, response_to_nested
 from harness.backends.verl import STEPS, STOP, TRAINER
 from harness.backends.verl.checkpoints import STATE
 from harness.backends.verl.loss import COEFFICIENT, SHAPED, LossSettings, method_loss
+from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras, rollout_metrics, update_metrics
 from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import CORRECT
 from harness.backends.verl.rollout import group_key
@@ -40,15 +40,7 @@ from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
 from harness.step.entropy_search import adapt
 from harness.step.finite import Diverged, check_metrics, check_output, check_tensor, leave_word
-from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import step_metrics, unshaped_advantages
-
-CHECKED = {
-    "train/loss": "loss",
-    "train/grad_norm": "gradient norm",
-    "train/value_loss": "loss of the critic",
-    "train/critic_grad_norm": "gradient norm of the critic",
-}  # metrics that must be finite -> what a divergence is called
 
 
 @dataclass(frozen=True)
@@ -151,7 +143,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         rollout = self._rollout_metrics(batch, metrics)
         left = self.job.steps - (self.global_steps - 1) * updates
         for number, part in enumerate(islice(_parts(batch, updates), left)):
-            self._update_policy(number, part, {**rollout, **_critic_metrics(metrics)})
+            self._update_policy(number, part, {**rollout, **critic_metrics(metrics)})
         return batch
 
     def _update_policy(self, number: int, part: KVBatchMeta, rollout: dict[str, float]) -> None:
@@ -161,7 +153,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part, own = self._apply_method(part, fresh=number == 0)
         report: dict[str, Any] = {}
         super()._update_actor(part, report)
-        metrics = {**rollout, **own, **_update_metrics(report)}
+        metrics = {**rollout, **own, **update_metrics(report)}
         self._report(number, metrics)
         self._stop_at_nonfinite(number, metrics)
         every = self.job.experiment.reference_reset_every.value
@@ -204,7 +196,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         """Ours are written by `_report`; a step on which only the critic was trained is written here."""
         if self.config.trainer.critic_warmup > self.global_steps:
             last = self.job.experiment.updates_per_rollout.value - 1
-            values = {**self._rollout_metrics(batch, metrics), **_critic_metrics(metrics)}
+            values = {**self._rollout_metrics(batch, metrics), **critic_metrics(metrics)}
             self._report(last, values)
             self._stop_at_nonfinite(last, values)
 
@@ -305,7 +297,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         part = self._put(part, {name: getattr(shaped, name) for name in SHAPED if getattr(shaped, name) is not None})
         part.extra_info[COEFFICIENT] = coefficient
         measured = {
-            "correct": torch.tensor([_extra(fields)[CORRECT] for fields in data["extra_fields"]]),
+            "correct": torch.tensor([reward_extras(fields)[CORRECT] for fields in data["extra_fields"]]),
         }
         if bool(measured["correct"].isnan().all()):
             measured = {}  # no reward says which responses are correct
@@ -339,25 +331,9 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     # -- metrics -------------------------------------------------------------------------------------------------
 
     def _rollout_metrics(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> dict[str, float]:
-        """Of the whole rollout: rewards, lengths, and how far apart sampler and trainer are in log-probability."""
         data = self._fetch(batch)
-        tokens = self._token_batch(batch, data)
-        groups = tokens.rewards.view(-1, self.job.experiment.group_size.value)
-        scored = tokens.rewards[~tokens.rewards.isnan()]
-        ends = torch.tensor(self.job.end_tokens)
-        last = torch.stack([ids[-1] for ids in data["responses"].unbind()])
-        assert tokens.old_logp is not None and tokens.rollout_logp is not None  # `calculate_log_probs` is on
-        reported = {
-            "train/response_length": tokens.mask.sum(1).double().mean().item(),
-            "train/truncated_fraction": 1 - torch.isin(last, ends).double().mean().item(),
-            **mismatch_metrics(tokens.old_logp, tokens.rollout_logp, tokens.mask),
-            **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
-        }
-        if len(scored):
-            reported["train/reward"] = scored.mean().item()
-        if groups.shape[1] > 1 and not groups.isnan().any():
-            reported["train/reward_std"] = groups.std(dim=1).mean().item()
-        return reported
+        tokens, size = self._token_batch(batch, data), self.job.experiment.group_size.value
+        return rollout_metrics(tokens, data["responses"].unbind(), metrics, group_size=size, ends=self.job.end_tokens)
 
     def _step_number(self, update: int) -> int:
         """The number of an optimiser step, from 1; `update` counts those of this rollout from 0."""
@@ -381,32 +357,3 @@ def _parts(batch: KVBatchMeta, count: int) -> Iterator[KVBatchMeta]:
     size = len(batch) // count
     for start in range(0, len(batch), size):
         yield batch.select_keys(batch.keys[start : start + size])
-
-
-def _extra(fields: Any) -> dict[str, float]:
-    """The reward's extra values of a response."""
-    held = getattr(fields, "data", fields)
-    extra: dict[str, float] = held["reward_extra_info"]
-    return extra
-
-
-def _update_metrics(report: dict[str, Any]) -> dict[str, float]:
-    """veRL's metrics of an update -> ours. The sums come as means over the processes, so their ratios are right."""
-    tokens = report["actor/sum_tokens"]
-    metrics = {
-        "train/loss": report["actor/loss"],
-        "train/entropy": report["actor/sum_entropy"] / tokens,
-        "train/grad_norm": report["actor/grad_norm"],
-        "train/learning_rate": report["actor/lr"],
-    }
-    if "actor/sum_clipped" in report:
-        metrics["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
-    if "actor/sum_kl" in report:
-        metrics["train/kl"] = report["actor/sum_kl"] / tokens
-    return {name: float(np.mean(value)) for name, value in metrics.items()}
-
-
-def _critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
-    names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
-    names["critic/grad_norm"] = "train/critic_grad_norm"
-    return {ours: float(metrics[theirs]) for theirs, ours in names.items() if theirs in metrics}

@@ -1,0 +1,76 @@
+"""veRL's metrics under our names, and those of a whole rollout."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from harness.step.batch import TokenBatch
+from harness.step.mismatch import mismatch_metrics
+
+CHECKED = {
+    "train/loss": "loss",
+    "train/grad_norm": "gradient norm",
+    "train/value_loss": "loss of the critic",
+    "train/critic_grad_norm": "gradient norm of the critic",
+}  # metrics that must be finite -> what a divergence is called
+
+
+def rollout_metrics(
+    tokens: TokenBatch, responses: Sequence[Tensor], metrics: dict[str, Any], *, group_size: int, ends: tuple[int, ...]
+) -> dict[str, float]:
+    """Of the whole rollout: rewards, lengths, and how far apart sampler and trainer are in log-probability.
+
+    Args:
+        tokens: the rollout. responses: the token ids of each. metrics: veRL's own, whose `train/` ones are kept.
+        ends: ids that end a response; one whose last token is another was cut off.
+    """
+    groups = tokens.rewards.view(-1, group_size)
+    scored = tokens.rewards[~tokens.rewards.isnan()]
+    last = torch.stack([ids[-1] for ids in responses])
+    assert tokens.old_logp is not None and tokens.rollout_logp is not None  # `calculate_log_probs` is on
+    reported = {
+        "train/response_length": tokens.mask.sum(1).double().mean().item(),
+        "train/truncated_fraction": 1 - torch.isin(last, torch.tensor(ends)).double().mean().item(),
+        **mismatch_metrics(tokens.old_logp, tokens.rollout_logp, tokens.mask),
+        **{name: float(value) for name, value in metrics.items() if name.startswith("train/")},
+    }
+    if len(scored):
+        reported["train/reward"] = scored.mean().item()
+    if groups.shape[1] > 1 and not groups.isnan().any():
+        reported["train/reward_std"] = groups.std(dim=1).mean().item()
+    return reported
+
+
+def reward_extras(fields: Any) -> dict[str, float]:
+    """The reward's extra values of a response."""
+    held = getattr(fields, "data", fields)
+    extra: dict[str, float] = held["reward_extra_info"]
+    return extra
+
+
+def update_metrics(report: dict[str, Any]) -> dict[str, float]:
+    """veRL's metrics of an update -> ours. The sums come as means over the processes, so their ratios are right."""
+    tokens = report["actor/sum_tokens"]
+    metrics = {
+        "train/loss": report["actor/loss"],
+        "train/entropy": report["actor/sum_entropy"] / tokens,
+        "train/grad_norm": report["actor/grad_norm"],
+        "train/learning_rate": report["actor/lr"],
+    }
+    if "actor/sum_clipped" in report:
+        metrics["train/clip_fraction"] = report["actor/sum_clipped"] / tokens
+    if "actor/sum_kl" in report:
+        metrics["train/kl"] = report["actor/sum_kl"] / tokens
+    return {name: float(np.mean(value)) for name, value in metrics.items()}
+
+
+def critic_metrics(metrics: dict[str, Any]) -> dict[str, float]:
+    """veRL's metrics of a critic's update -> ours; none where no critic was trained."""
+    names = {"critic/vf_loss": "train/value_loss", "critic/vf_clipfrac": "train/value_clip_fraction"}
+    names["critic/grad_norm"] = "train/critic_grad_norm"
+    return {ours: float(metrics[theirs]) for theirs, ours in names.items() if theirs in metrics}
