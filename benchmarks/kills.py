@@ -33,7 +33,8 @@ import torch
 import transformers
 torch.set_num_threads(1)
 from evals.sampling.engines.transformers import TransformersEngine
-from tests.evals.sampling.test_evaluate import evaluate, protocol, set_up
+from evals.sampling.evaluate import evaluate
+from tests.evals.sampling.toy import protocol, set_up
 if __name__ == "__main__":
     place = set_up(Path(sys.argv[1]), Path(sys.argv[2]))
     engine = TransformersEngine(sys.argv[2], device="cpu", batch_rows=4)

@@ -22,7 +22,7 @@ from evals.provenance import Origin
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.evaluate import evaluate
 from evals.stats.score import score
-from tests.evals.sampling.test_evaluate import Scripted
+from tests.evals.sampling.toy import Scripted
 
 needs_sandbox = pytest.mark.skipif(
     sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"

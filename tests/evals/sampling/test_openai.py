@@ -17,7 +17,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Decoding, EngineError, Request
 from evals.sampling.engines.openai import LONGEST_WAIT_S, OpenAIEngine, pause
 from evals.sampling.evaluate import evaluate
-from tests.evals.sampling.test_evaluate import answer, expected_rows, protocol, set_up, table
+from tests.evals.sampling.toy import answer, expected_rows, protocol, set_up, table
 
 DECODING = Decoding(0.6, 0.95, 32)
 KEY = "sk-not-to-be-seen-0123456789"

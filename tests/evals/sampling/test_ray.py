@@ -13,7 +13,7 @@ from evals.sampling import engines
 from evals.sampling.engines import Decoding, EngineError, Request
 from evals.sampling.engines.ray import RayEngine, _alike
 from evals.sampling.evaluate import evaluate
-from tests.evals.sampling.test_evaluate import protocol, set_up
+from tests.evals.sampling.toy import protocol, set_up
 
 ROOT = Path(__file__).parents[3]
 FACTORY = "tests.evals.sampling.scripted:Scripted"
