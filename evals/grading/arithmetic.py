@@ -238,6 +238,12 @@ def _floor(value: Any) -> Any:
     return Fraction(int(mp.floor(real(value))))
 
 
+def _remainder(a: Any, b: Any) -> Any:
+    if not all(isinstance(one, Fraction) and one.denominator == 1 for one in (a, b)) or b <= 0:
+        raise UndefinedError("a remainder of what is not whole")
+    return a % b
+
+
 def _function(name: str) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         from mpmath import mp
@@ -277,6 +283,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "lg": lambda value: _logarithm(Fraction(10), value),
     "root": _root,
     "binomial": _binomial,
+    "mod": _remainder,
     "exp": _exponential,
     "abs": lambda value: value if isinstance(value, Huge) else abs(value),
     "floor": _floor,

@@ -23,7 +23,9 @@ _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
 _GREEK = frozenset(_LETTERS.split())
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
-_NOT_A_FACTOR = frozenset(["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "="])
+_NOT_A_FACTOR = frozenset(
+    ["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "bmod", "="]
+)
 
 
 class UnsupportedError(ValueError):
@@ -103,6 +105,8 @@ class _Parser:
             tree = ("negative", tree)
         while self.next in ("+", "-"):
             tree = (self.take(), tree, self.product())
+            if "mod" in (tree[1][0], tree[2][0]):
+                raise UnsupportedError("3 + 4 mod 5 can be read in two ways")
         self._depth -= 1
         return tree
 
@@ -117,6 +121,9 @@ class _Parser:
             elif token in ("/", "div"):
                 self.take()
                 tree, divided = ("/", tree, self.factor()), True
+            elif token == "bmod":
+                self.take()
+                tree, divided = ("mod", tree, self.factor()), True
             elif self.starts_a_factor():
                 if divided or isinstance(token, Fraction):
                     raise UnsupportedError("1/2x and x 2 can be read in two ways")

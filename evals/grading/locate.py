@@ -11,9 +11,14 @@ _SEGMENT = re.compile(
 )
 _FINAL = re.compile("final answer is:?", re.IGNORECASE)
 _HOPE = re.compile("I hope it is correct", re.IGNORECASE)
-_STATED = re.compile(r"answer\s*(?:is\s*:?|:)\s*(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL)
+_STATED = re.compile(
+    r"answer\s*(?:\*\*\s*)?(?:is\s*:?|:)\s*(?:\*\*\s*)?(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL
+)
+_TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
+_HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
+_TURN = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id)\|>")
 _NUMBER = (
-    r"(?<![\w./^])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|\d+)(?:\.\d+|,\d{1,2}(?![\d,]))?"
+    r"(?<![\w./^])[-+]?(?:[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d{0,2}(?: \d{3})+(?!\d)|\d+)(?:\.\d+|,\d{1,2}(?![\d,]))?"
     r"(?:\s?/\s?\d+(?:\.\d+)?|\^\{?-?\d+\}?)?|(?<![\w./^])[-+]?\.\d+"
 )
 _STATES = re.compile(
@@ -28,8 +33,10 @@ _DENIES = re.compile(
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
 _NO = re.compile(r"\b(?:not|never|no|cannot|\w+n't)\b|[$\\]", re.IGNORECASE)
 _STATES_VALUE = re.compile(
-    rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}}):)\s+(\d+:\d+|{_NUMBER})\s?(%|[$€£])?\s*[.!]?\s*$"
+    rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}})\s?:)\s+(\d+:\d+|{_NUMBER})"
+    r"\s?(?:(%)|[$€£](?:\s+(?!and\b|or\b)[a-z]{1,4}\b(?:\s[a-z]+)?)?)?\s*[.!]*\s*$"
 )
+_AMOUNT_SIGN = re.compile(r"(?<=\d) ?\$|\$ ?(?=\d)")
 _COUNTED = re.compile(
     rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})"
     r"\s+((?:[a-z]+\s+)?[a-z]+)\s+(?:to|for|that|which|who|when|if|since|because|as|so)\b",
@@ -47,16 +54,21 @@ _PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2
 _DATE = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
 )
+_JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
+_IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
 _LABEL = re.compile(r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}", re.IGNORECASE)
 
 
 def locate(text: str, *, numbers: bool = True) -> str:
     r"""The answer inside a bare answer, which may be a sentence.
 
-    In order: "the final answer is ... I hope it is correct" (the Minerva prompt); boxes, where several are one answer
+    In order: "the final answer is ... I hope it is correct" (the Minerva prompt), the last `<answer>...</answer>` and
+    a last line `#### 5` (GSM8K's), in each of which the same is looked for; what a model says for the user after its
+    answer does not count; boxes, where several are one answer
     when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
-    follows "answer is", of which, as of any prose, the last `$...$` or number counts, unless it is denied ("not 5", "at
-    least 5") or the prose begins with a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a
+    follows "answer is", of which, as of any prose, the last `$...$` or number counts, with those before it that "and",
+    "or" or, between numbers, a comma joins to it; unless it is denied ("not 5", "at least 5") or the prose begins with
+    a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a
     number as well.
 
     In a gold (`numbers=False`) prose is kept whole, unless it ends with "is" and one `$...$`. Text beside an empty box
@@ -65,8 +77,13 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]
         return joined(text, filled) if filled else text
+    text = text[: turn.start()] if (turn := _TURN.search(text, 1)) else text
     if final := _final(text):
         return final
+    if tags := _TAG.findall(text):
+        return locate(tags[-1].strip(), numbers=numbers)
+    if line := _HASHES.search(text):
+        return locate(line[1].strip(), numbers=numbers)
     contents = find_boxes(text)
     if contents:
         filled = [box for box in contents if box.content.strip()]
@@ -75,9 +92,10 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if stated := _STATED.findall(text):
         text = str(stated[-1])
     if not _is_prose(text):
-        value = _STATES_VALUE.search(text) if numbers and not _NO.search(text) else None
+        alone = _AMOUNT_SIGN.sub("", text) if text.count("$") == 1 else text
+        value = _STATES_VALUE.search(text) if numbers and not _NO.search(alone) else None
         value = value if value and not re.search(r"\d", text[: value.start()]) else None
-        return value[1] + ("%" if value[2] == "%" else "") if value else text
+        return value[1] + (value[2] or "") if value else text
     return _last_candidate(text) if numbers else _stated_last(text)
 
 
@@ -118,4 +136,10 @@ def _last_candidate(text: str) -> str:
     if not values or _DENIES.search(text[: values[-1].start()]) or _COMPARED.match(text, values[-1].end()):
         return text
     last = values[-1]
-    return last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")
+    row = [last[0] + ("%" if last[5] and text[last.end() : last.end() + 1] == "%" else "")]
+    for before, after in zip(values[-2::-1], values[:0:-1], strict=True):
+        gap = text[before.end() : after.start()]
+        if not (_IN_A_ROW if before[5] and after[5] else _JOINED).fullmatch(gap):
+            break
+        row.insert(0, before[0])
+    return ", ".join(row)

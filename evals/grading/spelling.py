@@ -132,6 +132,8 @@ SIGNS = table(
     ("empty set", rf"\\varnothing{END}|\\\{{\s*\\\}}", r"\\emptyset "),
     ("the reals as a sign", r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*$", r"(-\\infty,\\infty)"),
     ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
+    ("remainder", rf"\\(?:bmod|mod){END}", r"\\bmod "),
+    ("modulus", r"\(?\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))\s*\)?|\(\s*(?:\\bmod\s|mod\b)\s*([^()]*)\)", r"\\pmod{\1\2\3}"),
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
 )
 NAMES = table(
@@ -193,10 +195,18 @@ def _both_hold(whole: re.Match[str]) -> str:
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
 
 
+def _with_point(number: re.Match[str]) -> str:
+    """`1.234.567,89`, as it is written in German, as 1234567.89."""
+    return number[0].replace(".", "").replace(",", ".")
+
+
 SEPARATORS = table(
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
     ("thin space", rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){END}", " "),
     ("spaces", r"\s{2,}", " "),
+    ("thousands with points", r"(?<![\d.,])\d{1,3}(?:\.\d{3}){2,},\d+(?![\d.,])", _with_point),
+    ("point before a bracket", r"(?<=[\d}])\.(?=\s*[\])])", ""),
+    ("transposed row", r"(\([^()]*,[^()]*\))\s*\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top(?![A-Za-z]))", r"\1"),
     ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
     ("comma in braces", r"\{,\}", ","),
     ("text that ends in and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
@@ -268,6 +278,8 @@ REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox)(?![A-Za-z])")
 _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
+_OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
+_IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
 _CASES = re.compile(r"\\begin\s*\{cases\}([^&]*?)\\end\s*\{cases\}", re.DOTALL)
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
@@ -288,6 +300,8 @@ def _bare(text: str) -> str:
     """Without what came with it: a box, backslashes that were escaped twice, delimiters of mathematics, Markdown."""
     if len(inside := boxes(text)) == 1 and _IN_A_BOX.fullmatch(text.replace(inside[0], "\0")):
         text = inside[0]
+    text = _OPEN_BOX.sub("", text) if not inside else text
+    text = _IN_DOLLARS.sub(r"\1", text)
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
         text = text.replace("\\\\", "\\")
     text = _CASES.sub(lambda cases: ", ".join(filter(None, map(str.strip, cases[1].split("\\\\")))), text)

@@ -26,6 +26,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.without_condition,
     relations.for_every_whole_number,
     form.approximation,
+    relations.congruence,
     relations.named_value,
     relations.value_of_expression,
     relations.numeric_chain,

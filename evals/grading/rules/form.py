@@ -99,11 +99,13 @@ def malformed(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _decimal_comma(gold: str, answer: str) -> bool:
-    """`1000,99` and `1000.99`: the same digits, one with a comma where the other has its point.
+    """`1000,99`, `1.000,99` and `1000.99`: the same digits, one with a comma where the other has its point.
 
     A gold `1,2` is a list; `1,22` may be a decimal.
     """
     for comma, point, places in ((gold, answer, 2), (re.sub(r"^[A-Za-z]\s*=\s*", "", answer), gold, 1)):
+        if re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3},\d{2,}", comma):
+            comma = comma.replace(".", "")
         if re.fullmatch(rf"-?\d+,\d{{{places},}}", comma) and re.fullmatch(r"-?\d*\.\d+", point):
             a, b = number(comma.replace(",", ".")), number(point)
             return a is not None and b is not None and a.value == b.value
@@ -153,9 +155,17 @@ def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
     return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
 
 
+_PLACE = re.compile(
+    r"(\d+\s?(?:st|nd|rd|th)|[a-z]+(?:th|first|second|third)|first|second|third)\s+([a-z]{3,})", re.IGNORECASE
+)
+
+
 def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
-    """`7th`, `seventh` and 7 are the same place."""
-    left, right = ordinal(gold), ordinal(answer)
+    """`7th`, `seventh`, `7th day` and 7 are the same place; `7th day` is not `7th week`."""
+    nouns = [_PLACE.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()) for text in (gold, answer)]
+    if nouns[0] and nouns[1]:
+        return same(nouns[0][1], nouns[1][1]) and nouns[0][2].lower() == nouns[1][2].lower()
+    left, right = (ordinal(noun[1] if noun else text) for noun, text in zip(nouns, (gold, answer), strict=True))
     if (left is None and right is None) or not same.conventions.words:
         return None
     return same(gold if left is None else str(left), answer if right is None else str(right))
@@ -217,7 +227,7 @@ def without_condition(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(text: str) -> list[str]:
-    r"""What `a \approx b` may mean: a, and b where it is a rounding of a that is no integer; else nothing.
+    r"""What `a \approx b` may mean: a that is no integer, and b where it is within 1 % of a; else nothing.
 
     A name before it (`x \approx 11`) says nothing of its own.
     """
@@ -227,7 +237,7 @@ def _approximated(text: str) -> list[str]:
     exact, rounded = (constant(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
     if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
         return []
-    return sides if abs(exact - rounded) <= abs(exact) / 100 else []
+    return sides if abs(exact - rounded) <= abs(exact) / 100 else sides[:1]
 
 
 def approximation(gold: str, answer: str, same: Same) -> bool | None:

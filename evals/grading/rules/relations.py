@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 
 from evals.grading import evaluation
-from evals.grading.collection import has_names, named, one_by_one, renamed
+from evals.grading.collection import has_names, is_name, named, one_by_one, renamed
 from evals.grading.conventions import Same
 from evals.grading.latex import RELATION, has_symbols, is_relation, literal, split
 
@@ -19,7 +20,9 @@ _REALS = r"\\mathbb\s*\{?\s*R\s*\}?"
 _BUILDER = re.compile(rf"\\\{{\s*([a-zA-Z])(?:\s*\\in\s*{_REALS})?\s*[|:](.*)\\\}}", re.DOTALL)
 _MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.DOTALL)
 _WITHOUT = re.compile(
-    rf"{_REALS}\s*\\(?:setminus|backslash)\s*\\\{{([^,{{}}]+)\\\}}|\\?[A-Za-z]+\s*\\neq(?![A-Za-z])(.+)"
+    rf"(?:{_REALS}|(?P<open>[(\[])(?P<low>[^()\[\],]+),(?P<high>[^()\[\],]+)(?P<close>[)\]]))"
+    r"\s*\\(?:setminus|backslash)\s*\\\{(?P<points>[^{}]+(?:\{[^{}]*\}[^{}]*)*)\\\}"
+    r"|\\?[A-Za-z]+\s*\\neq(?![A-Za-z])(?P<unequal>.+)"
 )
 _BETWEEN = re.compile(r"([^<>=|]+?)(<|\\le(?![A-Za-z]))\s*\|\s*[A-Za-z]\s*\|\s*(<|\\le(?![A-Za-z]))([^<>=|]+)")
 _SIZE = re.compile(r"\|\s*[A-Za-z]\s*\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)")
@@ -36,8 +39,10 @@ def set_form(text: str) -> str | None:
     if member := _MEMBER.fullmatch(text):
         return member[1].strip()
     if without := _WITHOUT.fullmatch(text):
-        point = (without[1] or without[2]).strip()
-        return rf"(-{_INFINITY},{point})\cup({point},{_INFINITY})"
+        below, above = ("(", f"-{_INFINITY}"), (_INFINITY, ")")
+        if without["low"]:
+            below, above = (without["open"], without["low"].strip()), (without["high"].strip(), without["close"])
+        return _punctured(below, above, split(without["points"] or without["unequal"], ",;"))
     if size := _SIZE.fullmatch(text):
         return _of_size(size[1], size[2].strip())
     if between := _BETWEEN.fullmatch(text):
@@ -52,6 +57,24 @@ def set_form(text: str) -> str | None:
     if len(split(text, ",;")) > 1:
         return _union(split(text, ",;"))
     return _interval(text)
+
+
+def _punctured(low: tuple[str, str], high: tuple[str, str], points: list[str]) -> str | None:
+    """An interval without some points, as a union; one point may have symbols, several are put in order."""
+    ends = [low[1].replace(_INFINITY, "10^{90}"), *points, high[0].replace(_INFINITY, "10^{90}")]
+    values = [evaluation.constant(end) for end in ends]
+    if len(points) > 1 or low[1] != f"-{_INFINITY}" or high[0] != _INFINITY:
+        if None in values:
+            return None
+        points = [point for _, point in sorted(zip(values[1:-1], points, strict=True), key=lambda pair: pair[0] or 0)]
+        ordered = sorted(value for value in values if value is not None)
+        if [values[0], values[-1]] != [ordered[0], ordered[-1]] or len(set(ordered)) < len(ordered):
+            return None  # a point outside, or twice
+    bounds = [low[1], *points, high[0]]
+    inner = [f"{a},{b}" for a, b in pairwise(bounds)]
+    return r"\cup".join(
+        f"{low[0] if i == 0 else '('}{part}{high[1] if i == len(points) else ')'}" for i, part in enumerate(inner)
+    )
 
 
 def _of_size(sign: str, bound: str) -> str:
@@ -171,6 +194,30 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
         return None
     (a, b), (c, d) = sides
     return evaluation.same_equation((a, b), (c, d))
+
+
+_CONGRUENT = re.compile(r"(.+?)\\equiv(?![A-Za-z])(.+?),?\s*\\(?:pmod|bmod)\s*(?:\{([^{}]*)\}|(\d+))")
+
+
+def congruence(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`x \equiv 3 \pmod{10}` against the remainder alone, or the same modulus; between numbers it must be true."""
+    both = [_CONGRUENT.fullmatch(text.strip()) for text in (gold, answer)]
+    if not any(both):
+        return None
+    values = []
+    for found, text in zip(both, (gold, answer), strict=True):
+        if found is None:
+            values.append(text)
+            continue
+        sides = [evaluation.constant(side) for side in (found[1], found[2], found[3] or found[4])]
+        if sides[1] is None or sides[2] is None or (sides[0] is None and not is_name(found[1])):
+            return None
+        if sides[2] <= 0 or (sides[0] is not None and (sides[0] - sides[1]) % sides[2]):
+            return False
+        values.append(str(sides[1] % sides[2]) if all(both) else found[2].strip())
+    if both[0] and both[1] and not same(both[0][3] or both[0][4], both[1][3] or both[1][4]):
+        return False
+    return None if is_relation(values[0]) or is_relation(values[1]) else same(*values)
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:

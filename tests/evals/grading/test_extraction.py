@@ -186,6 +186,17 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
         (r"\boxed{(3,3)} \text{ for part (a) and } \boxed{(1,1)}", "(3,3), (1,1)"),
         (r"$y_1=\boxed{2x}$ and $y_2=\boxed{3x}$", "2x, 3x"),
         (r"\boxed{5} is wrong and so is \boxed{6}", "6"),
+        ("<think>4, no</think><answer>3</answer>", "3"),
+        ("3 + 4 = 7\n#### 7", "7"),
+        ("**Answer:** 7", "7"),
+        ("the answers are 2 and 3", "2, 3"),  # and not 3
+        ("there are 3, 4, and 5 of them", "3, 4, 5"),
+        ("we get $x=2$ and $y=3$", "$x=2$, $y=3$"),
+        ("Since $x>0$, $x=5$", "$x=5$"),
+        ("the sum of 2 and 3 is 5", "5"),
+        ("it costs 5 000.5 dollars in all", "5 000.5"),
+        ("Cost : 2,74 $ per kilo", "2,74"),
+        ("so it must be 12.<|im_end|><|im_start|>user I have 4 apples", "12"),
         ("step " * 2500 + r"\boxed{1} and \boxed{2}", "1, 2"),
     ],
 )
