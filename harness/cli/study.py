@@ -14,22 +14,23 @@ if TYPE_CHECKING:
 PAGES = Path("results") / "study"
 STUDY = f"""options:
   run=true               train and evaluate what is not finished yet (resumes; about 900 runs of a minute)
-  family=A,B             only these task families (run only; two processes can share the work)
+  family=A,B             only these task families (run, variations; two processes can share the work)
   tier=1|2               only this tier (run only; default: 1, then 2)
   seeds=N                only the first N training seeds (run only; default: all of the design)
+  variations=true        run what is tried beside the study, exploratory: choices made otherwise, more sweeps
   register=true          write the pre-registration (before the first run)
   write=true             write FOLDER/records from MLflow, and the pages and figures from these records
   check=true             compute the pages from FOLDER/records again; exit code 1 if one differs
   out=FOLDER             default {PAGES}
 Without any of them: what is declared, and how much of it is finished in MLflow."""
-_KEYS = ("run", "family", "tier", "seeds", "register", "write", "check", "out")
+_KEYS = ("run", "family", "tier", "seeds", "variations", "register", "write", "check", "out")
 
 
 def do_study(arguments: Any) -> int:
     from harness.study.design import STUDY as DESIGN
 
     values = parse_overrides(arguments.options)
-    todo = {name for name in ("run", "register", "write", "check") if take(values, name, bool, False)}
+    todo = {name for name in ("run", "variations", "register", "write", "check") if take(values, name, bool, False)}
     families = choose("family", take_list(values, "family"), DESIGN.families)
     tier, seeds = take(values, "tier", int), take(values, "seeds", int)
     out = Path(take(values, "out", str, str(PAGES)))
@@ -51,6 +52,11 @@ def do_study(arguments: Any) -> int:
         command = " ".join(["rlvr", "study", *arguments.options])
         tiers = [tier] if tier else DESIGN.tiers()
         failed = run_study(DESIGN.of_families(families), command, tiers=tiers, seeds=seeds)
+    if "variations" in todo:
+        from harness.study.run import run_variations
+
+        command = " ".join(["rlvr", "study", *arguments.options])
+        failed += run_variations(DESIGN.of_families(families), command)
     if "write" in todo:
         _write(DESIGN, out)
     if "check" in todo:

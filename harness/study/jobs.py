@@ -41,7 +41,7 @@ def study_jobs(design: Design, settings: Settings, *, tiers: Sequence[int] | Non
             for arm in design.arms:
                 if arm.tier == tier:
                     jobs += [
-                        _run(design, arm, scale, seed, settings)
+                        seeded_job(design, arm, scale, seed, settings[scale, arm.paper, arm.method])
                         for scale in design.families
                         if (scale, arm.paper, arm.method) in settings
                     ]
@@ -51,7 +51,7 @@ def study_jobs(design: Design, settings: Settings, *, tiers: Sequence[int] | Non
 def rate_jobs(design: Design, tier: int) -> list[Job]:
     """The first half of the search: every method of a tier at every learning rate."""
     return [
-        _trial(design, arm, scale, {"learning_rate": rate})
+        trial_job(design, arm, scale, {"learning_rate": rate})
         for arm in design.methods()
         if arm.tier == tier
         for scale in design.families
@@ -62,7 +62,7 @@ def rate_jobs(design: Design, tier: int) -> list[Job]:
 def knob_jobs(design: Design, tier: int, rates: Settings) -> list[Job]:
     """The second half: every method's knob at the learning rate that was chosen for it."""
     return [
-        _trial(design, arm, scale, {**rates[scale, arm.paper, arm.method], arm.knob.key: value})
+        trial_job(design, arm, scale, {**rates[scale, arm.paper, arm.method], arm.knob.key: value})
         for arm in design.methods()
         if arm.tier == tier and arm.knob is not None
         for scale in design.families
@@ -70,12 +70,13 @@ def knob_jobs(design: Design, tier: int, rates: Settings) -> list[Job]:
     ]
 
 
-def _run(design: Design, arm: StudyArm, scale: str, seed: int, settings: Settings) -> Job:
-    values = dict(settings[scale, arm.paper, arm.method])
+def seeded_job(design: Design, arm: StudyArm, scale: str, seed: int, values: Mapping[str, Any]) -> Job:
+    """A run that counts: an arm with some values, trained for the design's length and measured on all benchmarks."""
     return _job(arm, scale, seed, {**values, "max_steps": steps(arm, scale, design.rollouts)})
 
 
-def _trial(design: Design, arm: StudyArm, scale: str, values: Mapping[str, float]) -> Job:
+def trial_job(design: Design, arm: StudyArm, scale: str, values: Mapping[str, float]) -> Job:
+    """A run of the search: shorter, with its own seed, measured on the validation set."""
     n = design.tuning_samples
     protocol = {
         "protocol.benchmarks": [family(SCALES[scale].family or "").VALIDATION],

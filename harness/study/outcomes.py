@@ -44,8 +44,17 @@ def measured_arms(design: Design, settings: Settings, tracker: Tracker) -> dict[
     wanted: dict[tuple[str, str], Key] = {}
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
         wanted[job.paper, job.digest] = (job.scale, job.paper, job.arm)
+    return measured_of(wanted, design.papers(), tracker)
+
+
+def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], tracker: Tracker) -> dict[Key, Measured]:
+    """The finished runs of some settings.
+
+    Args:
+        wanted: (paper, digest of a job) -> the key under which it is returned.
+    """
     arms: dict[Key, Measured] = {}
-    for paper in design.papers():
+    for paper in dict.fromkeys(papers):
         for m in gather(paper, tracker, curves=CURVES):
             key = wanted.get((paper, m.digest.partition("-")[0]))
             if key is not None:

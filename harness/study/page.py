@@ -28,6 +28,7 @@ from harness.study.outcomes import (
 from harness.study.pairing import Pairing, pairings
 from harness.study.sensitivity import sweeps
 from harness.study.tuning import Trial, accuracies, search
+from harness.study.variations import ALTERNATIVES, Alternative, alternatives, sweep_arms, sweep_trials
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured
@@ -53,17 +54,22 @@ def write_pages(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
     arms = measured_arms(design, state.settings, tracker)
     if not any(m.trained for m in arms.values()):
         raise ValueError("no finished run of the study: rlvr study run=true")
-    plots = [*figures(design, arms), *sweeps(design, state.tried)]
+    plots = figures(design, arms)
+    tried = [*state.tried, *sweep_trials(design, state.settings, accuracies(tracker, design))]
+    swept = sweeps(design, [*design.methods(), *sweep_arms(design)], tried)
     pages = {
         NAME: results_page(design, arms, [plot.name for plot in plots]),
         "settings.md": settings_page(design, state.tried, state.settings),
+        "variations.md": variations_page(
+            alternatives(design, state.settings, tracker, arms), [plot.name for plot in swept]
+        ),
     }
     written = []
     for name, text in pages.items():
         written.append(folder / name)
         written[-1].parent.mkdir(parents=True, exist_ok=True)
         written[-1].write_text(text, encoding="utf-8")
-    for plot in plots:
+    for plot in [*plots, *swept]:
         for ending, path in save(plot, folder / FIGURES).items():
             if ending in ("png", "csv"):
                 written.append(path)
@@ -126,6 +132,33 @@ def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) ->
     return "\n".join(
         ["# Settings of the study", "", "Written by `rlvr study`; not edited by hand.", "", grid.markdown()]
     )
+
+
+def variations_page(compared: Sequence[tuple[Alternative, Difference]], plots: Sequence[str]) -> str:
+    """The page of choices made otherwise and of sweeps; `plots` names its figures."""
+    grid = Grid(
+        "Choices that a paper leaves open, made otherwise",
+        ("family", "paper", "method", "alternative", "seeds", "alternative − declared, avg", "word", "choice"),
+        tuple(
+            (d.scale, a.paper, a.arm, a.name, _seeds(d), _difference(d), d.line.verdict, a.choice) for a, d in compared
+        ),
+        (
+            "The settings are those that the search chose for the method as declared. Points, mean over the benchmarks "
+            f"[95 %]; the word is by p (Holm over the {len(ALTERNATIVES)} alternatives of a family).",
+        ),
+    )  # fmt: skip
+    lines = [
+        "# Beside the study: choices and sweeps",
+        "",
+        "Written by `rlvr study`; not edited by hand. Tiny scale. **Exploratory**: declared in "
+        "`harness/study/variations.py` before these runs, but not registered; no claim rests on them.",
+        "",
+        grid.markdown(),
+        "### Sweeps",
+        "",
+        *(f"![{name}]({FIGURES}/{name}.png)\n" for name in plots),
+    ]
+    return "\n".join(lines)
 
 
 def _edges(design: Design, settings: Settings) -> str:

@@ -11,6 +11,7 @@ from harness.study.design import Design
 from harness.study.jobs import base_jobs, study_jobs
 from harness.study.page import FIGURES, write_pages
 from harness.study.tuning import accuracies, search
+from harness.study.variations import alternative_jobs, sweep_jobs
 
 if TYPE_CHECKING:
     from harness.runs.track import Tracker
@@ -21,7 +22,13 @@ RECORDS = "records"
 def write_records(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
     """RECORDS/<paper>.zip of every paper that has finished runs of the design, those of the search included."""
     state = search(design, accuracies(tracker, design))
-    jobs = [*base_jobs(design), *state.jobs, *study_jobs(design, state.settings)]
+    jobs = [
+        *base_jobs(design),
+        *state.jobs,
+        *study_jobs(design, state.settings),
+        *alternative_jobs(design, state.settings),
+        *sweep_jobs(design, state.settings),
+    ]
     written = []
     for paper in design.papers():
         digests = frozenset(job.digest for job in jobs if job.paper == paper)

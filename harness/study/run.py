@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from harness.command.resolve import Job
 from harness.study.design import Design
 from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
-from harness.study.tuning import Trial, accuracies, chosen, trials
+from harness.study.tuning import Trial, accuracies, chosen, search, trials
 
 
 def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
@@ -25,6 +25,16 @@ def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int 
         jobs = [job for job in study_jobs(design, settings, tiers=[tier]) if job.seed < last]
         failed += _run(jobs, command)
     return failed
+
+
+def run_variations(design: Design, command: str) -> int:
+    """What is tried beside the study (`harness.study.variations`), of the tiers whose search is finished. Returns how
+    many jobs failed."""
+    from harness.runs.track import Tracker
+    from harness.study.variations import alternative_jobs, sweep_jobs
+
+    settings = search(design, accuracies(Tracker.open(), design)).settings
+    return _run([*alternative_jobs(design, settings), *sweep_jobs(design, settings)], command)
 
 
 def tune(design: Design, command: str, tier: int) -> Settings:

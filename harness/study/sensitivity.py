@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from evals.plots.plot import Plot
 
 
-def sweeps(design: Design, tried: Sequence[Trial]) -> list[Plot]:
-    """A figure for each knob of which two values or more were tried: validation accuracy against the value, a curve for
-    each family, beside the reference at its best learning rate. One run a point: there are no intervals."""
+def sweeps(design: Design, arms: Sequence[StudyArm], tried: Sequence[Trial]) -> list[Plot]:
+    """A figure for each arm's knob that was tried: validation accuracy against its value, a curve for each family,
+    beside the reference at its best learning rate. One run a point: there are no intervals."""
     import pandas as pd
 
     made = []
-    for arm in design.methods():
+    for arm in arms:
         rows = sweep_rows(design, arm, tried)
         if arm.knob is None or not rows:
             continue
@@ -53,7 +53,12 @@ def sweep_rows(design: Design, arm: StudyArm, tried: Sequence[Trial]) -> list[di
         return []
     rows: list[dict[str, object]] = []
     for scale in design.families:
-        own = [t for t in tried if (t.scale, t.paper, t.method) == (scale, arm.paper, arm.arm)]
+        own = [
+            t
+            for t in tried
+            if (t.scale, t.paper, t.method) == (scale, arm.paper, arm.arm)
+            and set(t.values) <= {"learning_rate", arm.knob.key}
+        ]
         rates = {t.values["learning_rate"] for t in own if arm.knob.key in t.values}
         declared = declared_value(arm, scale, arm.knob.key)
         for t in own:

@@ -11,9 +11,8 @@ from harness.study.sensitivity import sweep_rows, sweeps
 from harness.study.tuning import Ending, Trial
 
 EGSW = next(arm for arm in STUDY.arms if arm.name == "egsw egsw")
-DESIGN = replace(
-    STUDY, families=("tiny",), arms=tuple(arm for arm in STUDY.arms if arm.name in ("egsw grpo", "egsw egsw"))
-)
+ARMS = tuple(arm for arm in STUDY.arms if arm.name in ("egsw grpo", "egsw egsw"))
+DESIGN = replace(STUDY, families=("tiny",), arms=ARMS)
 
 
 def trial(method: str, accuracy: Ending, **values: float) -> Trial:
@@ -27,6 +26,7 @@ TRIED = [
     trial("egsw", 0.45, learning_rate=2e-4),  # the declared alpha at the rate that the knob was tried at
     trial("egsw", 0.41, learning_rate=2e-4, egsw__alpha=0.15),
     trial("egsw", "diverged", learning_rate=2e-4, egsw__alpha=0.5),
+    trial("egsw", 0.2, learning_rate=2e-4, egsw__temperature=2.0),  # of another knob
 ]
 
 
@@ -41,8 +41,8 @@ def test_a_sweep_has_the_declared_value_the_tried_ones_and_the_best_reference() 
 def test_nothing_is_plotted_before_the_knob_was_tried(tmp_path: Path) -> None:
     from evals.plots.plot import save
 
-    assert sweeps(DESIGN, TRIED[:4]) == []
-    (plot,) = sweeps(DESIGN, TRIED)
+    assert sweeps(DESIGN, ARMS, TRIED[:4]) == []
+    (plot,) = sweeps(DESIGN, ARMS, TRIED)
     assert plot.name == "sweep_egsw_alpha" and "without intervals" in plot.caption
     assert "Bands" not in plot.caption
     assert save(plot, tmp_path)["png"].stat().st_size > 0
