@@ -73,8 +73,9 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; equal
     text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
-    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (their order,
-    or one of them alone); a left-hand side; units, words or symbols; correct for us in another form than the gold's.
+    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in
+    another order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct
+    for us in another form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.
@@ -99,7 +100,7 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
         if math.isclose(a, b, rel_tol=1e-3):
             return "tolerance or rounding"
     if "," in gold or "," in answer or " or " in answer or " and " in answer:
-        return "several values: order, brackets, or one of them"
+        return _several(gold, answer)
     if "=" in gold or "=" in answer:
         return "left-hand side or equation"
     if _UNIT.search(re.sub(r"\\(?:frac|sqrt|pi|left|right|cdot|d?frac|log|ln|sin|cos|tan)\b", "", gold + " " + answer)):
@@ -107,6 +108,22 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
     if grade.verdict == Verdict.CORRECT:
         return "equal in another form"
     return "other"
+
+
+_AROUND = re.compile(r"\\left|\\right|\\text\{|[\s$()\[\]{}\\]|^[a-z]=")
+
+
+def _several(gold: str, answer: str) -> str:
+    """The same values in another order or other brackets, some of them, or other values."""
+    ours, theirs = (
+        sorted(filter(None, (_AROUND.sub("", part) for part in re.split(r",(?!\d{3}\b)|\bor\b|\band\b|;", text))))
+        for text in (gold, answer)
+    )
+    if ours == theirs:
+        return "several values: order or brackets"
+    if set(ours) < set(theirs) or set(theirs) < set(ours):
+        return "several values: one or some of a list"
+    return "several values: not the same ones"
 
 
 def _number(text: str) -> float | None:

@@ -19,6 +19,7 @@ Nothing is guessed: `evals.answer_files.reading` asks for what a file lacks.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -78,12 +79,26 @@ def _lm_eval(_: int, row: Row) -> list[Row]:
     return [{**found, "response": responses[0], "labels": labels, "their_answer": extracted}]
 
 
+def samples_named(metric: str) -> int | None:
+    """The n that a metric's name says, such as 4 of "pass@k:k=1&n=4", "math_pass@1:4_samples", "avg@n:n=4"."""
+    found = re.search(r"(?:\bn=|pass@1:)(\d+)", metric)
+    return int(found[1]) if found else None
+
+
+def _of_one(metric: str, value: Any) -> Any:
+    """lighteval divides by the n of pass@1 even where a single sample is there: 1/4 is one correct sample of one."""
+    n = samples_named(metric)
+    first = re.search(r"k=1\b|pass@1:", metric)
+    return value * n if n and first and isinstance(value, float) and value == 1 / n else value
+
+
 def _lighteval(_: int, row: Row) -> list[Row]:
     doc, output = row["doc"], row["model_response"]
     gold = doc["gold_index"]
     tokens, limit = output.get("output_tokens") or [], doc.get("generation_size")
     single = len(output["text"]) == 1
-    labels = {name: as_label(value) for name, value in (row.get("metric") or {}).items()} if single else {}
+    metrics = (row.get("metric") or {}) if single else {}
+    labels = {name: as_label(_of_one(name, value)) for name, value in metrics.items()}
     rows = []
     for i, response in enumerate(output["text"]):
         count = len(tokens[i]) if i < len(tokens) and tokens[i] else None

@@ -20,13 +20,13 @@ from typing import Any
 from evals.answer_files.differing import POLICIES, Disagreement
 from evals.answer_files.differing import differing as find_differing
 from evals.answer_files.formats import Row
-from evals.answer_files.reading import read_rows
+from evals.answer_files.reading import Reading, read_answers
+from evals.answer_files.sample_counts import SMALL, counting
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from evals.stats.formatting import bounds_text, number_text
 from evals.stats.intervals import Interval, over_problems
 
-SMALL = 0.05  # points: scores are stated to a tenth
 COMPARED = "qwen"  # the policy whose verdicts are compared with labels: the evaluators of most files extract like it
 
 
@@ -62,6 +62,7 @@ class Entry:
 
     gap: Mapping[str, float] = field(default_factory=dict)  # cause -> points between their labels and ours
     where: str = "beside the file"  # the reported score is stated
+    counting: str | None = None  # why the reported score is not their labels' average, if it counts samples otherwise
 
     @property
     def causes(self) -> dict[str, int]:
@@ -70,6 +71,9 @@ class Entry:
 
 def read_manifest(path: Path) -> list[dict[str, Any]]:
     """The entries of a manifest.
+
+    Beside what must be there, an entry may say `label`, which of several verdicts of the file is the reported score's,
+    and a report the `metric`: a name that says n ("pass@k:k=1&n=4") lets the ledger find a wrong division.
 
     Raises:
         ValueError: not such a list; an entry lacks a field, or its file is not there.
@@ -117,16 +121,17 @@ def grade_entry(
     Raises:
         ValueError: the file is of no known format.
     """
-    name, rows = read_rows(folder / entry["file"])
+    file = read_answers(folder / entry["file"], Reading(label=entry.get("label")), origin=str(entry["path"]))
+    name, rows = file.format, file.rows
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row.get("benchmark") or str(entry["benchmark"]).split("-")[0], []).append(row)
     reports = entry.get("reported_by_the_repository") or [{}]
-    own = reports[0].get("acc") if len(groups) == 1 else None
+    own, metric = (reports[0].get("acc") if len(groups) == 1 else None), reports[0].get("metric")
     found = []
     for benchmark, group in groups.items():
         claim = next((c for c in claims if c["path_contains"] in entry["path"] and c["benchmark"] == benchmark), None)
-        said = {**entry, "where": claim["where"]} if claim else entry
+        said = {**entry, "metric": metric, **({"where": claim["where"]} if claim else {})}
         reported = float(claim["reported"]) if claim else own
         found.append(_graded(said, benchmark, name, group, reported, grader))
     return found
@@ -139,6 +144,7 @@ def _graded(
     graded = {policy: grader.grade_responses(triples, policy) for policy in POLICIES}
     labels = [row.get("expected") for row in rows]
     ids = [row["problem_id"] for row in rows]
+    whole = [label for label in labels if label is not None]
     differing = tuple(find_differing(rows, graded[COMPARED], grader, COMPARED))
     labelled = [
         (label, grade)
@@ -161,6 +167,9 @@ def _graded(
         disagreements=differing,
         gap=_gap(rows, graded[COMPARED], differing),
         where=str(entry.get("where", "beside the file")),
+        counting=counting(reported, ids, whole, entry.get("metric"))
+        if reported is not None and len(whole) == len(rows)
+        else None,
     )
 
 
@@ -248,9 +257,10 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
         "",
         "## The gap, attributed",
         "",
-        f"Points. *text*: their labels less what is reported ({SMALL} or less is",
+        f"Points. *text*: their labels less what is reported ({SMALL} or less is rounding, shown as 0), with what "
+        "explains it: samples counted otherwise (*n and k*), or else where the score is stated, which the file does "
+        f"not match; then what each cause adds between their labels and ours under `{COMPARED}`.",
     ]
-    lines[-1] += f" rounding, shown as 0); then what each cause adds between their labels and ours under `{COMPARED}`."
     lines += ["", "| source | benchmark | reported | text | causes | ours |", "| --- | --- | --- | --- | --- | --- |"]
     for e in entries:
         if e.labels is None or COMPARED not in e.ours:
@@ -258,7 +268,7 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
         text = "-"
         if e.reported is not None:
             moved = 100 * e.labels.value - e.reported
-            text = f"{moved:+.1f} ({e.where})" if abs(moved) > SMALL else "0"
+            text = f"{moved:+.1f} ({e.counting or e.where})" if abs(moved) > SMALL else "0"
         causes = "; ".join(f"{name} {points:+.1f}" for name, points in sorted(e.gap.items(), key=lambda g: -abs(g[1])))
         reported = "not stated" if e.reported is None else f"{e.reported:.1f}"
         ours = f"{100 * e.ours[COMPARED].value:.1f}"

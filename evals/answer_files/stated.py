@@ -91,11 +91,24 @@ def reported(name: str | None, path: Path, header: Mapping[str, Any]) -> dict[st
         task = re.fullmatch(r"samples_(.+)_\d{4}-\d\d-\d\dT[\d.-]+\.jsonl", path.name)
         own = results.get(task[1], {}) if task else {}
         return {key: value for key, value in own.items() if "," in key and isinstance(value, float)}
+    if name == "lighteval":
+        return _lighteval_reported(path)
     if name == "evalscope":
         return _evalscope_reported(path)
     if name == "qwen_math":
         beside = sorted(path.parent.glob(f"{path.name.removesuffix('.jsonl')}_*metrics.json"))
         return {"acc": float(json.loads(beside[0].read_text())["acc"]) / 100} if beside else {}
+    return {}
+
+
+def _lighteval_reported(path: Path) -> dict[str, float]:
+    """From results/<model>/results_<date>.json beside details/<model>/<date>/details_<task>_<date>.parquet."""
+    date = path.parent.name
+    task = path.name.removeprefix("details_").removesuffix(".parquet").removesuffix(f"_{date}")
+    for folder in path.parents[2:5]:
+        for results in sorted(folder.glob(f"results/**/results_{date}.json")):
+            own = json.loads(results.read_text(encoding="utf-8")).get("results", {}).get(task, {})
+            return {key: value for key, value in own.items() if not key.endswith("_stderr")}
     return {}
 
 

@@ -7,6 +7,7 @@ every job save first.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -48,9 +49,9 @@ class RayCluster:
         try:
             ray.init(address=address, log_to_driver=False, logging_level="warning", ignore_reinit_error=True)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            raise UsageError(
-                f"launcher.address={address}: expected a running Ray cluster ({str(error).splitlines()[0]})"
-            ) from error
+            said = str(error).splitlines()[0]
+            token = "" if "RAY_AUTH_MODE" in os.environ else "; if it asks for a token: RAY_AUTH_MODE=token"
+            raise UsageError(f"launcher.address={address}: expected a running Ray cluster ({said}){token}") from error
         has = ray.cluster_resources()
         for task in tasks:
             wants = resources(self._launcher, Hardware(**task.order.hardware))

@@ -39,9 +39,10 @@ SMALL = [
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")  # a busy machine
+    os.environ["RAY_AUTH_MODE"] = "token"  # as Ray chooses for a cluster of its own; commands inherit it
     import ray
 
-    context = ray.init(num_cpus=2, include_dashboard=False)
+    context = ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20)
     yield context.address_info["address"]
     ray.shutdown()
 

@@ -119,7 +119,10 @@ def test_grade_reads_other_formats(tmp_path: Path) -> None:
         ("8.7e8", "8.7 \\times 10^8", "scientific notation"),
         ("0.5", "50", "percent: a hundred times larger or smaller"),
         ("102018", "102019", "tolerance or rounding"),
-        ("1,2", "2,1", "several values: order, brackets, or one of them"),
+        ("1,2", "2,1", "several values: order or brackets"),
+        ("1,2", "\\{2, 1\\}", "several values: order or brackets"),
+        ("-3,3", "3", "several values: one or some of a list"),
+        ("1,2", "1,3", "several values: not the same ones"),
         ("5", "x=5", "left-hand side or equation"),
         ("3", "3 \\text{cm}", "units, words or symbols"),
         ("3", "4", "other"),
@@ -190,13 +193,13 @@ def test_the_causes_of_a_gap_add_up_to_it(tmp_path: Path) -> None:
     ]
     lines(tmp_path / "f.jsonl", *rows)
     entry = {"file": "f.jsonl", "repository": "o/r", "commit": "c", "path": "x/f.jsonl", "benchmark": "minerva"}
-    claims = [{"path_contains": "x/", "benchmark": "minerva", "reported": "50", "where": "README"}]
+    claims = [{"path_contains": "x/", "benchmark": "minerva", "reported": "40", "where": "README"}]
     with Grader(workers=1) as grader:
         (graded,) = grade_entry(entry, tmp_path, grader, claims)
     assert graded.labels is not None and graded.labels.value == pytest.approx(1 / 4)
     assert graded.ours["qwen"].value == pytest.approx(3 / 4)
     assert sum(graded.gap.values()) == pytest.approx(50)
     assert graded.gap["scientific notation"] == pytest.approx(50)
-    assert (graded.reported, graded.where) == (50, "README")
+    assert (graded.reported, graded.where) == (40, "README")
     text = page([graded])
-    assert "| 50.0 | -25.0 (README) | scientific notation +50.0;" in text
+    assert "| 40.0 | -15.0 (README) | scientific notation +50.0;" in text

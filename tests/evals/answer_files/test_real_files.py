@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.answer_files import grade_file
+from evals.answer_files.ledger import grade_entry, page
 from evals.answer_files.reading import Reading, read_answers
+from evals.grading import Grader
 
 REAL = Path(__file__).parent / "real"
 LM_EVAL = next((REAL / "lm_eval").glob("samples_*.jsonl"))
@@ -64,7 +67,7 @@ def test_why_inspect_and_we_differ() -> None:
     assert causes == {
         "equal in another form": 2,
         "answer not in a box": 2,
-        "several values: order, brackets, or one of them": 1,
+        "several values: order or brackets": 1,
         "scientific notation": 1,
         "equal to the gold, labelled incorrect": 1,
     }
@@ -99,6 +102,75 @@ def test_evalscope_reviews() -> None:
     assert file.rows[0]["problem"].startswith("What is 7 * 8?")
     differ = grade_file(path, workers=1).differing
     assert [(one.problem_id, one.cause) for one in differ] == [("2", "answer not in a box")]
+
+
+def lighteval(folder: Path) -> Path:
+    """lighteval's files as it lays them out, with the name that the details have there."""
+    date = "2026-11-22T11-58-07.357188"
+    details = folder / "details" / "lab" / "reciter" / date / f"details_six_sums|0_{date}.parquet"
+    results = folder / "results" / "lab" / "reciter" / f"results_{date}.json"
+    for target, name in ((details, f"details_six_sums_0_{date}.parquet"), (results, results.name)):
+        target.parent.mkdir(parents=True)
+        shutil.copy(REAL / "lighteval" / name, target)
+    return details
+
+
+def test_lighteval_details_and_the_results_beside_them(tmp_path: Path) -> None:
+    """math-verify accepts five of six first answers, not $3e8$ for 3 \\times 10^8: 5/6. Asked for four samples, of
+    which the model gave one, lighteval divides by four: 5/24. Each sample has its verdict all the same."""
+    path = lighteval(tmp_path)
+    file = read_answers(path)
+    assert (file.format, len(file.rows)) == ("lighteval", 6)
+    assert file.settings == {"model": "lab/reciter", "max_tokens": 256}
+    assert file.labels == ("pass@k:k=1&n=1", "pass@k:k=1&n=4")
+    assert file.reported == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 24})
+    assert file.recomputed == pytest.approx({"pass@k:k=1&n=1": 5 / 6, "pass@k:k=1&n=4": 5 / 6})
+    report = grade_file(path, workers=1, reading=Reading(label="pass@k:k=1&n=4"))
+    # we take the e-notation, and want a box in p2
+    differ = {one.problem_id: (one.label, one.cause) for one in report.differing}
+    assert differ == {"4": (False, "scientific notation"), "2": (True, "answer not in a box")}
+
+
+def test_qwen_math_outputs_and_the_metrics_beside_them() -> None:
+    """Two samples a problem. By problem, its verdicts give 1/2, 1, 1, 0, 1/2, 1/2: 3.5 of 6. Its own "acc" is the mean
+    over the first samples alone: right for p0, p1, p2, p5: 4 of 6, rounded to 66.7 percent."""
+    path = REAL / "qwen_math" / "test_qwen25-math-cot_-1_seed0_t0.6_s0_e-1.jsonl"
+    file = read_answers(path)
+    assert (file.format, file.label, len(file.rows)) == ("qwen_math", "score", 12)
+    assert file.settings == {"temperature": 0.6, "seed": 0}
+    assert file.recomputed["score"] == pytest.approx(3.5 / 6) and file.reported == {"acc": pytest.approx(0.667)}
+    report = grade_file(path, workers=1, policy="qwen")
+    # the same two roots in the other order; the speed of light in other words
+    assert [(one.problem_id, one.label, one.cause) for one in report.differing] == [
+        ("3", False, "several values: order or brackets"),
+        ("4", False, "scientific notation"),
+    ]
+
+
+def test_the_ledger_says_that_samples_were_counted_otherwise(tmp_path: Path) -> None:
+    """Both real files: 20.8 is 83.3 divided by an n of 4 that is not there, 66.7 is of the first samples alone."""
+    path = lighteval(tmp_path)
+    common = {"repository": "o/r", "commit": "c", "path": "x", "benchmark": "six"}
+    four, one = "pass@k:k=1&n=4", "pass@k:k=1&n=1"
+    entries = [
+        {**common, "file": str(path), "label": four, "reported_by_the_repository": [{"acc": 20.8, "metric": four}]},
+        {**common, "file": str(path), "label": one, "reported_by_the_repository": [{"acc": 83.3, "metric": one}]},
+        {
+            **common,
+            "file": str(next((REAL / "qwen_math").glob("*.jsonl"))),
+            "reported_by_the_repository": [{"acc": 66.7}],
+        },
+    ]
+    with Grader(workers=1) as grader:
+        graded = [entry for described in entries for entry in grade_entry(described, tmp_path, grader)]
+    assert [entry.counting for entry in graded] == [
+        "n and k: divided by n = 4, with 1 sample a problem",
+        None,
+        "n and k: the first of 2 samples alone",
+    ]
+    text = page(graded)
+    assert "| 20.8 | +62.5 (n and k: divided by n = 4, with 1 sample a problem) |" in text
+    assert "| 83.3 | 0 |" in text and "| 66.7 | -8.4 (n and k: the first of 2 samples alone) |" in text
 
 
 def test_gold_from_another_file(tmp_path: Path) -> None:
