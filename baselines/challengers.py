@@ -63,11 +63,12 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
                 use(
                     cispo,
                     low=code(None, TRL + "loss_type='cispo': no lower bound"),
-                    high=assumed(
+                    high=code(
                         4.0,
-                        CISPO
-                        + "which does not state it; TRL's documentation recommends a weight of at most 5, as ScaleRL's "
-                        "(arXiv 2510.13786); veRL's example script has 0.2 above 1",
+                        TRL
+                        + "loss_type='cispo': weights of at most ScaleRL's (arXiv 2510.13786) ε_max, 5.0 recommended: "
+                        "1 + 4. ScaleRL's ablation finds 4, 5 and 8 alike; MiniMax-M1 tuned a bound that it does not "
+                        "state; veRL's example script has 0.2 above 1",
                     ),
                 ),
                 CISPO,

@@ -6,6 +6,7 @@
 Each seed is compared with the base model: paired by problem, mean accuracy over the three benchmarks together, with the
 interval over problems (of one trained model). If a random reward changed nothing, an interval of 95 % would hold zero
 in 37 of 40 seeds or more with a probability of 86 % (binomial, 95 of 100 each); fewer is a sign that it does.
+Why it loses where it does is measured by `python -m benchmarks.random_walk`.
 """
 
 from __future__ import annotations
@@ -18,7 +19,12 @@ from typing import Any
 
 ARMS = ("grpo", "grpo+random_reward", "grpo+inverted_reward")
 PAGE = Path("results/controls.md")
+WALK = Path("results/controls/random_walk.md")
 RECORDS = Path("results/controls/records.zip")  # not in results/records: it is of the same paper as another there
+WORDS = (
+    "The declared rate of the tiny scale is 0.0002. What a random reward does depends on it: "
+    f"[{WALK.name}](controls/{WALK.name}) has why, measured on these models (`python -m benchmarks.random_walk`).",
+)
 
 
 @dataclass(frozen=True)
@@ -26,6 +32,7 @@ class Against:
     """One seed of an arm minus the base model: points of mean accuracy over the benchmarks."""
 
     arm: str
+    rate: float  # the learning rate
     seed: int
     difference: float
     low: float
@@ -38,11 +45,12 @@ class Against:
 
 
 def against_base(measured: Sequence[Any]) -> list[Against]:
-    """Every seed of every arm in ARMS against the untrained model."""
+    """Every seed of every arm in ARMS against the untrained model (of which the one with the most samples is taken: all
+    differences share its error), by arm and learning rate."""
     from evals.stats.compare import compare_average
     from evals.stats.measured_run import MeasuredRun
 
-    (base,) = (m for m in measured if not m.trained)
+    base = max((m for m in measured if not m.trained), key=lambda m: sum(m.n.values()))
     found = []
     for m in measured:
         if m.arm not in ARMS:
@@ -53,8 +61,9 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
             line = compare_average(one, base.run(), list(tables), "avg")
             if line.difference is None or line.low is None or line.high is None:
                 raise ValueError(f"{m.arm}, seed {seed}: no difference ({line.why})")
-            found.append(Against(m.arm, seed, 100 * line.difference, 100 * line.low, 100 * line.high))
-    return found
+            rate = m.records[seed]["settings"]["learning_rate"]["value"]
+            found.append(Against(m.arm, rate, seed, 100 * line.difference, 100 * line.low, 100 * line.high))
+    return sorted(found, key=lambda row: (ARMS.index(row.arm), -row.rate, row.seed))
 
 
 def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
@@ -68,19 +77,25 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
         "Each trained model minus the base model it started from, mean accuracy over the benchmarks, paired by "
         f"problem. {'; '.join(f'{key} {value}' for key, value in settings.items())}.",
         "",
-        "| arm | seeds | gain: mean (smallest to largest), points | holds zero | above zero | below zero |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+        "| arm | learning rate | seeds | gain: mean (least to most), points | holds zero | above zero | below zero |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for arm in ARMS:
-        of = [row for row in rows if row.arm == arm]
-        if of:
-            said = [row.says for row in of]
-            gains = [row.difference for row in of]
-            spread = f"{sum(gains) / len(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})"
-            counts = " | ".join(str(said.count(word)) for word in ("nothing", "gains", "loses"))
-            lines.append(f"| {arm} | {len(of)} | {spread} | {counts} |")
-    lines += ["", "| arm | seed | points [95 % interval over problems] | |", "| --- | ---: | ---: | --- |"]
-    lines += [f"| {r.arm} | {r.seed} | {r.difference:+.1f} [{r.low:+.1f}, {r.high:+.1f}] | {r.says} |" for r in rows]
+    for arm, rate in dict.fromkeys((row.arm, row.rate) for row in rows):
+        of = [row for row in rows if (row.arm, row.rate) == (arm, rate)]
+        said = [row.says for row in of]
+        gains = [row.difference for row in of]
+        spread = f"{sum(gains) / len(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})"
+        counts = " | ".join(str(said.count(word)) for word in ("nothing", "gains", "loses"))
+        lines.append(f"| {arm} | {rate:g} | {len(of)} | {spread} | {counts} |")
+    lines += ["", *WORDS, ""]
+    lines += [
+        "| arm | learning rate | seed | points [95 % interval over problems] | |",
+        "| --- | ---: | ---: | --- | --- |",
+    ]
+    lines += [
+        f"| {r.arm} | {r.rate:g} | {r.seed} | {r.difference:+.1f} [{r.low:+.1f}, {r.high:+.1f}] | {r.says} |"
+        for r in rows
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -92,12 +107,17 @@ def main(arguments: list[str]) -> int:
 
     tracker = Tracker.open()
     measured = gather("baselines", tracker)
-    base = next(m for m in measured if not m.trained)
-    n = next(iter(base.n.values()))
-    replaced = sorted(
-        {part for m in measured if m.arm in ARMS for part in m.replaced if not part.startswith("protocol")}
-    )
-    text = page(against_base(measured), {"samples a problem": str(n), "replaced": " ".join(replaced) or "nothing"})
+    trained = [m for m in measured if m.arm in ARMS]
+    n = sorted({count for m in trained for count in m.n.values()})
+    most = max(count for m in measured if not m.trained for count in m.n.values())
+    told = ("protocol", "learning_rate")  # elsewhere on the page
+    replaced = sorted({part for m in trained for part in m.replaced if not part.startswith(told)})
+    settings = {
+        "samples a problem": " or ".join(map(str, n)),
+        "of the base model": str(most),
+        "replaced": " ".join(replaced) or "nothing",
+    }
+    text = page(against_base(measured), settings)
     if arguments != ["write=true"]:
         print(text)
         return 0

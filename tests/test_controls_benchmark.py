@@ -12,8 +12,12 @@ def test_each_seed_against_the_base_model() -> None:
     """Of 40 problems the base solves 20; the inverted reward's model solves 0, the random one's 20, of which some are
     others (`shift` of one seed is one problem lost and one won), and GRPO's all 40."""
     base = replace(measured("base", 20, seeds=1), trained=False)
-    arms = [measured("grpo", 40), measured("grpo+random_reward", 20), measured("grpo+inverted_reward", 0)]
-    rows = against_base([base, *arms, measured("other", 3)])
+    rougher = replace(measured("base", 3, seeds=1), trained=False, n={"b": 1})
+    arms = [
+        replace(arm, records={seed: {"settings": {"learning_rate": {"value": 1e-4}}} for seed in range(3)})
+        for arm in (measured("grpo", 40), measured("grpo+random_reward", 20), measured("grpo+inverted_reward", 0))
+    ]
+    rows = against_base([rougher, base, *reversed(arms), measured("other", 3)])
     assert [(r.arm, r.seed) for r in rows] == [(arm.arm, seed) for arm in arms for seed in range(3)]
     says = {arm.arm: [r.says for r in rows if r.arm == arm.arm] for arm in arms}
     assert says == {
@@ -23,4 +27,4 @@ def test_each_seed_against_the_base_model() -> None:
     }
     assert [r.difference for r in rows] == [50.0] * 3 + [0.0] * 3 + [-50.0] * 3
     text = page(rows, {"samples a problem": "2"})
-    assert "| grpo+random_reward | 3 | +0.0 (+0.0 to +0.0) | 3 | 0 | 0 |" in text
+    assert "| grpo+random_reward | 0.0001 | 3 | +0.0 (+0.0 to +0.0) | 3 | 0 | 0 |" in text

@@ -164,7 +164,7 @@ def _made_by(measured: Sequence[Measured]) -> tuple[str, ...]:
 def claim_row(c: Checked) -> ClaimRow:
     """A checked claim in words."""
     if not c.evidence:
-        return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing)
+        return ClaimRow(c.claim.text, c.claim.where, c.outcome, None, c.missing, c.controls)
     grid = Grid(
         f"{c.claim.arm} − {c.claim.than}, claimed to be {c.claim.direction}",
         (
@@ -185,7 +185,7 @@ def claim_row(c: Checked) -> ClaimRow:
             *((f"{ONE_SEED}.",) if c.outcome == "one seed" else ()),
         ),
     )
-    return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing)
+    return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing, c.controls)
 
 
 def _evidence(e: Evidence) -> tuple[str, ...]:

@@ -37,13 +37,15 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim, its outcome (a key of OUTCOMES), the comparisons behind it, and what of it was not measured."""
+    """A claim, its outcome (a key of OUTCOMES), the comparisons behind it, what of it was not measured, and what its
+    arms gain beyond their controls."""
 
     text: str
     where: str
     outcome: str
     evidence: Grid | None
     missing: tuple[str, ...]
+    controls: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from evals.stats.verdict_table import OF_K
 from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claimed_curves import curve_line
+from harness.tables.comparable import comparable
+from harness.tables.controls import control_sentences
 from harness.tables.measured import Measured
 from harness.tables.tolerance import published_margin
 
@@ -48,7 +50,8 @@ class Checked:
         not tested: the two arms gave the same samples in every seed: they cannot differ.
         not measured: no comparison.
     `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
-    that the p-values are corrected for.
+    that the p-values are corrected for. `controls` says by how much the claim's arm, and the other one, exceed their
+    own controls (rewarded at random, say), as far as these were measured.
     """
 
     claim: Claim
@@ -56,6 +59,7 @@ class Checked:
     evidence: tuple[Evidence, ...]
     missing: tuple[str, ...]
     family: str = ""
+    controls: tuple[str, ...] = ()
 
 
 def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) -> list[Checked]:
@@ -73,6 +77,7 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
     after = corrected(lines, family, size)
     own = [_p_of_margin(claim, e.line) for claim, f in zip(paper.claims, compared, strict=True) for e in f.evidence]
     pairs = iter(zip(after, holm(own, family=size), strict=True))
+    beside_controls = control_sentences(here)
     checked = []
     for claim, f in zip(paper.claims, compared, strict=True):
         evidence = []
@@ -82,7 +87,8 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
         outcome = outcome_of(claim, evidence) if f.differs else "not tested"
         if f.diverged and outcome == "holds":  # its comparison is over the seeds that survived
             outcome = "not resolved"
-        checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family))
+        controls = [text for arm in dict.fromkeys((claim.arm, claim.than)) for text in beside_controls.get(arm, ())]
+        checked.append(Checked(claim, outcome, tuple(evidence), tuple(f.missing), family, tuple(controls)))
     return checked
 
 
@@ -232,15 +238,6 @@ def _pair(claim: Claim, model: str, measured: Sequence[Measured]) -> tuple[Measu
         and (claim.arm != claim.than or claim.than_model or a.overrides == b.overrides)
     ]
     return min(pairs, key=lambda pair: sum(len(m.replaced) for m in pair), default=None)
-
-
-def comparable(a: Measured, b: Measured) -> bool:
-    """Whether the same values were replaced in both. An untrained model has no training values, so that only the others
-    are asked of it."""
-    of_a, of_b = set(a.replaced), set(b.replaced)
-    if not (a.trained and b.trained):
-        of_a, of_b = ({o for o in s if o.startswith(("protocol.", "base_model="))} for s in (of_a, of_b))
-    return of_a == of_b
 
 
 def _same_samples(a: Measured, b: Measured) -> bool:

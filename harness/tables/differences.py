@@ -9,7 +9,7 @@ from evals.stats.differences import ALPHA, ONE_SEED
 from evals.stats.formatting import difference_text, p_text
 from harness.spec import Reproduction
 from harness.tables.cells import rough
-from harness.tables.claims import comparable
+from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, common_overrides
 
@@ -61,11 +61,6 @@ def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tup
         for b in measured:
             if a.arm == b.arm and a.trained and a.replaced and not b.replaced and same_setting(a, b):
                 yield a, b
-
-
-def same_setting(a: Measured, b: Measured) -> bool:
-    """The same scale, backend and base model."""
-    return (a.scale, a.backend, a.model) == (b.scale, b.backend, b.model)
 
 
 def _cells(line: Line) -> tuple[str, str, str, str]:

@@ -1,0 +1,173 @@
+"""Why a model that is rewarded at random loses accuracy: where its weights went, and what lies the other way.
+
+    python -m benchmarks.random_walk [SEEDS]     after `rlvr batch benchmarks/controls.txt`, on the models it trained
+
+The mean of a random reward's gradient over the coins is zero (tests/harness/spec/test_random_reward_gradient.py). Adam
+divides a gradient by its own size, so that noise takes steps as long as a signal's, in the directions in which the
+sampled tokens' probabilities change most. With d what a training added to the weights w of the base model, it measures
+
+    the length of d, and the cosine between the d of different seeds (0 for independent walks);
+    accuracy at w + d, w - d and w + d/2: a drift downwards would gain on its way back, a walk off a ridge loses both
+    ways;
+    accuracy at w + noise of d's size in every tensor: whether any step so long would do.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+PAGE = Path("results/controls/random_walk.md")
+ARM = "grpo+random_reward"
+ALONG = {"w + d": 1.0, "w + d/2": 0.5, "w - d": -1.0}
+
+
+@dataclass(frozen=True)
+class Walk:
+    """Where one training went. `length`: root mean square of d over the weights, in learning rates."""
+
+    rate: float
+    seed: int
+    steps: int
+    length: float
+    accuracies: dict[str, float]  # percent, by what was added to w
+
+
+def trained_models(seeds: int) -> list[tuple[float, int, int, Path]]:
+    """(learning rate, seed, steps, folder of the trained model) of ARM's runs under RLVR_HOME, highest rate first."""
+    from evals.files import read_json
+    from harness.runs.track import home
+
+    found = []
+    for path in home().glob("baselines/tiny/*/record.json"):
+        record, final = read_json(path), path.parent / "train" / "final"
+        if record["arm"] == ARM and record["seed"] < seeds and final.is_dir():
+            rate = record["settings"]["learning_rate"]["value"]
+            found.append((rate, record["seed"], record["training"]["steps"], final))
+    return sorted(found, key=lambda run: (-run[0], run[1]))
+
+
+def moved(base: dict[str, Any], d: dict[str, Any], times: float) -> dict[str, Any]:
+    """The weights w + times d."""
+    return {name: value + times * d[name] for name, value in base.items()}
+
+
+def noise_like(d: dict[str, Any], seed: int) -> dict[str, Any]:
+    """Gaussian numbers with the norm of d in every tensor."""
+    import torch
+
+    random = torch.Generator().manual_seed(seed)
+    drawn = {name: torch.randn(value.shape, generator=random) for name, value in d.items()}
+    return {name: value * (d[name].norm() / value.norm()) for name, value in drawn.items()}
+
+
+def flat(d: dict[str, Any]) -> Any:
+    """All weights as one vector."""
+    import torch
+
+    return torch.cat([value.flatten() for value in d.values()]).double()
+
+
+def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any) -> float:
+    """Percent, mean over the tiny benchmarks, 4 samples a problem from the same random numbers for all weights."""
+    from evals.data import protocols
+    from evals.files import read_parquet
+    from evals.provenance import Origin
+    from evals.sampling.evaluate import evaluate
+    from evals.stats.score import score
+    from harness.data.tiny import write_benchmarks
+
+    model.load_state_dict(weights)
+    with tempfile.TemporaryDirectory() as folder:
+        model.save_pretrained(f"{folder}/model")
+        tokenizer.save_pretrained(f"{folder}/model")
+        protocol = protocols.get("tiny").override({"n": 4, "ks": (1, 4)}, Origin.USER, "as in benchmarks/controls.txt")
+        write_benchmarks(Path(folder, "data"))
+        verdicts = evaluate(
+            f"{folder}/model", protocol, out_dir=f"{folder}/eval", data_dir=f"{folder}/data", workers=1, progress=False
+        )
+        of = [score(read_parquet(path), ks=(1,), metrics=("avg",))[0].value for path in verdicts.values()]
+    return 100 * fmean(float(value) for value in of if value is not None)
+
+
+def measure(seeds: int) -> tuple[float, list[Walk], dict[float, float]]:
+    """(accuracy of the base model, every walk, learning rate -> mean cosine between the d of two seeds)."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    from harness.data.base_models import locate
+
+    runs = trained_models(seeds)
+    if not runs:
+        raise SystemExit(
+            f"no finished runs of {ARM}: first `rlvr batch benchmarks/controls.txt`, with the same RLVR_HOME"
+        )
+    base = locate("tiny")
+    model, tokenizer = AutoModelForCausalLM.from_pretrained(base), AutoTokenizer.from_pretrained(base)
+    w = {name: value.detach().clone() for name, value in model.named_parameters()}
+    walks, directions = [], {}
+    at_base = accuracy(w, model, tokenizer)
+    for rate, seed, steps, folder in runs:
+        trained = dict(AutoModelForCausalLM.from_pretrained(folder).named_parameters())
+        d = {name: trained[name].detach() - value for name, value in w.items()}
+        directions.setdefault(rate, []).append(flat(d))
+        points = {name: moved(w, d, times) for name, times in ALONG.items()} | {
+            "w + noise": moved(w, noise_like(d, seed), 1)
+        }
+        found = {name: accuracy(weights, model, tokenizer) for name, weights in points.items()}
+        length = float(flat(d).pow(2).mean().sqrt()) / rate
+        walks.append(Walk(rate, seed, steps, length, found))
+        print(walks[-1], file=sys.stderr, flush=True)
+    cosines = {
+        rate: fmean(float(a @ b / (a.norm() * b.norm())) for a, b in combinations(of, 2))
+        for rate, of in directions.items()
+        if len(of) > 1
+    }
+    return at_base, walks, cosines
+
+
+def page(at_base: float, walks: Sequence[Walk], cosines: dict[float, float]) -> str:
+    """The table, and how to read it."""
+    names = [*ALONG, "w + noise"]
+    lines = [
+        "# Where a random reward takes a tiny model",
+        "",
+        "Written by `python -m benchmarks.random_walk` from the models of `rlvr batch benchmarks/controls.txt`. Tiny "
+        "scale: a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
+        "",
+        "w: the weights of the base model; d: what the training added. Percent: mean accuracy over the benchmarks, 4 "
+        f"samples a problem from the same random numbers in every cell; w itself has {at_base:.1f}. Noise is Gaussian, "
+        "as long as d in every tensor. Length: root mean square of d over the weights, in learning rates; a walk of "
+        "independent steps of one learning rate each is as long as the square root of their number, a straight line as "
+        "long as their number.",
+        "",
+        "| learning rate | seed | steps | length | " + " | ".join(names) + " |",
+        "| ---: | ---: | ---: | ---: |" + " ---: |" * len(names),
+    ]
+    for walk in walks:
+        cells = " | ".join(f"{walk.accuracies[name]:.1f}" for name in names)
+        lines.append(f"| {walk.rate:g} | {walk.seed} | {walk.steps} | {walk.length:.2f} | {cells} |")
+    for rate in dict.fromkeys(walk.rate for walk in walks):
+        of = [walk.accuracies for walk in walks if walk.rate == rate]
+        means = " | ".join(f"{fmean(a[name] for a in of):.1f}" for name in names)
+        lines.append(f"| {rate:g} | mean of {len(of)} | | | {means} |")
+    lines += ["", "Mean cosine between the d of two seeds: "]
+    lines[-1] += ", ".join(f"{value:+.3f} at {rate:g}" for rate, value in cosines.items()) + "."
+    return "\n".join(lines) + "\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, and write the page."""
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(page(*measure(int(arguments[0]) if arguments else 4)), encoding="utf-8")
+    print(f"wrote {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
