@@ -11,6 +11,7 @@ batch's shape; the same batches give the same samples exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -184,7 +185,7 @@ def decode(
         tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
         ended by itself.
     Raises:
-        EngineError: the model's output is NaN.
+        EngineError: the model's output is NaN or infinite.
     """
     import numpy as np
     import torch
@@ -208,8 +209,8 @@ def decode(
         for step in range(steps):
             if step % BLOCK == 0:
                 uniform = _draw(streams, rows.tolist()).to(device)
-            if bool(logits.isnan().any()):
-                raise EngineError(f"the model's output is NaN at token {step + 1} of a response")
+            if not bool((logits < math.inf).all()):  # NaN is not below it; minus infinity only rules a token out
+                raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
             chosen = pick(logits, uniform[:, step % BLOCK], decoding)
             out[rows, step] = chosen
             ends = torch.isin(chosen, stop) & (step < lengths[rows])
@@ -283,6 +284,8 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
     Returns:
         token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
         set of most likely tokens whose mass is at least top_p.
+    Raises:
+        EngineError: the logits over the temperature overflow.
     """
     if decoding.temperature == 0:
         return logits.argmax(-1)
@@ -293,6 +296,8 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
         before = probabilities.cumsum(-1) - probabilities
         probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
     cumulative = probabilities.cumsum(-1)
+    if bool(cumulative[:, -1].isnan().any()):  # every comparison below would be false, and token 0 chosen
+        raise EngineError(f"the model's output over temperature={decoding.temperature} is too large to sample from")
     # the first token whose cumulative mass exceeds u * total: never one of zero mass, and one always does, since
     # u * total is below total also after rounding (u is at most 1 - 2^-24)
     target = uniform[:, None] * cumulative[:, -1:]

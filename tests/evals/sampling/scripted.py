@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ from evals.sampling.engines import Completion, Decoding, Request
 
 class Scripted:
     """Says the sample's seed, the piece it came in, its process and its GPU. `fault` is what a prompt of that name
-    does: "die", "fail" or "refuse"."""
+    does: "die" (each time), "die FILE" (once: the file is there afterwards), "fail" or "refuse"."""
 
     tokenizer = None
 
@@ -26,6 +27,11 @@ class Scripted:
         for request in requests:
             if request.prompt_text == "die":
                 os._exit(7)
+            if request.prompt_text.startswith("die "):
+                once = request.prompt_text.removeprefix("die ")
+                if not os.path.exists(once):
+                    os.close(os.open(once, os.O_CREAT))
+                    os.kill(os.getpid(), signal.SIGKILL)
             if request.prompt_text == "fail":
                 raise KeyError("no such thing")
             if request.prompt_text == "refuse":

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from evals.sampling import engines
-from evals.sampling.engines import Completion, Decoding, Request
+from evals.sampling.engines import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine, choose
 from tests.evals.conftest import make_model
@@ -42,6 +42,36 @@ def some_requests(problems: int, samples: int) -> list[Request]:
 
 
 # --------------------------------------------------------------------------------------------- choosing a token
+
+
+@pytest.mark.parametrize("top_p", [1.0, 0.9])
+def test_logits_that_overflow_are_never_token_zero(top_p: float) -> None:
+    # softmax of an infinity is NaN everywhere, and no comparison with NaN is true: token 0 was chosen, with a verdict
+    logits, uniform = torch.tensor([[0.0, 1.0, float("inf")]]), torch.tensor([0.5])
+    with pytest.raises(EngineError, match="too large to sample from"):
+        choose(logits, uniform, Decoding(1.0, top_p, 1))
+    with pytest.raises(EngineError, match="temperature=1e-40 is too large"):
+        choose(torch.tensor([[0.0, 1.0, 2.0]]), uniform, Decoding(1e-40, top_p, 1))
+    ruled_out = torch.tensor([[float("-inf"), float("-inf"), 2.0]])
+    assert choose(ruled_out, uniform, Decoding(1.0, top_p, 1)).tolist() == [2]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+@pytest.mark.parametrize("temperature", [0.0, 1.0])
+def test_an_output_that_is_not_finite_stops_at_its_token(model_dir: Path, value: float, temperature: float) -> None:
+    """Finite weights can overflow in the pass: the samples before stay, and none is made of noise."""
+    engine = TransformersEngine(str(model_dir), device="cpu")
+    asked: list[int] = []
+
+    def break_third(_: Any, __: Any, output: Any) -> Any:
+        asked.append(1)
+        if len(asked) == 3:
+            output.logits[0, -1, 5] = value
+        return output
+
+    engine.model.register_forward_hook(break_third)
+    with pytest.raises(EngineError, match="NaN or infinite at token 3"):
+        list(engine.generate(some_requests(2, 2), Decoding(temperature, 1.0, 40)))
 
 
 def slow_choice(logits: np.ndarray, u: float, temperature: float, top_p: float) -> int:

@@ -67,6 +67,23 @@ def test_each_request_once_over_both_machines(address: str, model_dir: Path) -> 
 
 
 @needs_ray
+def test_a_killed_replica_starts_again_and_loses_nothing(address: str, model_dir: Path, tmp_path: Path) -> None:
+    """SIGKILL in the middle of a piece: it is sampled again, from the same seeds. One that dies each time is named."""
+    engine = RayEngine(FACTORY, str(model_dir), address=address, replicas=2, options={"batch_rows": 3})
+    died = tmp_path / "died"
+    try:
+        words = {key[0]: c.text.split() for key, c in generated(engine, some_requests(14, f"die {died}")).items()}
+        assert died.exists()
+        # Request f0 has seed 0
+        assert {key: int(seed) for key, (seed, *_) in words.items()} == {**{f"p{i}": i for i in range(14)}, "f0": 0}
+        with pytest.raises(EngineError, match="a replica on the cluster failed"):
+            generated(engine, some_requests(2, "die"))
+        assert len(generated(engine, some_requests(4))) == 4  # new ones
+    finally:
+        engine.close()
+
+
+@needs_ray
 def test_the_file_is_that_of_one_engine(
     address: str, tmp_path: Path, model_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

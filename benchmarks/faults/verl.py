@@ -1,0 +1,323 @@
+"""veRL under SIGKILL and under signals: real runs of the command in processes of their own.
+
+A start of Ray and vLLM takes minutes on two cores, so that one run is stopped many times, each time further on, and
+compared with an uninterrupted one at its end. Two uninterrupted runs of veRL agree closely, not always bit for bit
+(harness/backends/verl/README.md); what equals here is said in the row.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.faults.lives import job_folder, result
+from benchmarks.faults.rows import Row
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = Path(os.environ.get("RLVR_VERL_PYTHON", ROOT / ".nox" / "verl" / "bin" / "python"))
+STEPS = 12
+RUN = [
+    "run",
+    "backend=verl",
+    "paper=egsw",
+    "arm=egsw",
+    "seeds=1",
+    f"max_steps={STEPS}",
+    "prompts_per_rollout=2",
+    "group_size=4",
+    "max_completion_tokens=8",
+    "kl_beta=0.04",
+    "protocol.benchmarks=[tiny_short]",
+    "protocol.rows=4",
+    "protocol.n=2",
+    "protocol.ks=[1,2]",
+    "protocol.max_tokens=8",
+    "hardware.device=cpu",
+    "hardware.stall_minutes=30",
+]
+LIMIT_S = 1800.0
+CLOSE = 1e-3  # of a weight or a metric, where two runs are not equal to the bit
+
+
+class Command:
+    """One life of the command: started, watched, killed or signalled."""
+
+    def __init__(self, home: Path, save_every: int) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home, self.said = home, home.parent / f"{home.name}.err"
+        environment = {**os.environ, "RLVR_HOME": str(home), "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
+        environment.pop("MLFLOW_TRACKING_URI", None)
+        self.begin = time.monotonic()
+        with self.said.open("w") as errors:
+            self.process = subprocess.Popen(
+                [str(PYTHON), "-m", "harness.cli", *RUN, f"hardware.save_every={save_every}"],
+                env=environment,
+                stdout=errors,
+                stderr=errors,
+                start_new_session=True,
+            )
+
+    @property
+    def train(self) -> Path | None:
+        return next(iter(self.home.glob("egsw/tiny/*/train")), None)
+
+    def until(self, what: Callable[[Path], bool], *, every_s: float = 0.05) -> bool:
+        """Wait for the folder of the training to be so; False where the command ended first."""
+        while self.process.poll() is None:
+            folder = self.train
+            if folder is not None and what(folder):
+                return True
+            if time.monotonic() - self.begin > LIMIT_S:
+                return False
+            time.sleep(every_s)
+        return False
+
+    def stop(self, *numbers: int) -> int:
+        """Send the signals to the command alone, then wait for its end and that of all that it started."""
+        for number in numbers:
+            self.process.send_signal(number)
+            time.sleep(0.05)
+        return self.end()
+
+    def end(self) -> int:
+        try:
+            code = self.process.wait(LIMIT_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            code = -999
+        deadline = time.monotonic() + 60
+        while _alive(self.home) and time.monotonic() < deadline:
+            time.sleep(0.2)
+        return code
+
+    @property
+    def words(self) -> str:
+        return self.said.read_text(errors="replace")
+
+
+def _alive(home: Path) -> list[int]:
+    """Processes that a command of this home started (they inherit RLVR_HOME), the reaper among them."""
+    wanted, pids = f"RLVR_HOME={home}".encode(), []
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and wanted in (folder / "environ").read_bytes().split(b"\0"):
+                pids.append(int(folder.name))
+        except OSError:  # gone meanwhile, or another user's
+            continue
+    return pids
+
+
+def rows(root: Path, *, kills: int, seed: int) -> Iterator[Row]:
+    """`kills`: random moments; their run and the uninterrupted one take most of the time."""
+    if not PYTHON.exists():
+        raise SystemExit(f"{PYTHON}: no environment with veRL; `nox -s verl` makes it, RLVR_VERL_PYTHON names another")
+    seconds = _unbroken(root)
+    yield from _stopped(root)
+    yield _random(root, seconds, kills=kills, seed=seed)
+
+
+def _unbroken(root: Path) -> float:
+    """Seconds of the uninterrupted run in root/verl-unbroken, which is made if it is not there."""
+    took = root / "verl-unbroken.seconds"
+    if not took.exists():
+        shutil.rmtree(root / "verl-unbroken", ignore_errors=True)
+        run = Command(root / "verl-unbroken", 1)
+        code = run.end()
+        assert code == 0, run.words[-3000:]
+        took.write_text(f"{time.monotonic() - run.begin:.1f}")
+        print(f"    an uninterrupted run: {took.read_text()} s", flush=True)
+    return float(took.read_text())
+
+
+def logged(step: int) -> Callable[[Path], bool]:
+    """Whether the training has logged that step."""
+
+    def there(train: Path) -> bool:
+        path = train / "metrics.jsonl"
+        return path.exists() and f'"step": {step},' in path.read_text()
+
+    return there
+
+
+def steps_of(train: Path) -> int:
+    path = train / "metrics.jsonl"
+    return len(path.read_text().splitlines()) if path.exists() else 0
+
+
+def _stopped(root: Path) -> Iterator[Row]:
+    """One run, stopped at each of these moments in turn."""
+    home = root / "verl-stopped"
+    signals = Row(
+        "veRL: a first SIGINT, SIGTERM or SIGUSR1 finishes the step, saves and exits with 75; the same command resumes "
+        "at the next step; a second signal stops at once",
+        f"one run of {STEPS} steps (save_every=50) that gets each signal in turn, then SIGTERM twice; no process left",
+    )
+    for name in ("SIGUSR1", "SIGTERM", "SIGINT"):
+        if signals.again(name):
+            continue
+        run = Command(home, 50)
+        before = 0 if run.train is None else steps_of(run.train)
+        there = run.until(logged(before + 1))
+        code = run.stop(getattr(signal, name))
+        wrong = None
+        if not there or code != 75 or f"stopped by {name} after step" not in run.words:
+            wrong = f"exit code {code}: {run.words[-400:]}"
+        elif "Traceback" in run.words or (left := _alive(home)):
+            wrong = f"a traceback, or processes {left} are left: {run.words[-400:]}"
+        elif before and f"step {before + 1}/{STEPS}" not in run.words:
+            wrong = f"it did not resume after step {before}: {run.words[-400:]}"
+        signals.check(name, wrong)
+    if not signals.again("SIGTERM twice"):
+        run = Command(home, 50)
+        assert run.train is not None
+        before = steps_of(run.train)
+        run.until(logged(before + 1))
+        code = run.stop(signal.SIGTERM, signal.SIGTERM)
+        wrong = None if code in (143, 75) and not _alive(home) else f"exit code {code}: {run.words[-400:]}"
+        signals.check("SIGTERM twice", wrong)
+    yield signals
+
+    chosen = Row(
+        "veRL: SIGKILL of the command at a chosen moment leaves no process; the run ends as if nothing had happened: "
+        "each MLflow point once, none missing, weights, metrics and verdicts those of an uninterrupted run",
+        "the run of the signals goes on (save_every=1), killed while Ray starts, while a checkpoint is written, when "
+        "one has just been sealed, while the final model is exported, while it is evaluated; then to its end",
+    )
+    moments: tuple[tuple[str, Callable[[Path], bool]], ...] = (
+        ("while Ray starts", lambda t: (t / "verl.log").exists() and (t / "verl.log").stat().st_size > 0),
+        ("while a checkpoint is written", _half_a_checkpoint),
+        ("when a checkpoint was sealed", _new_seal(home)),
+        ("while the final model is exported", _half_exported),
+        ("while it is evaluated", lambda t: (t.parent / "eval").exists()),
+    )
+    for name, moment in moments:
+        if chosen.again(name):
+            continue
+        if name == "while Ray starts":  # what a life before wrote must not count
+            next(iter(home.glob("egsw/tiny/*/train/verl.log"))).unlink()
+        run = Command(home, 1)
+        there = run.until(moment, every_s=0.001)
+        code = run.stop(signal.SIGKILL)
+        wrong = None
+        if not there or code != -signal.SIGKILL:
+            wrong = f"the moment did not come: exit code {code}: {run.words[-400:]}"
+        elif left := _alive(home):
+            wrong = f"processes {left} are left"
+        chosen.check(name, wrong)
+    if not chosen.again("the end"):
+        run = Command(home, 1)
+        code = run.end()
+        wrong, note = _compared(home, root / "verl-unbroken") if code == 0 else (f"{code}: {run.words[-400:]}", "")
+        chosen.check("the end", wrong, trials=0 if wrong is None else 1)
+        (root / "verl-stopped.note").write_text(note)
+    chosen.note = (root / "verl-stopped.note").read_text()
+    yield chosen
+
+
+def _half_a_checkpoint(train: Path) -> bool:
+    return any(not (f / "whole").exists() and any(f.rglob("*.*")) for f in train.glob("checkpoints/global_step_*"))
+
+
+def _half_exported(train: Path) -> bool:
+    return (train / ".final.part").exists() or (
+        (train / "final").exists() and not (train.parent / "trained.json").exists()
+    )
+
+
+def _new_seal(home: Path) -> Callable[[Path], bool]:
+    known: list[set[Path]] = []
+
+    def there(train: Path) -> bool:
+        seals = set(train.glob("checkpoints/global_step_*/whole"))
+        if not known:
+            known.append(seals)
+        return bool(seals - known[0])
+
+    return there
+
+
+def _random(root: Path, seconds: float, *, kills: int, seed: int) -> Row:
+    row = Row(
+        "veRL: SIGKILL of the command at any moment: as above",
+        f"random moments over the length of an uninterrupted run ({STEPS} steps, save_every=1), until it is done",
+    )
+    rng, home, number = random.Random(seed), root / "verl-random", 0
+    while number < kills:
+        number += 1
+        moment = rng.uniform(0, seconds)
+        if row.again(f"kill {number}"):
+            continue
+        run = Command(home, 1)
+        while run.process.poll() is None and time.monotonic() - run.begin < moment:
+            time.sleep(0.05)
+        code = run.stop(signal.SIGKILL) if run.process.poll() is None else run.end()
+        if code == 0:  # done before its moment: the next kills need another run
+            wrong, _ = _compared(home, root / "verl-unbroken")
+            row.check(f"run that ended before kill {number}", wrong, trials=0 if wrong is None else 1)
+            shutil.rmtree(home)
+            number -= 1
+            continue
+        left = _alive(home)
+        wrong = None if code == -signal.SIGKILL and not left else f"exit code {code}, processes left: {left}"
+        row.check(f"kill {number}", wrong and f"after {moment:.0f} s: {wrong}")
+    if not row.again("the end"):
+        run = Command(home, 1)
+        code = run.end()
+        wrong, note = _compared(home, root / "verl-unbroken") if code == 0 else (f"{code}: {run.words[-400:]}", "")
+        row.check("the end", wrong, trials=0 if wrong is None else 1)
+        (root / "verl-random.note").write_text(note)
+    row.note = (root / "verl-random.note").read_text()
+    return row
+
+
+def _compared(home: Path, unbroken: Path) -> tuple[str | None, str]:
+    """(what of a finished run is not as in the uninterrupted one, how close they are)."""
+    try:
+        got, expected = result(home), result(unbroken)
+    except AssertionError as error:
+        return str(error), ""
+    if got == expected:
+        return None, "weights, verdicts and points equal to the bit"
+    for name in expected["points"] | got["points"]:
+        ours, theirs = got["points"].get(name, []), expected["points"].get(name, [])
+        if [step for step, _ in ours] != [step for step, _ in theirs]:
+            return f"{name}: points at {[s for s, _ in ours]}, expected {[s for s, _ in theirs]}", ""
+    metrics = max(
+        abs(a - b) / max(1.0, abs(b))
+        for name, points in expected["points"].items()
+        if "seconds" not in name
+        for (_, a), (_, b) in zip(got["points"][name], points, strict=True)
+    )
+    weights = _forked(lambda: _largest_difference(job_folder(home), job_folder(unbroken)))
+    verdicts = "verdicts equal" if got["verdicts"] == expected["verdicts"] else "verdict files differ"
+    note = f"same points, metrics within {metrics:.1e}, weights within {weights:.1e}, {verdicts}"
+    return (note if metrics > CLOSE or weights > CLOSE else None), note
+
+
+def _largest_difference(a: Path, b: Path) -> float:
+    from safetensors.torch import load_file
+
+    ours, theirs = (load_file(folder / "train" / "final" / "model.safetensors") for folder in (a, b))
+    return max(float((ours[name] - theirs[name]).abs().max()) for name in theirs)
+
+
+def _forked(what: Callable[[], Any]) -> Any:
+    reading, writing = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with os.fdopen(writing, "wb") as answer:
+            pickle.dump(what(), answer)
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as answer:
+        found = pickle.loads(answer.read())
+    os.waitpid(pid, 0)
+    return found
