@@ -16,14 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.faults import damages, gate, inputs, interruptions, models, stores, trust, verl
+from benchmarks.faults import damages, gate, inputs, interruptions, models, outputs, stores, trust, verl
 from benchmarks.faults.lives import warm
 from benchmarks.faults.rows import LOG, Row
 from evals.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reliability.json"
-CASES = ("signals", "kills", "chosen", "damages", "stores", "models", "inputs", "trust")
+CASES = ("signals", "processes", "kills", "chosen", "damages", "stores", "models", "inputs", "trust")
 MINUTES = ("verl",)  # named on the command line only: an hour or two on two cores
 USED = {
     "kills": ("kills", "seed"),
@@ -38,6 +38,8 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
     """The rows of a case."""
     if case == "signals":
         yield from interruptions.signals(root, expected)
+    if case == "processes":
+        yield interruptions.processes(root)
     if case == "kills":
         yield interruptions.random_kills(root, expected, seconds, kills=options.kills, seed=options.seed)
     if case == "chosen":
@@ -48,6 +50,7 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
         yield from stores.rows(root, expected)
     if case == "models":
         yield from models.rows(root)
+        yield from outputs.rows(root, expected)
     if case == "inputs":
         yield from inputs.rows(root, cases=options.inputs, seed=options.seed)
     if case == "trust":

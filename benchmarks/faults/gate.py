@@ -5,6 +5,8 @@ from __future__ import annotations
 DELIVERY = "tests/harness/runs/test_delivery.py"
 STORE = "tests/harness/runs/test_store.py"
 DIVERGENCE = "tests/harness/backends/test_divergence.py"
+ENGINE = "tests/evals/sampling/test_engine.py"
+ENDS = "tests/evals/sampling/test_end_tokens.py"
 HELD = (
     (
         "MLflow's store fails before or after it has done the work, at any call: each point once, in order",
@@ -43,6 +45,28 @@ HELD = (
     (
         "Out of memory, or a reward that raises, passes as itself; training goes on after the last checkpoint",
         f"{DIVERGENCE}::test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step",
+    ),
+    (
+        "An output of the model that is not finite ends an evaluation; token 0 is never sampled for it",
+        f"{ENGINE}::test_logits_that_overflow_are_never_token_zero",
+        f"{ENGINE}::test_an_output_that_is_not_finite_stops_at_its_token",
+    ),
+    (
+        "A checkpoint without a tokenizer, or without an end token that its vocabulary holds, is refused by name",
+        f"{ENDS}::test_a_model_that_names_none_is_refused_before_anything_is_sampled",
+        f"{ENDS}::test_an_end_token_outside_the_vocabulary_is_none",
+        f"{ENDS}::test_a_model_without_a_tokenizer_is_refused_by_name",
+    ),
+    (
+        "A request to stop that reaches the grading processes too (Ctrl-C at a terminal, Slurm) costs no verdict, nor "
+        "does one that is killed while it waits",
+        "tests/evals/grading/test_killed_workers.py::test_a_signal_to_every_process_costs_no_verdict",
+        "tests/evals/grading/test_killed_workers.py::test_a_worker_killed_while_it_waits_costs_no_verdict",
+    ),
+    (
+        "A killed Ray replica of the sampling engine starts again and samples its piece again; one that dies each time "
+        "is named",
+        "tests/evals/sampling/test_ray.py::test_a_killed_replica_starts_again_and_loses_nothing",
     ),
     (
         "A killed evaluation goes on where it was",

@@ -75,6 +75,52 @@ def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     yield saved
 
 
+def processes(root: Path) -> Row:
+    """The same for a training in two processes (torchrun, gloo), which a scheduler signals all at once."""
+    row = Row(
+        "A training in several processes: a first signal, to the command or to all of its processes, finishes the "
+        "step, saves and exits with 75; the same command resumes",
+        "hardware.processes=2, after step 2 of 6 without a checkpoint before: SIGTERM to the command; SIGUSR1 to the "
+        "command and each process under it; then the command again: all as in an uninterrupted run of two processes",
+    )
+    two = [*RUN, "hardware.processes=2"]
+    whole = root / "processes-unbroken"
+    if not (whole / "done").exists():
+        shutil.rmtree(whole, ignore_errors=True)
+        life = live(two, whole, limit_s=1800)
+        assert life.code == 0, life.err
+        (whole / "done").touch()
+    expected = result(whole)
+
+    def every_one(pid: int) -> None:
+        for one in [pid, *_under(pid)]:
+            os.kill(one, signal.SIGUSR1)
+
+    for name, send in (
+        ("SIGTERM to the command", lambda pid: os.kill(pid, signal.SIGTERM)),
+        ("SIGUSR1 to every process", every_one),
+    ):
+        if row.again(name):
+            continue
+        home = root / f"processes-{name.partition(' ')[0]}"
+        shutil.rmtree(home, ignore_errors=True)
+        life = live(two, home, meanwhile=when(reached(home, 2), send), limit_s=1800)
+        if life.code != 75 or life.traceback or f"stopped by {name.partition(' ')[0]} after step" not in life.err:
+            row.check(name, f"exit code {life.code}: {life.err[-400:]}")
+            continue
+        again = live(two, home, limit_s=1800)
+        early = "step 1/6" in again.err
+        wrong = f"the second command: exit code {again.code}: {again.err[-400:]}" if again.code or early else None
+        row.check(name, wrong or difference(home, expected))
+    return row
+
+
+def _under(pid: int) -> list[int]:
+    """The processes that a process has started, and theirs; graders too."""
+    children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [one for child in children for one in (child, *_under(child))]
+
+
 def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills: int, seed: int) -> Row:
     """SIGKILL at random moments, again and again until a run is done."""
     row = Row(

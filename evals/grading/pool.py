@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from evals.grading.conventions import Conventions
+from evals.processes import shielded
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
@@ -91,6 +92,9 @@ class Pool:
     def _compare(self, task: str, gold: str, answer: str) -> Outcome:
         worker = self._idle.get()
         try:
+            if worker is not None and worker.ended():  # killed while it waited: that costs no verdict
+                worker.kill()
+                worker = None
             if worker is None:
                 worker = _Worker(self._memory_mb, self._conventions)
                 self.started += 1
@@ -114,25 +118,26 @@ class _Worker:
         self._memory = memory_mb * _MIB
         root = str(Path(__file__).resolve().parents[2])
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-        self._process = subprocess.Popen(
-            # address space above the resident limit: one huge allocation then fails before it is touched
-            [
-                sys.executable,
-                "-m",
-                "evals.grading.worker",
-                str(2 * self._memory + 1024 * _MIB),
-                json.dumps(asdict(conventions)),
-            ],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            env={
-                **os.environ,
-                "PYTHONPATH": path,
-                "PYTHONHASHSEED": "0",
-            },  # sympy's order must not vary between workers
-        )
+        with shielded():
+            self._process = subprocess.Popen(
+                # address space above the resident limit: one huge allocation then fails before it is touched
+                [
+                    sys.executable,
+                    "-m",
+                    "evals.grading.worker",
+                    str(2 * self._memory + 1024 * _MIB),
+                    json.dumps(asdict(conventions)),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                bufsize=0,
+                env={
+                    **os.environ,
+                    "PYTHONPATH": path,
+                    "PYTHONHASHSEED": "0",
+                },  # sympy's order must not vary between workers
+            )
         self.pid = self._process.pid
         self.alive = True
         self._buffer = b""
@@ -161,6 +166,10 @@ class _Worker:
         if reason.startswith(("memory:", "crash:")):
             self.kill()  # what a failed allocation left behind is unknown
         return reason
+
+    def ended(self) -> bool:
+        """Whether the process has died by itself, or was killed by somebody else."""
+        return self._process.poll() is not None
 
     def kill(self) -> None:
         """Kill and reap the process."""

@@ -34,7 +34,7 @@ from evals.grading.verdicts import schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
 from evals.sampling.engines.base import Key, Messages, sample_seed
-from evals.sampling.engines.encode import encode
+from evals.sampling.engines.encode import check_tokens, encode
 from evals.sampling.engines.local import ModelFiles
 from evals.sampling.progress import Progress
 from evals.sampling.store import SampleStore
@@ -102,6 +102,7 @@ def evaluate(
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
     if isinstance(engine, ModelFiles):
         check_model(model_path)  # at once: the datasets may have to be downloaded
+        check_tokens(model_path)
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]

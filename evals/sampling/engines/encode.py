@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,8 @@ def load_tokenizer(model_path: str) -> Any:
     from transformers import AutoTokenizer
 
     folder = Path(model_path)
-    if folder.is_dir() and not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
-        raise ValueError(  # transformers would make an empty one
-            f"model {model_path!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
-        )
+    if folder.is_dir():
+        _check_tokenizer_files(folder)
     try:
         tokenizer: Any = AutoTokenizer.from_pretrained(model_path, padding_side="left", trust_remote_code=False)
     except Exception as error:  # of json, tokenizers, sentencepiece, transformers: any failure of its files
@@ -74,18 +73,22 @@ def encode(
     return [encoded[request.prompt_text] + request.forced for request in requests]
 
 
-def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any) -> list[int]:
+def stop_tokens(generation_eos: int | list[int] | None, tokenizer: Any, vocabulary: int) -> list[int]:
     """The end tokens of the model's generation config and of its tokenizer.
+
+    Those outside the model's vocabulary (its number of tokens) do not count: a tokenizer's class adds its own end token
+    to a checkpoint that names none, and the model can never sample it.
 
     Raises:
         ValueError: there is none: no response would end before its limit, and all would count as truncated.
     """
     stated = generation_eos if isinstance(generation_eos, list) else [generation_eos]
-    ends = sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None})
+    ends = sorted({i for i in (*stated, tokenizer.eos_token_id) if i is not None and i < vocabulary})
     if not ends:
         raise ValueError(
             f"model {getattr(tokenizer, 'name_or_path', '')!r}: no end token; expected eos_token_id in its "
-            "generation_config.json, or an eos_token of its tokenizer"
+            "generation_config.json, or an eos_token of its tokenizer, among its "
+            f"{vocabulary} tokens"
         )
     return ends
 
@@ -94,11 +97,47 @@ def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
     """The tokens at which every engine ends a response of this model (a folder or a hub id)."""
     from transformers import AutoConfig, GenerationConfig
 
+    config = AutoConfig.from_pretrained(model_path).get_text_config()
     try:
         stated = GenerationConfig.from_pretrained(model_path).eos_token_id
     except OSError:  # no such file: transformers then derives it from the model's configuration
-        stated = AutoConfig.from_pretrained(model_path).get_text_config().eos_token_id
-    return stop_tokens(stated, tokenizer)
+        stated = config.eos_token_id
+    return stop_tokens(stated, tokenizer, config.vocab_size)
+
+
+def check_tokens(model_path: str | Path) -> None:
+    """Raise ValueError for a model folder without a tokenizer, or without an end token.
+
+    Fast where a JSON file of the folder names an end token, as nearly all do; else the tokenizer is loaded. An adapter
+    has its base model's.
+    """
+    folder = Path(model_path)
+    if not (folder / "config.json").is_file():
+        return
+    _check_tokenizer_files(folder)
+    generation = folder / "generation_config.json"
+    stated = generation if generation.exists() else folder / "config.json"  # which transformers then derives it from
+    if not any(_names_end(file) for file in (stated, *(folder / name for name in TOKENIZER_SETTINGS))):
+        model_stop_tokens(str(folder), load_tokenizer(str(folder)))
+
+
+TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
+
+
+def _names_end(file: Path) -> bool:
+    """Whether a JSON file names an end token; a file that cannot be read names none, and fails where it is used."""
+    try:
+        values = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(values, dict) and (values.get("eos_token_id") is not None or values.get("eos_token") is not None)
+
+
+def _check_tokenizer_files(folder: Path) -> None:
+    if not any(file for name in TOKENIZER_FILES for file in folder.glob(name)):
+        raise ValueError(  # transformers would make an empty one
+            f"model {str(folder)!r}: it has no tokenizer; expected one of {', '.join(TOKENIZER_FILES)} in the folder"
+        )
 
 
 def response_text(tokenizer: Any, tokens: Sequence[Sequence[int]], stopped: Sequence[bool]) -> list[str]:

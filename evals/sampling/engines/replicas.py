@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Pipe, wait
 from typing import Any
 
+from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 
 CHUNK_PIECES = 16  # pieces for each replica that are asked for at a time: they all wait for the last of a chunk
@@ -147,9 +148,10 @@ class _Worker:
         command = [sys.executable, "-m", "evals.sampling.engines.replica", str(theirs.fileno()), str(alive)]
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))
-        self._process = subprocess.Popen(
-            command, env=environment, pass_fds=(theirs.fileno(), alive), stdin=subprocess.DEVNULL, stdout=2
-        )
+        with shielded():
+            self._process = subprocess.Popen(
+                command, env=environment, pass_fds=(theirs.fileno(), alive), stdin=subprocess.DEVNULL, stdout=2
+            )
         theirs.close()
         os.close(alive)
         self._send(job)

@@ -114,7 +114,8 @@ class TransformersEngine(LocalModel):
     def _decode_batch(
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[Completion]:
-        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
+        vocabulary = self.model.config.get_text_config().vocab_size
+        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
         tokens, _, stopped = decode(
             self.model,
             prompts,

