@@ -52,6 +52,11 @@ _LETTER = re.compile(
     rf"{_STATED}(?:\s+(?i:option|choice))?{_OPEN}([A-H]|[a-h](?=[).*}}$]|\s*$)){_END}"
     r"|(?<![A-Za-z\\])\(?([A-H])\)?(?:\*\*)?\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
     r"(?i:correct|right|answer|best)"
+    r"|(?<![A-Za-z\\])\(?([a-h])\)\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
+    r"(?i:correct|right|answer|best)"
+    rf"|\b(?i:therefore|thus|hence|so|choose|chose|pick|select|(?:is|fits|matches|(?:corresponds|points|leads)\s+to)"
+    rf"(?=\s+(?:the\s+)?(?:answer\s+)?(?:option|choice)))[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?i:(?:option|choice)\s+)?"
+    rf"{_OPEN}([A-H])[)}}\]*$]*(?:[.!](?!\w)|\s*$)"
     rf"|^{_OPEN}([A-H])[.)}}\]*$\s]*$|(?i:<answer>)\s*([A-H])\s*<",
     re.MULTILINE,
 )
