@@ -48,13 +48,13 @@ KEYS = {
     "power": ("difference=", "benchmark=", "problems=", "samples=", "seeds=", "from=", "versus="),
     "analyze": ("runs=", "checkpoints=", "names=", "benchmarks=", "only=", "out=", "protocol="),
     "report": ("paper=", "scale=", "model=", "arm=", "only=", "out="),
-    "tables": ("paper=", "out="),
+    "tables": ("paper=", "out=", "policies=", "check="),
     "probe": ("model=", "benchmark=", "control=", "shares=", "rows=", "max_tokens=", "data_dir=", "engine="),
     "list": ("what=",),
     "status": ("paper=",),
     "ui": ("port=", "host="),
 }
-KEYS |= {"plan": KEYS["run"], "config": KEYS["run"], "new": (), "show": (), "completion": SHELLS}
+KEYS |= {"plan": KEYS["run"], "config": KEYS["run"], "new": (), "show": ("policies=",), "completion": SHELLS}
 
 
 def do_completion(arguments: Any) -> int:

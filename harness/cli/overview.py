@@ -147,27 +147,42 @@ def do_show(arguments: Any) -> int:
             rows.append((benchmark, s["name"], value, ends, str(s["problems"]), f"{s['unscored']}{wrong}"))
     print("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
     if again:
-        lines = [(a["benchmark"], a["policy"], _percent(a["value"]), str(a["unscored"])) for a in again]
-        print("\n" + table(("benchmark", "extraction policy", "avg %", "unscored"), lines, left=2))
+        lines = [
+            (
+                *(a["benchmark"], a["policy"], _percent(a["value"]), f"+{a['gained']} -{a['lost']}"),
+                f"{a['unscored']}" + (f" ({_percent(a['as_wrong'])} as wrong)" if a["as_wrong"] != a["value"] else ""),
+            )
+            for a in again
+        ]
+        header = ("benchmark", "extraction policy", "avg %", "verdicts changed", "unscored")
+        print("\n" + table(header, lines, left=2))
     if record.get("scale", "paper") != "paper":
         print(paragraph(sentence(record.get("scale_label", record["scale"]))))
     return 0
 
 
 def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[str, Any]]:
-    """The average score of each benchmark under each extraction policy, from the stored responses."""
+    """The average score of each benchmark under each extraction policy, from the stored responses.
+
+    `gained` verdicts are correct under it and were not; `lost` ones the other way round.
+    """
     if not policies:
         return []
     from evals.grading import Grader
     from evals.grading.effects import under_policy
+    from evals.grading.verdicts import Verdict
     from evals.stats.score import score
 
     found = []
     with Grader() as grader:
         for benchmark, rows in tables.items():
             for policy in policies:
-                [avg] = score(under_policy(rows, policy, grader), ks=(), metrics=("avg",))
-                found.append({"benchmark": benchmark, "policy": policy, "value": avg.value, "unscored": avg.unscored})
+                graded = under_policy(rows, policy, grader)
+                [avg] = score(graded, ks=(), metrics=("avg",))
+                before, after = (side["verdict"] == Verdict.CORRECT for side in (rows, graded))
+                changed = {"gained": int((after & ~before).sum()), "lost": int((before & ~after).sum())}
+                counts = {"value": avg.value, "unscored": avg.unscored, "as_wrong": avg.as_wrong}
+                found.append({"benchmark": benchmark, "policy": policy, **counts, **changed})
     return found
 
 

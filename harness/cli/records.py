@@ -12,6 +12,8 @@ from harness.command.config import UsageError, choose, no_more, parse_overrides,
 TABLES = """options:
   paper=KEY              one paper (default: all)
   out=FOLDER             default results; files go to FOLDER/KEY/
+  policies=[boxed_last,qwen]   grade the stored responses again: a table of the scores under each extraction policy,
+                         with how many verdicts change
   check=FOLDER           write nothing: compute the tables from the exported runs in FOLDER (results/records), compare
                          them with the files under out=, and exit with 1 if one differs"""
 UI = """options:
@@ -20,20 +22,25 @@ Prints a link to the curves of each paper that has any, its arms over each other
 
 
 def do_tables(arguments: Any) -> int:
+    from evals.grading.extraction import POLICIES
     from harness.spec.catalogue import papers
 
     values = parse_overrides(arguments.options)
     wanted = choose("paper", take_list(values, "paper"), papers())
     out = Path(take(values, "out", str, "results"))
     check = take(values, "check", str, "")
-    no_more(values, ("paper", "out", "check"))
+    asked = take_list(values, "policies") or []
+    no_more(values, ("paper", "out", "policies", "check"))
+    policies = choose("policies", asked, POLICIES) if asked else []
+    if check and policies:
+        raise UsageError("policies: expected no check=, whose exported runs hold no responses")
     if check:
         return _check_tables(Path(check), out, wanted if "paper" in _keys(arguments) else None)
     from harness.runs.track import Tracker
     from harness.tables.tabulate import report
 
     tracker = Tracker.open()
-    reports = {key: report(key, tracker) for key in wanted}
+    reports = {key: report(key, tracker, policies) for key in wanted}
     for key, result in reports.items():
         for path in result.write(out / key):
             print(f"wrote {path}", file=sys.stderr)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
 from harness.tables.measured import gather
+from harness.tables.policies import policy_grids
 from harness.tables.published import published_grids
 from harness.tables.scale import scale_grids
 
@@ -64,8 +66,11 @@ class Report:
         return written
 
 
-def report(paper: str, tracker: Tracker) -> Report:
-    """Everything that MLflow holds about a paper, beside what the paper printed."""
+def report(paper: str, tracker: Tracker, policies: Sequence[str] = ()) -> Report:
+    """Everything that MLflow holds about a paper, beside what the paper printed.
+
+    `policies`: extraction policies under which the stored responses are graded again, in a table of their own.
+    """
     reproduction = catalogue.load(paper)
     measured = gather(paper, tracker)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
@@ -89,9 +94,11 @@ def report(paper: str, tracker: Tracker) -> Report:
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
+    elsewhere = elsewhere_grid(reproduction, tracker)
+    graded_again = policy_grids(paper, measured, tracker, policies)
     return Report(
         paper,
-        (*grids, *compared, *([elsewhere] if (elsewhere := elsewhere_grid(reproduction, tracker)) else ())),
+        (*grids, *compared, *graded_again, *([elsewhere] if elsewhere else ())),
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),

@@ -1,0 +1,112 @@
+"""The same responses under several extraction policies, side by side: that difference alone can explain a gap."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.runs.track import Tracker
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured, common_overrides
+
+if TYPE_CHECKING:
+    from evals.grading import Grader
+    from evals.grading.effects import PolicyEffect
+
+COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
+
+
+def policy_grids(paper: str, measured: Sequence[Measured], tracker: Tracker, policies: Sequence[str]) -> list[Grid]:
+    """One table a scale: an arm and a benchmark a row, its score as recorded and under each policy.
+
+    A score is the share of correct responses in percent, unscored ones counted as incorrect; after it stands how many
+    verdicts change (+ become correct, - no longer are). Nothing where no policy is asked for.
+    """
+    from evals.grading import Grader
+
+    if not policies:
+        return []
+    grids = []
+    with Grader() as grader, tempfile.TemporaryDirectory() as folder:
+        for scale in dict.fromkeys(m.scale for m in measured):
+            arms = [m for m in measured if m.scale == scale]
+            rows = [
+                row
+                for m in arms
+                for benchmark in m.verdicts
+                if (row := _row(m, benchmark, common_overrides(arms), tracker, Path(folder), grader, policies))
+            ]
+            header = ("arm", "benchmark", "policy", "responses", "as recorded", *(f"{p}" for p in policies))
+            note = (
+                "Percent of the responses that are correct, unscored ones counted as incorrect; in brackets how many "
+                "verdicts change. The stored responses, graded again; nothing is sampled."
+            )
+            if rows:
+                grids.append(Grid(f"{paper}, {scale} scale: extraction policies", header, tuple(rows), (note,)))
+    return grids
+
+
+def _row(
+    m: Measured,
+    benchmark: str,
+    common: tuple[str, ...],
+    tracker: Tracker,
+    folder: Path,
+    grader: Grader,
+    policies: Sequence[str],
+) -> tuple[str, ...] | None:
+    from evals.grading.extraction import POLICIES
+
+    used = used_policy(next(iter(m.records.values())), benchmark)
+    if used not in POLICIES:
+        return None  # a program
+    name = m.label(m.arm, common)
+    rows = _responses(m, benchmark, tracker, folder)
+    if not rows:
+        return (name, benchmark, used, "0", *["no responses in the store"] * (1 + len(policies)))
+    right = sum(row["verdict"] == "correct" for row in rows)
+    cells = [_cell(effect) for effect in _effects(rows, grader, policies)]
+    return (name, benchmark, used, str(len(rows)), f"{100 * right / len(rows):.1f}", *cells)
+
+
+def used_policy(record: dict[str, Any], benchmark: str) -> str:
+    """The extraction policy that a run's protocol states for a benchmark, or else that of its prompt."""
+    from evals.data import prompts
+
+    def stated(name: str) -> Any:
+        value = record["settings"].get(f"protocol.{name}", {}).get("value")
+        return value.get(benchmark, value.get("default")) if isinstance(value, dict) else value
+
+    extraction = stated("extraction") or "prompt"
+    return str(prompts.get(stated("prompt")).policy if extraction == "prompt" else extraction)
+
+
+def _responses(m: Measured, benchmark: str, tracker: Tracker, folder: Path) -> list[dict[str, Any]]:
+    """The responses of all seeds; none where the store holds no texts, as after `rlvr import`."""
+    import pyarrow.parquet as pq
+
+    rows: list[dict[str, Any]] = []
+    for run_id in m.run_ids.values():
+        path = tracker.fetch(tracker.client.get_run(run_id), f"verdicts/{benchmark}", folder / run_id)
+        file = path / "verdicts.parquet"
+        if not set(COLUMNS) <= set(pq.read_schema(file).names):
+            return []
+        rows += pq.read_table(file, columns=COLUMNS).to_pylist()
+    return rows if any(row["response"] for row in rows) else []
+
+
+def _effects(rows: Sequence[dict[str, Any]], grader: Grader, policies: Sequence[str]) -> list[PolicyEffect]:
+    from evals.grading import Grade
+    from evals.grading.effects import policy_effects
+    from evals.grading.verdicts import Verdict
+
+    grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
+    triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]
+    return policy_effects(triples, grades, grader, "", policies)
+
+
+def _cell(effect: PolicyEffect) -> str:
+    unscored = f", {effect.unscored} unscored" if effect.unscored else ""
+    return f"{100 * effect.correct / effect.rows:.1f} (+{effect.gained}, -{effect.lost}{unscored})"
