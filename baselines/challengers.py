@@ -27,17 +27,22 @@ TRL = "TRL 1.16, GRPOConfig: "
 GPG = "GPG (arXiv 2504.02546), "
 
 
-def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
-    """Key -> (title, the recipe with another objective or advantage)."""
+Arms = dict[str, tuple[str, Experiment]]  # key -> (title, declaration)
 
-    def objective(equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
-        method = replace(recipe.method, objective=equation, aggregation=aggregation)
-        none: Sourced[float | None] = assumed(None, why + "its objective takes the place of the clipped surrogate")
-        return replace(recipe, method=method, clip_low=none, clip_high=none, dual_clip=none)
 
-    def advantage(equation: Use) -> Experiment:
-        return replace(recipe, method=replace(recipe.method, advantage=equation))
+def challengers(recipe: Experiment) -> Arms:
+    """The recipe with another objective or advantage, by key."""
+    return {**_sequence_ratios(recipe), **_token_ratios(recipe), **_advantages(recipe)}
 
+
+def _objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced[Aggregation]) -> Experiment:
+    method = replace(recipe.method, objective=equation, aggregation=aggregation)
+    none: Sourced[float | None] = assumed(None, why + "its objective takes the place of the clipped surrogate")
+    return replace(recipe, method=method, clip_low=none, clip_high=none, dual_clip=none)
+
+
+def _sequence_ratios(recipe: Experiment) -> Arms:
+    """Objectives that clip the ratio of a whole sequence."""
     clip = {
         "low": paper(3e-4, GSPO + "experiments: the left clipping range in Eq. 5"),
         "high": paper(4e-4, GSPO + "experiments: the right clipping range in Eq. 5"),
@@ -45,74 +50,63 @@ def challengers(recipe: Experiment) -> dict[str, tuple[str, Experiment]]:
     borrowed = {
         key: assumed(sourced.value, LUSPO + f"which builds on GSPO; GSPO's {key}") for key, sourced in clip.items()
     }
-    plain = objective(use(policy_gradient), GPG, code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode"))
+    length_weighted: Sourced[Aggregation] = code(
+        "sequence_sum", TRL + "loss_type='luspo': a sequence's loss times its length"
+    )
+    return {
+        "gspo": ("GSPO", _objective(recipe, use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
+        "luspo": ("LUSPO", _objective(recipe, use(gspo, **borrowed), LUSPO, length_weighted)),
+    }
+
+
+def _token_ratios(recipe: Experiment) -> Arms:
+    """Objectives of the ratio of each token."""
+    cispo_use = use(
+        cispo,
+        low=code(None, TRL + "loss_type='cispo': no lower bound"),
+        high=code(
+            4.0,
+            TRL + "loss_type='cispo': weights of at most ScaleRL's (arXiv 2510.13786) ε_max, 5.0 recommended: "
+            "1 + 4. ScaleRL's ablation finds 4, 5 and 8 alike; MiniMax-M1 tuned a bound that it does not "
+            "state; veRL's example script has 0.2 above 1",
+        ),
+    )
+    gmpo_use = use(
+        gmpo,
+        low=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
+        high=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
+    )
+    sapo_use = use(
+        sapo,
+        tau_pos=code(1.0, TRL + "sapo_temperature_pos, which cites the paper"),
+        tau_neg=code(1.05, TRL + "sapo_temperature_neg, which cites the paper"),
+    )
+    dppo_use = use(
+        dppo,
+        divergence=code("binary_tv", VERL + "loss_mode=dppo_tv"),
+        low=code(0.15, DPPO_SCRIPT),
+        high=code(0.15, DPPO_SCRIPT),
+        truncate=code(20.0, VERL + "compute_policy_loss_dppo_tv: clip_ratio_c, 20 unless configured"),
+    )
+    token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode")
+    return {
+        "cispo": ("CISPO", _objective(recipe, cispo_use, CISPO, code("token_mean", TRL + "loss_type='cispo'"))),
+        "gmpo": ("GMPO", _objective(recipe, gmpo_use, GMPO, code("sequence_mean", "TRL 1.16, experimental.gmpo"))),
+        "sapo": ("SAPO", _objective(recipe, sapo_use, SAPO, code("sequence_mean", TRL + "loss_type='sapo'"))),
+        "dppo": ("DPPO (binary TV)", _objective(recipe, dppo_use, DPPO, token_mean)),
+    }
+
+
+def _advantages(recipe: Experiment) -> Arms:
+    """Other advantages; GPG's comes with its objective."""
+
+    def advantage(equation: Use) -> Experiment:
+        return replace(recipe, method=replace(recipe.method, advantage=equation))
+
+    token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode")
+    plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
     return {
-        "gspo": ("GSPO", objective(use(gspo, **clip), GSPO, paper("sequence_mean", GSPO + "Eq. 5"))),
-        "luspo": (
-            "LUSPO",
-            objective(
-                use(gspo, **borrowed),
-                LUSPO,
-                code("sequence_sum", TRL + "loss_type='luspo': a sequence's loss times its length"),
-            ),
-        ),
-        "cispo": (
-            "CISPO",
-            objective(
-                use(
-                    cispo,
-                    low=code(None, TRL + "loss_type='cispo': no lower bound"),
-                    high=code(
-                        4.0,
-                        TRL
-                        + "loss_type='cispo': weights of at most ScaleRL's (arXiv 2510.13786) ε_max, 5.0 recommended: "
-                        "1 + 4. ScaleRL's ablation finds 4, 5 and 8 alike; MiniMax-M1 tuned a bound that it does not "
-                        "state; veRL's example script has 0.2 above 1",
-                    ),
-                ),
-                CISPO,
-                code("token_mean", TRL + "loss_type='cispo'"),
-            ),
-        ),
-        "gmpo": (
-            "GMPO",
-            objective(
-                use(
-                    gmpo,
-                    low=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
-                    high=paper(0.4, GMPO + "section 4: ratios in (e^-0.4, e^0.4)"),
-                ),
-                GMPO,
-                code("sequence_mean", "TRL 1.16, experimental.gmpo"),
-            ),
-        ),
-        "sapo": (
-            "SAPO",
-            objective(
-                use(
-                    sapo,
-                    tau_pos=code(1.0, TRL + "sapo_temperature_pos, which cites the paper"),
-                    tau_neg=code(1.05, TRL + "sapo_temperature_neg, which cites the paper"),
-                ),
-                SAPO,
-                code("sequence_mean", TRL + "loss_type='sapo'"),
-            ),
-        ),
-        "dppo": (
-            "DPPO (binary TV)",
-            objective(
-                use(
-                    dppo,
-                    divergence=code("binary_tv", VERL + "loss_mode=dppo_tv"),
-                    low=code(0.15, DPPO_SCRIPT),
-                    high=code(0.15, DPPO_SCRIPT),
-                    truncate=code(20.0, VERL + "compute_policy_loss_dppo_tv: clip_ratio_c, 20 unless configured"),
-                ),
-                DPPO,
-                code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode"),
-            ),
-        ),
         "gpg": ("GPG", replace(plain, method=replace(plain.method, advantage=scaled))),
         "rloo": ("RLOO", advantage(use(rloo))),
         "reinforce_pp": (

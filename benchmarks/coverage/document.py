@@ -58,7 +58,18 @@ def document(runs: int) -> Iterator[str]:
 Cases = dict[str, list[Callable[[], Held]]]
 
 
-def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
+Section = tuple[str, str, Cases]  # title, text, cases
+
+
+def _sections(runs: int) -> Iterator[Section]:
+    crossed = [Crossed(*c) for c in product(SEEDS, (30, 272), (1, 16), (-4.0, -2.0, 0.0), (0.0, 0.3, 0.8))]
+    deviations = "problems' logits of deviation 2, seeds' of 0, 0.3, 0.8 (0, 4, 10 points), interactions 0.3"
+    yield from _over_problems(runs)
+    yield from _with_seeds(runs, crossed, deviations)
+    yield from _differences(runs, crossed, deviations)
+
+
+def _over_problems(runs: int) -> Iterator[Section]:
     beta: Cases = {}
     for p, n, rate, shape in product(PROBLEMS, SAMPLES, RATES, SHAPES):
         if n > 1 or shape == SHAPES[0]:  # one sample a problem is correct at the mean rate for every shape
@@ -83,8 +94,9 @@ def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
         "n in (1, 16).",
         mixed,
     )
-    crossed = [Crossed(*c) for c in product(SEEDS, (30, 272), (1, 16), (-4.0, -2.0, 0.0), (0.0, 0.3, 0.8))]
-    deviations = "problems' logits of deviation 2, seeds' of 0, 0.3, 0.8 (0, 4, 10 points), interactions 0.3"
+
+
+def _with_seeds(runs: int, crossed: list[Crossed], deviations: str) -> Iterator[Section]:
     yield (
         "Over problems and training seeds (`over_problems_and_seeds`)",
         f"S seeds, P in (30, 272), n in (1, 16); {deviations}; mean rates 0.07, 0.23, 0.5.",
@@ -112,6 +124,9 @@ def _sections(runs: int) -> Iterator[tuple[str, str, Cases]]:
             for shape in SEED_SHAPES
         },
     )
+
+
+def _differences(runs: int, crossed: list[Crossed], deviations: str) -> Iterator[Section]:
     pairs: Cases = {}
     for kind, p, n, rate, shape in product(
         ("same", "other", "lift"), (30, 83, 500), (1, 16), (0.02, 0.1, 0.5, 0.9), (0.3, 3.0)

@@ -100,7 +100,23 @@ def _files(
     row = Row(f"A file of {what} that cannot be read: exit code 2, file and row named", "JSON Lines: see inputs.py")
     text = "".join(json.dumps(r) + "\n" for r in good)
     first = list(good[0])[-1]  # of the columns, one that must be text
-    chosen: dict[str, bytes] = {
+    for name, content in _damages(text, good[0], first).items():
+        path = folder / f"{name.replace(' ', '-')}{suffix}"
+        path.write_bytes(content)
+        row.check(name, told(command(path), path.name))
+    row.check("a folder", told(command(_made(folder / f"folder{suffix}")), f"folder{suffix}"))
+    row.check("missing", told(command(folder / f"missing{suffix}"), "missing"))
+    rng = random.Random(seed)
+    path = folder / f"random{suffix}"
+    for number in range(cases):
+        path.write_bytes(_random_damage(text, first, rng))
+        row.check(f"random {number}", told(command(path), path.name))
+    return row
+
+
+def _damages(text: str, row: dict[str, str], first: str) -> dict[str, bytes]:
+    """Name -> a file that is not the JSON Lines of `text`; `first` is a column that must be text."""
+    return {
         "empty": b"",
         "blank lines": b"\n\n \n",
         "NUL": b"\x00" * 100,
@@ -112,11 +128,11 @@ def _files(
         "null": b"null\n",
         "a string": b'"x"\n',
         "no columns": b'{"x": 1}\n',
-        "number for text": json.dumps({**good[0], first: 1}).encode(),
-        "null for text": json.dumps({**good[0], first: None}).encode(),
-        "list for text": json.dumps({**good[0], first: [1]}).encode(),
+        "number for text": json.dumps({**row, first: 1}).encode(),
+        "null for text": json.dumps({**row, first: None}).encode(),
+        "list for text": json.dumps({**row, first: [1]}).encode(),
         "cut off": text.encode()[:-30],
-        "lone surrogate": json.dumps({**good[0], first: "\ud800"}).encode(),
+        "lone surrogate": json.dumps({**row, first: "\ud800"}).encode(),
         "deep": b'{"a":' * 100_000,
         "deep list": b"[" * 100_000,
         "10 MB line cut off": b'{"problem": "' + b"x" * 10_000_000,
@@ -125,31 +141,23 @@ def _files(
         "Parquet magic": b"PAR1garbagePAR1",
         "zip magic": b"PK\x03\x04garbage",
     }
-    for name, content in chosen.items():
-        path = folder / f"{name.replace(' ', '-')}{suffix}"
-        path.write_bytes(content)
-        row.check(name, told(command(path), path.name))
-    row.check("a folder", told(command(_made(folder / f"folder{suffix}")), f"folder{suffix}"))
-    row.check("missing", told(command(folder / f"missing{suffix}"), "missing"))
-    rng = random.Random(seed)
-    path = folder / f"random{suffix}"
-    for number in range(cases):
-        data = bytearray(text.encode())
-        place = rng.randrange(len(data))
-        kind = rng.randrange(3)
-        if kind == 0:  # a byte that UTF-8 never has
-            data[place] = rng.choice((0xC0, 0xFF, 0xFE))
-        elif kind == 1:  # a line that ends too early
-            data[data.index(b"}\n", place if place < len(data) - 40 else 0) :][:0] = b""
-            del data[data.index(b"}\n", min(place, len(data) - 40))]
-        else:  # a column that is not there in one row
-            lines = bytes(data).splitlines(keepends=True)
-            at = rng.randrange(len(lines))
-            lines[at] = lines[at].replace(f'"{first}"'.encode(), b'"other"')
-            data = bytearray(b"".join(lines))
-        path.write_bytes(data)
-        row.check(f"random {number}", told(command(path), path.name))
-    return row
+
+
+def _random_damage(text: str, first: str, rng: random.Random) -> bytearray:
+    """A byte that is not UTF-8, a line that ends too early, or a column missing in one row."""
+    data = bytearray(text.encode())
+    place = rng.randrange(len(data))
+    kind = rng.randrange(3)
+    if kind == 0:  # a byte that UTF-8 never has
+        data[place] = rng.choice((0xC0, 0xFF, 0xFE))
+    elif kind == 1:  # a line that ends too early
+        del data[data.index(b"}\n", min(place, len(data) - 40))]
+    else:  # a column that is not there in one row
+        lines = bytes(data).splitlines(keepends=True)
+        at = rng.randrange(len(lines))
+        lines[at] = lines[at].replace(f'"{first}"'.encode(), b'"other"')
+        data = bytearray(b"".join(lines))
+    return data
 
 
 def _tables(folder: Path) -> Row:

@@ -7,7 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
 from harness.command.config import (
@@ -20,6 +20,9 @@ from harness.command.config import (
     take_number,
     take_numbers,
 )
+
+if TYPE_CHECKING:
+    from harness.report.page import Document
 
 ANALYZE = f"""options:
   runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that
@@ -234,28 +237,36 @@ def do_report(arguments: Any) -> int:
     path = Path(out) if out is not None else Path("reports") / f"{key}-{chosen.scale}.html"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(render(content), encoding="utf-8")
-    summary = {
-        "file": str(path),
-        "bytes": path.stat().st_size,
-        "scale": chosen.scale,
-        "claims": [
-            {"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims
-        ],
-        "figures": sum(len(figures) for _, figures in content.figures),
-        "responses_kept": content.viewer["kept"] if content.viewer else 0,
-        "responses": content.viewer["of"] if content.viewer else 0,
-        "notes": list(content.notes),
-    }
-    if arguments.json:
-        print(json.dumps(summary, indent=2))
-        return 0
-    for claim in content.claims:
-        print(f"[{chosen.scale} scale] {claim.outcome}: {claim.text} ({claim.where})")
-    for note in content.notes:
-        print(f"[{chosen.scale} scale] note: {note}")
-    kept = f"{summary['responses_kept']} of {summary['responses']} responses"
-    print(f"[{chosen.scale} scale] {path}: {path.stat().st_size / 1e6:.1f} MB, {summary['figures']} figures, {kept}")
+    _print_report(path, content, chosen.scale, as_json=arguments.json)
     return 0
+
+
+def _print_report(path: Path, content: Document, scale: str, *, as_json: bool) -> None:
+    """What the report says: as one JSON document, or a line for each claim and note."""
+    figures = sum(len(figures) for _, figures in content.figures)
+    kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
+    size = path.stat().st_size
+    if as_json:
+        claims = [
+            {"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims
+        ]
+        summary = {
+            "file": str(path),
+            "bytes": size,
+            "scale": scale,
+            "claims": claims,
+            "figures": figures,
+            "responses_kept": kept,
+            "responses": responses,
+            "notes": list(content.notes),
+        }
+        print(json.dumps(summary, indent=2))
+        return
+    for claim in content.claims:
+        print(f"[{scale} scale] {claim.outcome}: {claim.text} ({claim.where})")
+    for note in content.notes:
+        print(f"[{scale} scale] note: {note}")
+    print(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
 
 
 def _families(only: Sequence[str] | None) -> list[str] | None:

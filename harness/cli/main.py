@@ -11,6 +11,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,114 @@ def parse(argv: list[str] | None) -> argparse.Namespace:
     return arguments
 
 
+@dataclass(frozen=True)
+class Command:
+    """A command of `rlvr`.
+
+    Args:
+        summary: one sentence for the list of commands. keys: its options, shown below its help.
+        as_json: it has --json. positional: (name, METAVAR, type), each before the options.
+        flags: (--flag, METAVAR, help).
+    """
+
+    name: str
+    call: Callable[[Any], int]
+    summary: str
+    keys: str
+    as_json: bool = False
+    positional: tuple[tuple[str, str | None, type], ...] = ()
+    flags: tuple[tuple[str, str, str], ...] = ()
+
+
+def _takes(name: str) -> tuple[tuple[str, str | None, type], ...]:
+    return ((name.lower(), name, str),)
+
+
+COMMANDS = (
+    Command("list", do_list, "Papers, arms, benchmarks, protocols, engines, scales.", LIST, True),
+    Command("plan", do_plan, "What a run would start, with every value's source. Starts nothing.", RUN, True),
+    Command("config", do_config, "What the trainer would get: its own configuration, checked by itself, as YAML.", RUN),
+    Command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it resumes.", RUN),
+    Command("study", do_study, "The tiny-scale study: every method, many seeds, placebos and controls.", STUDY),
+    Command(
+        "batch",
+        do_batch,
+        "Run several `rlvr run` commands in one process, one line of options each.",
+        BATCH,
+        positional=(("file", None, Path),),
+    ),
+    Command(
+        "reproduce",
+        do_reproduce,
+        "What resolves a paper's claim within GPU-hours, if anything.",
+        REPRODUCE,
+        True,
+        _takes("PAPER"),
+    ),
+    Command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, True),
+    Command(
+        "grade",
+        do_grade,
+        "Grade model answers from a file of JSON Lines.",
+        GRADE,
+        True,
+        _takes("FILE"),
+        (("--policy", "NAME", "the same as policy=NAME"), ("--explain", "ROWS", "the same as explain=ROWS")),
+    ),
+    Command(
+        "compare",
+        do_compare,
+        "The differences of two runs on the same problems.",
+        COMPARE,
+        True,
+        (("a", "RUN_A", str), ("b", "RUN_B", str)),
+    ),
+    Command("probe", do_probe, "Leak probes: does a model know a benchmark's problems?", PROBE, True),
+    Command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, True),
+    Command("aa", do_aa, "A/A test: does a method differ from itself, by number of seeds?", AA, True),
+    Command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, True),
+    Command("report", do_report, "A paper's claims, tables, figures and responses as one HTML file.", REPORT, True),
+    Command("curves", do_curves, "Accuracy over training steps, with bands over seeds.", CURVES),
+    Command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, True),
+    Command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT),
+    Command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK),
+    Command("import", do_import, "Log exported runs in MLflow again.", IMPORT),
+    Command("ledger", do_ledger, "Generations of other labs, graded again beside what they reported.", LEDGER),
+    Command(
+        "bundle",
+        do_bundle,
+        "One run as a folder or zip that can be checked anywhere.",
+        BUNDLE,
+        positional=_takes("RUN"),
+    ),
+    Command(
+        "verify",
+        do_verify,
+        "Check a bundle: every number again from its verdicts.",
+        VERIFY,
+        positional=_takes("BUNDLE"),
+    ),
+    Command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC),
+    Command(
+        "new",
+        do_new,
+        "A new paper: a method, its declaration and its test, which run at once.",
+        NEW,
+        positional=_takes("NAME"),
+    ),
+    Command("show", do_show, "What a run is, its values and its scores.", SHOW, True, _takes("RUN")),
+    Command("status", do_status, "What runs, is finished or failed, with the last error.", STATUS, True),
+    Command(
+        "completion",
+        do_completion,
+        "Completion of commands and options in a shell.",
+        COMPLETION,
+        positional=_takes("SHELL"),
+    ),
+    Command("ui", do_ui, "Open MLflow's web interface on the runs.", UI),
+)
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rlvr",
@@ -90,98 +199,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"rlvr-harness {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    def command(name: str, call: Callable[[Any], int], summary: str, keys: str, *, as_json: bool = False) -> Any:
+    for command in COMMANDS:
         sub = commands.add_parser(
-            name, help=summary, description=summary, epilog=keys, formatter_class=argparse.RawDescriptionHelpFormatter
+            command.name,
+            help=command.summary,
+            description=command.summary,
+            epilog=command.keys,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.set_defaults(call=call)
-        if as_json:
+        sub.set_defaults(call=command.call)
+        if command.as_json:
             sub.add_argument("--json", action="store_true", help="one JSON document on stdout and nothing else")
-        return sub
-
-    def options(sub: Any) -> None:
+        for name, metavar, kind in command.positional:
+            sub.add_argument(name, metavar=metavar, type=kind)
+        for flag, metavar, meaning in command.flags:
+            sub.add_argument(flag, metavar=metavar, help=meaning)
         sub.add_argument("options", nargs="*", metavar="key=value", help="see below")
-
-    options(command("list", do_list, "Papers, arms, benchmarks, protocols, engines, scales.", LIST, as_json=True))
-    options(
-        command(
-            "plan", do_plan, "What a run would start, with every value's source. Starts nothing.", RUN, as_json=True
-        )
-    )
-    options(
-        command(
-            "config",
-            do_config,
-            "What the trainer would get: its own configuration, checked by itself, as YAML.",
-            RUN,
-        )
-    )
-    options(command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it resumes.", RUN))
-    options(command("study", do_study, "The tiny-scale study: every method, many seeds, placebos and controls.", STUDY))
-    batch = command(
-        "batch", do_batch, "Run several `rlvr run` commands in one process, one line of options each.", BATCH
-    )
-    batch.add_argument("file", type=Path)
-    options(batch)
-    reproducing = command(
-        "reproduce",
-        do_reproduce,
-        "What resolves a paper's claim within GPU-hours, if anything.",
-        REPRODUCE,
-        as_json=True,
-    )
-    reproducing.add_argument("paper", metavar="PAPER")
-    options(reproducing)
-    options(command("eval", do_eval, "Measure a checkpoint under a paper's protocol.", EVAL, as_json=True))
-    grade = command("grade", do_grade, "Grade model answers from a file of JSON Lines.", GRADE, as_json=True)
-    grade.add_argument("file", metavar="FILE")
-    grade.add_argument("--policy", metavar="NAME", help="the same as policy=NAME")
-    grade.add_argument("--explain", metavar="ROWS", help="the same as explain=ROWS")
-    options(grade)
-    comparing = command(
-        "compare", do_compare, "The differences of two runs on the same problems.", COMPARE, as_json=True
-    )
-    comparing.add_argument("a", metavar="RUN_A")
-    comparing.add_argument("b", metavar="RUN_B")
-    options(comparing)
-    options(command("probe", do_probe, "Leak probes: does a model know a benchmark's problems?", PROBE, as_json=True))
-    options(command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, as_json=True))
-    options(command("aa", do_aa, "A/A test: does a method differ from itself, by number of seeds?", AA, as_json=True))
-    options(command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, as_json=True))
-    options(
-        command(
-            "report",
-            do_report,
-            "A paper's claims, tables, figures and responses as one HTML file.",
-            REPORT,
-            as_json=True,
-        )
-    )
-    options(command("curves", do_curves, "Accuracy over training steps, with bands over seeds.", CURVES))
-    options(command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, as_json=True))
-    options(command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT))
-    options(command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK))
-    options(command("import", do_import, "Log exported runs in MLflow again.", IMPORT))
-    options(command("ledger", do_ledger, "Generations of other labs, graded again beside what they reported.", LEDGER))
-    bundling = command("bundle", do_bundle, "One run as a folder or zip that can be checked anywhere.", BUNDLE)
-    bundling.add_argument("run", metavar="RUN")
-    options(bundling)
-    verifying = command("verify", do_verify, "Check a bundle: every number again from its verdicts.", VERIFY)
-    verifying.add_argument("bundle", metavar="BUNDLE")
-    options(verifying)
-    options(command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC))
-    making = command("new", do_new, "A new paper: a method, its declaration and its test, which run at once.", NEW)
-    making.add_argument("name", metavar="NAME")
-    options(making)
-    showing = command("show", do_show, "What a run is, its values and its scores.", SHOW, as_json=True)
-    showing.add_argument("run", metavar="RUN")
-    options(showing)
-    options(
-        command("status", do_status, "What runs, is finished or failed, with the last error.", STATUS, as_json=True)
-    )
-    completing = command("completion", do_completion, "Completion of commands and options in a shell.", COMPLETION)
-    completing.add_argument("shell", metavar="SHELL")
-    options(completing)
-    options(command("ui", do_ui, "Open MLflow's web interface on the runs.", UI))
     return parser

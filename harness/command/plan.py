@@ -130,25 +130,10 @@ def plan(
     reproduction = catalogue.load(first.paper)
     arms: dict[tuple[str, str], dict[str, Any]] = {}
     for job in jobs:
-        arm = arms.setdefault(
-            (job.model, job.arm),
-            {
-                "model": job.model,
-                "arm": job.arm,
-                "title": job.title,
-                "seeds": [],
-                "steps": training_steps(job),
-                "method": method(job),
-                "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
-                "origins": origins(job.settings()),
-                "cost_per_run": cost(job, machines[job.model, job.arm]),
-                "memory": None
-                if (job.model, job.arm) in refused
-                else memory(job, machines[job.model, job.arm], explicit),
-                "refused": str(refused[job.model, job.arm]) if (job.model, job.arm) in refused else None,
-            },
-        )
-        arm["seeds"].append(job.seed)
+        key = job.model, job.arm
+        if key not in arms:
+            arms[key] = _arm(job, machines[key], refused.get(key), explicit)
+        arms[key]["seeds"].append(job.seed)
     by_arm = {key: arm["cost_per_run"] for key, arm in arms.items()}
     costs = [by_arm[job.model, job.arm] for job in jobs]
     known = [c for c in costs if c["gpu_hours"] is not None]
@@ -172,6 +157,23 @@ def plan(
         "cost_assumptions": estimate.ASSUMPTIONS,
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
+    }
+
+
+def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str]) -> dict[str, Any]:
+    """What the plan says of an arm; its seeds are added later."""
+    return {
+        "model": job.model,
+        "arm": job.arm,
+        "title": job.title,
+        "seeds": [],
+        "steps": training_steps(job),
+        "method": method(job),
+        "settings": {key: sourced.as_dict() for key, sourced in job.settings().items()},
+        "origins": origins(job.settings()),
+        "cost_per_run": cost(job, hardware),
+        "memory": memory(job, hardware, explicit) if refusal is None else None,
+        "refused": None if refusal is None else str(refusal),
     }
 
 

@@ -143,10 +143,7 @@ def run_job(
             if not outbox.finished():  # deleted, or killed between the record and the end of it
                 _refill(outbox, job, fingerprint, finished, folder, parent)
             courier.watch(outbox)  # a new store, say
-            if finished.get("diverged"):
-                say(f"    {Diverged(**finished['diverged'])}, as recorded in {folder}")
-            commit = str(finished["environment"]["commit"])[:10]
-            say(f"    finished already, on {finished['finished']} with code at {commit}: {folder}")
+            _say_finished(finished, folder)
             return folder
         status = "FAILED"
         _start(outbox, job, fingerprint, folder, parent)
@@ -158,17 +155,7 @@ def run_job(
             diverged: Diverged | None = None
             training: dict[str, Any] | None = None
             try:
-                watcher = None
-                if watch is not None and watch.snapshot_every and job.experiment is not None:
-                    watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
-                    if watch.every:
-                        watcher.measure(0, base)
-                with observed(watcher):
-                    model, training = _train(job, base, folder, outbox, hardware)
-                if watcher is not None:
-                    watcher()  # what was saved while the last one was evaluated
-                    if watch is not None and watch.every and training is not None:
-                        watcher.measure(training["steps"], Path(model))
+                model, training = _train_watched(job, base, folder, outbox, hardware, data_dir, watch)
                 check(f"after training {job.name}")
                 verdicts = _evaluate(job, model, folder, hardware, data_dir)
             except Diverged as error:  # a result, not a failure: nothing of it is evaluated, and its table cell says so
@@ -194,6 +181,37 @@ def run_job(
         finally:
             outbox.finish(status)
     return folder
+
+
+def _say_finished(record: dict[str, Any], folder: Path) -> None:
+    if record.get("diverged"):
+        say(f"    {Diverged(**record['diverged'])}, as recorded in {folder}")
+    commit = str(record["environment"]["commit"])[:10]
+    say(f"    finished already, on {record['finished']} with code at {commit}: {folder}")
+
+
+def _train_watched(
+    job: Job,
+    base: str,
+    folder: Path,
+    outbox: Outbox,
+    hardware: Hardware,
+    data_dir: str | None,
+    watch: Watch | None,
+) -> tuple[str, dict[str, Any] | None]:
+    """`_train`, with what `watch` wants measured before, during and after it."""
+    watcher = None
+    if watch is not None and watch.snapshot_every and job.experiment is not None:
+        watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
+        if watch.every:
+            watcher.measure(0, base)
+    with observed(watcher):
+        model, training = _train(job, base, folder, outbox, hardware)
+    if watcher is not None:
+        watcher()  # what was saved while the last one was evaluated
+        if watch is not None and watch.every and training is not None:
+            watcher.measure(training["steps"], Path(model))
+    return model, training
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:

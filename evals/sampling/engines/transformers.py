@@ -188,20 +188,16 @@ def decode(
     Raises:
         EngineError: the model's output is NaN or infinite.
     """
-    import numpy as np
     import torch
 
-    pick = pick or choose
-    device = model.device
+    pick, device = pick or choose, model.device
     stop = torch.tensor(stop_tokens, device=device)
-    streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    streams = _streams(seeds)
     rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
     room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
     steps = int(room.max())
     out = torch.full((len(prompts), steps), pad_token, device=device)
-    lengths = room.clone()
-    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
-
+    lengths, stopped = room.clone(), torch.zeros(len(prompts), dtype=torch.bool, device=device)
     with torch.inference_mode():
         logits, cache, mask = _read_prompts(model, prompts, steps, pad_token)
         position = mask.sum(1)
@@ -209,7 +205,7 @@ def decode(
         mask[:, width:] = 1
         for step in range(steps):
             if step % BLOCK == 0:
-                uniform = _draw(streams, rows.tolist()).to(device)
+                uniform = _uniform_block(streams, rows.tolist()).to(device)
             if not bool((logits < math.inf).all()):  # NaN is not below it; minus infinity only rules a token out
                 raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
             chosen = pick(logits, uniform[:, step % BLOCK], decoding)
@@ -225,14 +221,7 @@ def decode(
                 keep = running.nonzero().squeeze(1)
                 cache.batch_select_indices(keep)
                 rows, chosen, mask, position, uniform = (t[keep] for t in (rows, chosen, mask, position, uniform))
-            result = model(
-                input_ids=chosen[:, None],
-                attention_mask=mask[:, : width + step + 1],
-                position_ids=(position + step)[:, None],
-                past_key_values=cache,
-                use_cache=True,
-            )
-            logits = result.logits[:, -1]
+            logits = _next_logits(model, chosen, mask[:, : width + step + 1], position + step, cache)
     counts = lengths.tolist()
     return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
 
@@ -269,7 +258,27 @@ def _read_prompts(
     return result.logits[row_of, -1], cache, full[row_of]
 
 
-def _draw(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
+def _next_logits(model: Any, tokens: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> Tensor:
+    """[R, V] after one more token of each row."""
+    result = model(
+        input_ids=tokens[:, None],
+        attention_mask=mask,
+        position_ids=positions[:, None],
+        past_key_values=cache,
+        use_cache=True,
+    )
+    logits: Tensor = result.logits[:, -1]
+    return logits
+
+
+def _streams(seeds: Sequence[int]) -> list[np.random.Generator]:
+    """The random numbers of each row, which depend on its seed alone."""
+    import numpy as np
+
+    return [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+
+
+def _uniform_block(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
     """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
     import numpy as np
     import torch

@@ -44,6 +44,21 @@ def usable(row: dict[str, Any], declared: Finetune) -> bool:
     return (short or declared.too_long.value == "cut") and any(label != IGNORED for label in row["labels"])
 
 
+def _usable_rows(rows: list[dict[str, Any]], declared: Finetune) -> list[dict[str, Any]]:
+    """The rows that are trained on.
+
+    Raises:
+        ValueError: there is none.
+    """
+    kept = [row for row in rows if usable(row, declared)]
+    if not kept:
+        raise ValueError(
+            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into "
+            f"{declared.max_tokens.value} tokens; the shortest has {min((r['tokens'] for r in rows), default=0)}"
+        )
+    return kept
+
+
 def finetune(
     declared: Finetune,
     *,
@@ -68,18 +83,10 @@ def finetune(
     """
     import time
 
-    import peft
     import torch
     import transformers
-    from datasets import Dataset
     from transformers import AutoTokenizer
-    from trl import SFTConfig, SFTTrainer
 
-    class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
-        """SFTTrainer that stops at what is not finite."""
-
-    from evals.data import prompts
-    from evals.data.benchmarks import Problem
     from harness.data.problems import content_hash, load_solutions
 
     started = time.monotonic()
@@ -90,32 +97,10 @@ def finetune(
     if tokenizer.eos_token_id is None:
         raise ValueError(f"base_model={base_model!r}: its tokenizer has no end-of-text token to end a solution with")
     pairs = load_solutions(declared.dataset.value, seed=seed) if pairs is None else pairs
-    prompt = prompts.get(declared.prompt.value)
-    rows = [
-        encode(
-            prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer),
-            pair["solution"],
-            tokenizer,
-            max_tokens=declared.max_tokens.value,
-        )
-        for i, pair in enumerate(pairs)
-    ]
-    kept = [row for row in rows if usable(row, declared)]
-    if not kept:
-        raise ValueError(
-            f"max_tokens: expected at least one of {len(rows)} rows (prompt and solution) to fit into "
-            f"{declared.max_tokens.value} tokens; the shortest has {min((r['tokens'] for r in rows), default=0)}"
-        )
-    lora = to_lora_config(declared)
+    rows = _encode_pairs(declared, pairs, tokenizer)
+    kept = _usable_rows(rows, declared)
     torch.manual_seed(seed)
-    trainer = FinetuneTrainer(
-        model=base_model,
-        args=SFTConfig(**arguments),
-        train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in kept]),
-        processing_class=tokenizer,
-        peft_config=None if lora is None else peft.LoraConfig(**lora),
-        callbacks=[reporter(METRICS, out_dir, on_metrics)],
-    )
+    trainer = _trainer(declared, base_model, arguments, kept, tokenizer, [reporter(METRICS, out_dir, on_metrics)])
     last = run_to_end(
         trainer,
         out_dir,
@@ -132,3 +117,46 @@ def finetune(
         "train_data_sha256": content_hash(pairs),
         "train_seconds": round(time.monotonic() - started, 1),
     }
+
+
+def _encode_pairs(declared: Finetune, pairs: list[dict[str, str]], tokenizer: Any) -> list[dict[str, Any]]:
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
+
+    prompt = prompts.get(declared.prompt.value)
+    return [
+        encode(
+            prompts.render(prompt, Problem(str(i), pair["problem"], ""), tokenizer),
+            pair["solution"],
+            tokenizer,
+            max_tokens=declared.max_tokens.value,
+        )
+        for i, pair in enumerate(pairs)
+    ]
+
+
+def _trainer(
+    declared: Finetune,
+    base_model: str,
+    arguments: dict[str, Any],
+    rows: list[dict[str, Any]],
+    tokenizer: Any,
+    callbacks: list[Any],
+) -> Any:
+    """TRL's SFTTrainer, stopping at what is not finite."""
+    import peft
+    from datasets import Dataset
+    from trl import SFTConfig, SFTTrainer
+
+    class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
+        """SFTTrainer that stops at what is not finite."""
+
+    lora = to_lora_config(declared)
+    return FinetuneTrainer(
+        model=base_model,
+        args=SFTConfig(**arguments),
+        train_dataset=Dataset.from_list([{key: row[key] for key in ("input_ids", "labels")} for row in rows]),
+        processing_class=tokenizer,
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=callbacks,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.backends.allocator import keep_freed_memory
 from harness.backends.common import prompt_rows
@@ -15,6 +15,9 @@ from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.step_metrics import STEP_METRICS
+
+if TYPE_CHECKING:
+    from evals.grading import Grader
 
 # TRL's name of a step metric -> the name both backends log it under; those of our own have the same name in both
 METRICS = {
@@ -51,17 +54,12 @@ def train(
     """
     import time
 
-    import peft
     import torch
     import transformers
-    from datasets import Dataset
     from transformers import AutoTokenizer
-    from trl import GRPOConfig
 
     from evals.data import prompts
     from evals.grading import Grader
-    from harness.backends.trl.trainer import MethodTrainer
-    from harness.step.rewards import score_responses
 
     started = time.monotonic()
     if hardware.device == "cpu":
@@ -72,39 +70,11 @@ def train(
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     prompt = prompts.get(experiment.prompt.value)
     kept, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
-    names = experiment.rewards.value
     with Grader(workers=hardware.grader_workers, limit_s=hardware.grader_limit_s) as grader:
-        cache: dict[str, Any] = {}
-
-        def reward_function(name: str) -> Callable[..., list[float | None]]:
-            def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
-                if name == names[0]:  # TRL asks each reward in turn; grade the responses once
-                    cache["scores"] = score_responses(
-                        names,
-                        completions,
-                        answer,
-                        grader,
-                        policy=prompt.policy,
-                        group_size=experiment.group_size.value,
-                    )
-                scores: list[float | None] = cache["scores"][name]
-                return scores
-
-            reward.__name__ = name
-            return reward
-
-        lora = to_lora_config(experiment)
+        rewards = reward_functions(experiment, grader, policy=prompt.policy)
         torch.manual_seed(seed)
-        trainer = MethodTrainer(
-            experiment,
-            model=base_model,
-            reward_funcs=[reward_function(name) for name in names],
-            args=GRPOConfig(**arguments),
-            train_dataset=Dataset.from_list(kept),
-            processing_class=tokenizer,
-            peft_config=None if lora is None else peft.LoraConfig(**lora),
-            callbacks=[reporter(METRICS, out_dir, on_metrics)],
-        )
+        callbacks = [reporter(METRICS, out_dir, on_metrics)]
+        trainer = _trainer(experiment, base_model, arguments, kept, tokenizer, rewards, callbacks)
         last = run_to_end(
             trainer,
             out_dir,
@@ -121,3 +91,51 @@ def train(
         "train_data_sha256": digest,
         "train_seconds": round(time.monotonic() - started, 1),
     }
+
+
+def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> list[Callable[..., list[float | None]]]:
+    """One function for each reward, as TRL calls them; the responses of a step are graded once."""
+    from harness.step.rewards import score_responses
+
+    names, size = experiment.rewards.value, experiment.group_size.value
+    cache: dict[str, Any] = {}
+
+    def reward_function(name: str) -> Callable[..., list[float | None]]:
+        def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
+            if name == names[0]:  # TRL asks each reward in turn
+                cache["scores"] = score_responses(names, completions, answer, grader, policy=policy, group_size=size)
+            scores: list[float | None] = cache["scores"][name]
+            return scores
+
+        reward.__name__ = name
+        return reward
+
+    return [reward_function(name) for name in names]
+
+
+def _trainer(
+    experiment: Experiment,
+    base_model: str,
+    arguments: dict[str, Any],
+    rows: list[dict[str, Any]],
+    tokenizer: Any,
+    rewards: list[Callable[..., list[float | None]]],
+    callbacks: list[Any],
+) -> Any:
+    import peft
+    from datasets import Dataset
+    from trl import GRPOConfig
+
+    from harness.backends.trl.trainer import MethodTrainer
+
+    lora = to_lora_config(experiment)
+    return MethodTrainer(
+        experiment,
+        model=base_model,
+        reward_funcs=rewards,
+        args=GRPOConfig(**arguments),
+        train_dataset=Dataset.from_list(rows),
+        processing_class=tokenizer,
+        peft_config=None if lora is None else peft.LoraConfig(**lora),
+        callbacks=callbacks,
+    )

@@ -57,44 +57,33 @@ def batching(experiment: Experiment, hardware: Hardware) -> Batching:
     return Batching(rollout, update, micro, per_process // micro)
 
 
+# TRL's own loss is not used; these keep it from adding terms
+_LOSS_NOT_USED = {
+    "multi_objective_aggregation": "sum_then_normalize",
+    "scale_rewards": "none",
+    "loss_type": "dapo",
+    "epsilon": 0.2,
+    "epsilon_high": 0.2,
+    "delta": None,
+    "importance_sampling_level": "token",
+    "mask_truncated_completions": False,
+    "top_entropy_quantile": 1.0,
+    "entropy_coef": 0.0,
+    "use_adaptive_entropy": False,
+    "off_policy_mask_threshold": None,
+    "use_bias_correction_kl": False,
+}
+
+
 def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments for `trl.GRPOConfig`.
 
     Raises:
         CannotExpress: a value that TRL has no way to train with. ValueError: the batch cannot be cut.
     """
-    for key, why in _UNSUPPORTED.items():
-        sourced = experiment.settings()[key]
-        if sourced.value:
-            raise CannotExpress("TRL 1.16", key, sourced, why)
-    whole_update("TRL 1.16", experiment)
-    for name in _VERL_ONLY:
-        if getattr(hardware, name) != getattr(Hardware(), name):
-            raise ValueError(f"hardware.{name}: only backend=verl has it, got {getattr(hardware, name)!r}")
-    if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
-        raise CannotExpress(
-            "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
-        )
-    if hardware.deepspeed and experiment.reference_reset_every.value is not None:
-        raise CannotExpress(
-            "TRL 1.16",
-            "reference_reset_every",
-            experiment.reference_reset_every,
-            "DeepSpeed shards the reference's weights, and its checkpoints do not hold them",
-        )
-    needs_gpu(experiment, hardware)
+    _check_expressible(experiment, hardware)
     e = {key: sourced.value for key, sourced in experiment.settings().items()}
     cut = batching(experiment, hardware)
-    for equation in experiment.method.uses():
-        if "rollout_logp" in equation.reads and hardware.rollouts == "transformers":
-            key, sourced = next(iter(equation.values.items()))
-            raise CannotExpress(
-                "TRL 1.16",
-                f"{equation.name}.{key}",
-                sourced,
-                "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
-                "log-probabilities, got 'transformers', where the trainer samples",
-            )
     if set(e["rewards"]) & set(GROUP_REWARDS) and cut.rollout // hardware.processes % e["group_size"]:
         raise ValueError(
             f"hardware.processes: with a reward that compares the responses of a group ({e['rewards']}) each process "
@@ -117,22 +106,9 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "repetition_penalty": 1.0,
         "max_completion_length": e["max_completion_tokens"],
         "shuffle_dataset": True,
-        # TRL's own loss is not used; these decide which signals it computes, and must not add terms of their own
         "beta": 1.0 if needs_reference(experiment) else 0.0,  # anything but 0 has TRL compute the reference's signals
         "reward_weights": list(e["reward_weights"]),
-        "multi_objective_aggregation": "sum_then_normalize",
-        "scale_rewards": "none",
-        "loss_type": "dapo",
-        "epsilon": 0.2,
-        "epsilon_high": 0.2,
-        "delta": None,
-        "importance_sampling_level": "token",
-        "mask_truncated_completions": False,
-        "top_entropy_quantile": 1.0,
-        "entropy_coef": 0.0,
-        "use_adaptive_entropy": False,
-        "off_policy_mask_threshold": None,
-        "use_bias_correction_kl": False,
+        **_LOSS_NOT_USED,
         "sync_ref_model": e["reference_reset_every"] is not None,
         "ref_model_sync_steps": e["reference_reset_every"] or 512,
         "ref_model_mixup_alpha": 1.0,  # a reset copies the policy whole
@@ -146,6 +122,43 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         # checkpoints only where a rollout ends, because TRL does not save the one in progress
         "save_steps": hardware.save_every * e["updates_per_rollout"],
     }
+
+
+def _check_expressible(experiment: Experiment, hardware: Hardware) -> None:
+    """
+    Raises:
+        CannotExpress, ValueError: a value that TRL has no way to train with, or a setting of another backend.
+    """
+    for key, why in _UNSUPPORTED.items():
+        sourced = experiment.settings()[key]
+        if sourced.value:
+            raise CannotExpress("TRL 1.16", key, sourced, why)
+    whole_update("TRL 1.16", experiment)
+    for name in _VERL_ONLY:
+        if getattr(hardware, name) != getattr(Hardware(), name):
+            raise ValueError(f"hardware.{name}: only backend=verl has it, got {getattr(hardware, name)!r}")
+    if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
+        raise CannotExpress(
+            "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
+        )
+    if hardware.deepspeed and experiment.reference_reset_every.value is not None:
+        raise CannotExpress(
+            "TRL 1.16",
+            "reference_reset_every",
+            experiment.reference_reset_every,
+            "DeepSpeed shards the reference's weights, and its checkpoints do not hold them",
+        )
+    needs_gpu(experiment, hardware)
+    for equation in experiment.method.uses():
+        if "rollout_logp" in equation.reads and hardware.rollouts == "transformers":
+            key, sourced = next(iter(equation.values.items()))
+            raise CannotExpress(
+                "TRL 1.16",
+                f"{equation.name}.{key}",
+                sourced,
+                "hardware.rollouts: expected vllm_colocate or vllm_server with a method that reads the sampler's own "
+                "log-probabilities, got 'transformers', where the trainer samples",
+            )
 
 
 def needs_reference(experiment: Experiment) -> bool:
