@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from evals.grading.verdicts import Verdict
-from evals.stats.formatting import bounds_text, number_text
-from evals.stats.score import Score, score
+from evals.stats.score import Score, bounds_text, number_text, score
 from rlvr.notebook import Rows
 
 Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct

@@ -24,8 +24,8 @@ from evals.answer_files.reading import Reading, read_answers
 from evals.answer_files.sample_counts import SMALL, counting
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
-from evals.stats.formatting import bounds_text, number_text
 from evals.stats.intervals import Interval, over_problems
+from evals.stats.score import bounds_text, number_text
 
 COMPARED = "qwen"  # the policy whose verdicts are compared with labels: the evaluators of most files extract like it
 

@@ -12,8 +12,8 @@ from evals.answer_files.rows import Row
 from evals.grading import Explanation, Grade
 from evals.grading.effects import PolicyEffect
 from evals.grading.verdicts import Verdict
-from evals.stats.formatting import score_text
 from evals.stats.intervals import ROUGH
+from evals.stats.score import score_text
 
 if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile

@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.plots.intervals import ForestRow, Verdict, forest
 from evals.stats.compare import CompareResult, Line
-from evals.stats.formatting import p_words
+from evals.stats.score import p_words
 
 FORMATS = (".svg", ".png")
 # Okabe and Ito's palette, distinct for all kinds of colour vision; marker shapes say the same again

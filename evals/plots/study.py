@@ -15,8 +15,8 @@ import numpy as np
 from evals.plots.intervals import ForestRow, Verdict, band, forest, name_rows, offsets, points
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import PALETTE, WIDTH, Plot, look, tidy
-from evals.stats.formatting import p_words
 from evals.stats.intervals import t_quantile
+from evals.stats.score import p_words
 
 if TYPE_CHECKING:
     import pandas as pd

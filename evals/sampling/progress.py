@@ -73,8 +73,8 @@ class Progress:
 
 def pass_at_1(correct: Mapping[str, Sequence[bool]]) -> str:
     """pass@1 of the problems that have a scored sample so far, with its 95 % interval over problems."""
-    from evals.stats.formatting import bounds_text
     from evals.stats.intervals import over_problems
+    from evals.stats.score import bounds_text
 
     rates = [fmean(samples) for samples in correct.values()]
     interval = over_problems(rates)

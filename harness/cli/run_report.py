@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from evals.stats.formatting import bounds_text, number_text
+from evals.stats.score import bounds_text, number_text
 from harness.cli.terminal import paragraph, sentence, table
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Summary

@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import DamagedFileError, file_sha256, write_atomically
-from evals.stats.formatting import score_text
+from evals.stats.score import score_text
 from harness import __version__
 from harness.command.config import UsageError
 from harness.exchange.source import Exported, opened

@@ -13,7 +13,7 @@ from evals.analysis.tokens.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from evals.redaction import public_address
 from evals.stats.differences import ONE_SEED
-from evals.stats.formatting import bounds_text, line_form, line_interval, number_text, p_text
+from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.command.config import UsageError, nearest

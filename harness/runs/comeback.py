@@ -22,7 +22,7 @@ from statistics import NormalDist, fmean, variance
 from typing import Any
 
 from evals.stats.intervals import t_quantile
-from evals.stats.metrics import pass_at_k
+from evals.stats.verdict_table import pass_at_k
 from harness.runs.archive import read_archive, verdict_table
 
 METRICS = ("avg", "pass", "maj", "mean_tokens")

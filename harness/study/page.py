@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from evals.stats.formatting import NONE, bounds_text, difference_text, number_text, p_text
+from evals.stats.score import NONE, bounds_text, difference_text, number_text, p_text
 from harness.spec.scales import SCALES
 from harness.study.design import Design
 from harness.study.figures import figures

@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 
 from evals.data import protocols
-from evals.stats.formatting import NONE, number_text
 from evals.stats.prediction import Comeback, come_back, repeat
+from evals.stats.score import NONE, number_text
 from harness.spec import Reproduction
 from harness.spec.catalogue import ALL, AVERAGE, Published
 from harness.tables.averages import average_score, values_of
-from harness.tables.cells import score_of
-from harness.tables.measured import Measured
+from harness.tables.measured import Measured, score_of
 from harness.tables.tolerance import cell_margin
 
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_average, compare_runs, corrected
 from evals.stats.differences import ONE_SEED
-from evals.stats.formatting import NONE, difference_text, number_text, p_text
+from evals.stats.score import NONE, difference_text, number_text, p_text
 from harness.spec.controls import CONTROLS, split_key
-from harness.tables.cells import rough
 from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured
+from harness.tables.measured import Measured, rough
 
 Triple = tuple[Measured, Measured, Measured | None]
 

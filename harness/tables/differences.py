@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, ONE_SEED
-from evals.stats.formatting import difference_text, p_text
+from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
-from harness.tables.cells import rough
 from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides
+from harness.tables.measured import Measured, common_overrides, rough
 
 
 def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:

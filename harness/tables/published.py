@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from evals.stats.formatting import NONE
+from evals.stats.score import NONE
 from harness.spec import Reproduction, catalogue
 from harness.spec.catalogue import Published
-from harness.tables.cells import how, rough, show
 from harness.tables.comeback import judge, measured_score, prediction_text
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides
+from harness.tables.measured import Measured, common_overrides, how, rough, show
 from harness.tables.tolerance import cell_margin
 
 HEADER = ("method", "cell", "published", "measured [95 %]", "prediction [95 %]", "margin", "answer", "n x seeds")

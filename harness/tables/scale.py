@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.spec.scales import SCALES
-from harness.tables.cells import HOW, how, rough, show
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides
+from harness.tables.measured import HOW, Measured, common_overrides, how, rough, show
 
 
 def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:

@@ -19,8 +19,8 @@ from evals.plots.panels import describe_problems, span
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, tidy
 from evals.stats.differences import Paired, holm, paired
-from evals.stats.formatting import p_words
 from evals.stats.intervals import Vector, joined_estimate, over_problems
+from evals.stats.score import p_words
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from evals.stats.metrics import pass_at_k
+from evals.stats.verdict_table import pass_at_k
 from harness.runs import comeback
 from harness.runs.comeback import BACK, EQUAL, NOT_BACK, UNKNOWN, Run, compare, page, prediction
 

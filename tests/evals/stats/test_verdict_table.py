@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.stats.metrics import avg_at_k, fmt, g_pass_at_k, maj_at_k, pass_at_k, unsolvable_at_k
+from evals.stats.verdict_table import avg_at_k, fmt, g_pass_at_k, maj_at_k, pass_at_k, unsolvable_at_k
 
 Answers = tuple[list[int | None], list[bool], int]
 
