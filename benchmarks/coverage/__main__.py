@@ -1,4 +1,7 @@
-"""`python -m benchmarks.coverage [--runs 1000] [--write]`: prints the document; --write makes results/coverage.md."""
+"""`python -m benchmarks.coverage [--runs 1000] [--write] [--only TITLE]`: prints the document.
+
+--write makes results/coverage.md; --only simulates the sections whose title matches again, and keeps the others.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
     parser.add_argument("--runs", type=int, default=1000, help="simulated evaluations of a case (default 1000)")
     parser.add_argument("--write", action="store_true", help="write results/coverage.md as well")
+    parser.add_argument("--only", default="", help="a regular expression: the titles of the sections to simulate again")
     asked = parser.parse_args()
-    text = "\n".join(document(asked.runs))
+    page = ROOT / "results" / "coverage.md"
+    text = "\n".join(document(asked.runs, asked.only, page.read_text(encoding="utf-8") if asked.only else ""))
     print(text)
     if asked.write:
-        (ROOT / "results" / "coverage.md").write_text(text + "\n", encoding="utf-8")
+        page.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Callable, Iterator
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
+from benchmarks.coverage import few_seeds
 from benchmarks.coverage.intervals import (
     Crossed,
     Held,
@@ -34,25 +36,47 @@ SEEDS = (2, 3, 5, 10)
 DEVIATIONS = (0.0, 0.02, 0.06)  # of the seeds' effects
 
 
-def document(runs: int) -> Iterator[str]:
-    """Line by line."""
+def document(runs: int, only: str = "", page: str = "") -> Iterator[str]:
+    """Line by line.
+
+    Args:
+        only: a regular expression; sections whose title does not match are taken from `page`, as they are there.
+    Raises:
+        ValueError: `page` was not written with that many runs.
+    """
     command = f"OMP_NUM_THREADS=1 python -m benchmarks.coverage --runs {runs} --write"
-    yield "# Coverage of the 95 % intervals"
-    yield ""
-    yield (
-        f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; not edited by hand. Each case is {runs} simulated "
-        "evaluations with a known true rate and a fixed seed, so one standard deviation of a share near 0.95 is "
-        f"{np.sqrt(0.95 * 0.05 / runs):.4f}, and the extremes of many cases lie up to four of these further out than "
-        "the truth. `cases` counts those of which fewer than a quarter of the intervals carry the label `rough` "
-        "(`evals.stats.intervals.Interval`), and `labelled` the others; `outside` are those beyond 93 to 97 %."
-    )
+    head, *rest = page.rstrip("\n").split("\n## ")
+    if only and f"`{command}`" not in head:
+        raise ValueError(f"only: expected a page that `{command}` wrote, with the same runs")
+    kept = {text.split("\n")[0]: text.split("\n", 1)[1] for text in rest}
+    if only:
+        yield head
+    else:
+        yield "# Coverage of the 95 % intervals"
+        yield ""
+        yield (
+            f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; not edited by hand. Each case is {runs} simulated "
+            "evaluations with a known true rate and a fixed seed, so one standard deviation of a share near 0.95 is "
+            f"{np.sqrt(0.95 * 0.05 / runs):.4f}, and the extremes of many cases lie up to four of these further out "
+            "than the truth. `cases` counts those of which fewer than a quarter of the intervals carry the label "
+            "`rough` (`evals.stats.intervals.Interval`), and `labelled` the others; `outside` are those beyond 93 to "
+            "97 %."
+        )
+    for title, lines in _every(runs):
+        yield f"\n## {title}"
+        if only and title in kept and not re.search(only, title):
+            yield kept[title].rstrip("\n")
+        else:
+            yield from lines()
+
+
+def _every(runs: int) -> Iterator[tuple[str, Callable[[], Iterator[str]]]]:
     for title, text, cases in _sections(runs):
-        yield f"\n## {title}\n\n{text}\n"
-        yield from _table(title, cases)
-    yield from _false_verdicts(runs)
-    yield from _comebacks(runs)
-    yield "\n## What no method holds\n"
-    yield from _limits()
+        yield title, lambda title=title, text=text, cases=cases: chain([f"\n{text}\n"], _table(title, cases))  # type: ignore[misc]
+    yield "False verdicts: a method against itself", lambda: _false_verdicts(runs)
+    yield few_seeds.TITLE, few_seeds.section
+    yield "Comes back, equal within", lambda: _comebacks(runs)
+    yield "What no method holds", _limits
 
 
 Cases = dict[str, list[Callable[[], Held]]]
@@ -144,7 +168,8 @@ def _differences(runs: int, crossed: list[Crossed], deviations: str) -> Iterator
     yield (
         "Paired difference with training seeds (`paired`)",
         f"Two equal methods, S seeds each; {deviations}. The degrees of freedom are at most those of the side with "
-        "fewer seeds, fewer where one side carries the spread; where these are equal, as here, it holds over 95 %.",
+        "fewer seeds, fewer where one side carries the spread; where these are equal, as here, it holds over 95 %. The "
+        "declared prior of the seeds' spread (below: few seeds) makes it narrower where seeds differ little.",
         {
             f"S = {s}": [
                 lambda c=c: two_runs_with_seeds(c, runs)  # type: ignore[misc]
@@ -177,7 +202,7 @@ def _extremes(shares: list[float]) -> tuple[str, str, str]:
 
 def _false_verdicts(runs: int) -> Iterator[str]:
     yield (
-        "\n## False verdicts: a method against itself\n\nThree benchmarks of 48 problems, 16 samples, Holm over the "
+        "\nThree benchmarks of 48 problems, 16 samples, Holm over the "
         "three; seeds whose effect (shared by the benchmarks) has the given deviation in points and shape. Share with "
         "higher or lower on some benchmark, percent"
         f"{_error(runs, 0.05)}. With one seed no verdict about a method is possible. "
@@ -222,7 +247,7 @@ def _false_verdicts(runs: int) -> Iterator[str]:
 
 def _comebacks(runs: int) -> Iterator[str]:
     yield (
-        "\n## Comes back, equal within\n\n100 problems, 8 samples, seeds of 1.5 points (comes back) and 1 point (equal "
+        "\n100 problems, 8 samples, seeds of 1.5 points (comes back) and 1 point (equal "
         'within); margin 5 points. Errors: "does not come back" at a true gap of 0 (in brackets: exponential seeds), '
         f'"comes back" and "equal" at a true gap of 5. Percent{_error(runs, 0.05)}.\n'
     )
@@ -255,7 +280,7 @@ def _error(runs: int, share: float) -> str:
 
 def _limits() -> Iterator[str]:
     yield (
-        "**One sample a problem.** The number right is then binomial, so an interval can take P + 1 values, and its "
+        "\n**One sample a problem.** The number right is then binomial, so an interval can take P + 1 values, and its "
         "coverage jumps by the probability of one of them wherever the rate passes an end. Computed exactly, without "
         "draws, over 400 rates from 0.01 to 0.5 (by symmetry to 0.99):\n"
     )
@@ -276,6 +301,10 @@ def _limits() -> Iterator[str]:
         "about 0.01), or a few may be solvable and happened not to be drawn; the same data need a narrow interval in "
         "one case and a wide one in the other. These intervals are wide enough for the second, so they hold up to "
         "99.5 % in the first, and say `rough`.\n\n"
-        "**Two training seeds.** Their spread has one degree of freedom: an interval that holds 95 % when seeds differ "
-        "much (Student's t, 12.7 standard errors) holds more when they differ about as much as problems do."
+        "**Two training seeds.** Their spread has one degree of freedom: an interval that holds 95 % whatever it is "
+        "(Student's t, 12.7 standard errors) holds more when seeds differ about as much as problems do, and tells "
+        "nothing. The declared prior narrows it, and is an assumption: see few seeds, above.\n\n"
+        "**Uncorrected comparisons of seeds alone.** A single comparison with an untrained model errs in up to 13 % of "
+        "cases of skewed seeds, and with a second side of a fifth of the spread in up to 19 % (one comparison, seeds "
+        "alone, above); `rlvr compare` says so under a single comparison."
     )

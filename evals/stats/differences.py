@@ -138,7 +138,7 @@ def over_seeds_difference(
     error = math.sqrt(sum(variances))
     if error == 0:
         return Paired(difference, None, None, "none: the seeds show no spread", covered)
-    df = seeds_df(variances, counts)
+    df = float(seeds_df(variances, counts))
     half = float(t.ppf((1 + level) / 2, df)) * error
     interval = Interval(difference - half, difference + half, level, SEEDS, df <= 1)
     p_value = float(2 * t.sf(abs(difference) / error, df))

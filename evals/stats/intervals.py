@@ -9,6 +9,10 @@ One method throughout; results/coverage.md has its coverage by simulation (bench
   the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA
   69, 1974: squares add up), which covers slightly too much, and Satterthwaite (Biometrics 2, 1946), which covers
   slightly too little; below two degrees of freedom it is Howe's alone.
+- Few seeds: their spread alone hardly has degrees of freedom, and two seeds would resolve nothing. Values with bounds
+  therefore get the narrower of two half-widths: that of the seeds' own spread, and that of a spread moderated as Smyth
+  does (Stat. Appl. Genet. Mol. Biol. 3, 2004), with a prior that is declared here (`SEED_SD`, `SEED_DF`) and never
+  estimated from other runs.
 - mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
   vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
   Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
@@ -31,7 +35,20 @@ PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
 FEW = 5.0
+SEED_SD = 0.10  # of the seeds' means, as a share of the values' width: 10 points of accuracy
+SEED_DF = 2.0
+"""The declared prior of the seeds' spread: as if two more degrees of freedom had shown a deviation of 10 points.
+
+Assumed, and on purpose more than the seeds of the arms with many of them show (1 to 8 points, results/egsw/aa.md).
+Where the seeds of a method truly differ by 20 points, equal methods are told apart too often: results/coverage.md has
+how often.
+"""
 ROUGH = "~: approximate; too few varying problems or seeds for nominal coverage"
+
+FEW_SEEDS = (
+    f"With few training seeds the interval assumes that a method's seeds differ by about {100 * SEED_SD:g} points at "
+    "most (standard deviation; results/coverage.md, few seeds)"
+)
 
 
 @dataclass(frozen=True)
@@ -67,6 +84,7 @@ class Estimate:
             the seeds' part).
         seeds: the variance of `mean` that comes from training seeds, on `df` degrees of freedom; df = 0: not covered.
         bounds: of a single value, see `over_problems`.
+        moderated: the same variance and its degrees of freedom by `moderated_seeds`; None: unbounded, or not covered.
     """
 
     mean: float
@@ -74,6 +92,7 @@ class Estimate:
     seeds: float
     df: float
     bounds: Bounds
+    moderated: tuple[float, float] | None = None
 
     @property
     def covers(self) -> str:
@@ -128,7 +147,10 @@ class Estimate:
             min(t_quantile(quantile, df) * error if df else 0.0, normal * most) for error, df, most in self._parts
         ]
         alone = math.hypot(*halves) / len(halves)
-        return alone if not self.df else float(joined_half(alone, self.seeds, self.df, quantile))
+        if not self.df:
+            return alone
+        own = float(joined_half(alone, self.seeds, self.df, quantile))
+        return own if self.moderated is None else min(own, float(joined_half(alone, *self.moderated, quantile)))
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:
@@ -162,12 +184,17 @@ def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estima
         blocks.append((np.asarray(values), sum(map(_noise_of_mean, tables))))
     seeded = [np.mean([table.mean(axis=1) for table in side], axis=0) for side in sides if len(side[0]) > 1]
     variances, counts = [_variance_of_mean(means) for means in seeded], [len(means) for means in seeded]
-    df = 0.0 if not seeded else seeds_df(variances, counts) if len(sides) == 2 else counts[0] - 1.0
+    df = 0.0 if not seeded else float(seeds_df(variances, counts)) if len(sides) == 2 else counts[0] - 1.0
+    moderated = None
+    if bounds is not None and df:
+        width = bounds[1] if len(sides) == 2 else bounds[1] - bounds[0]  # of the values, not of their difference
+        variance, its_df = moderated_seeds(variances, counts, width)
+        moderated = float(variance), float(its_df)
     mean = float(np.mean([values.mean() for values, _ in blocks]))
-    return Estimate(mean, tuple(blocks), sum(variances), df, bounds)
+    return Estimate(mean, tuple(blocks), sum(variances), df, bounds, moderated)
 
 
-def seeds_df(variances: Sequence[float], counts: Sequence[int]) -> float:
+def seeds_df(variances: Sequence[ArrayLike], counts: Sequence[int]) -> Vector:
     """Degrees of freedom of the seeds' part of a difference: Welch's, from half of each side's, at most min(S) - 1.
 
     Two sides whose seeds vary alike have min(S) - 1: these never give too narrow an interval with normal seeds,
@@ -177,14 +204,36 @@ def seeds_df(variances: Sequence[float], counts: Sequence[int]) -> float:
     (results/coverage.md). One side alone therefore has (S - 1) / 2.
 
     Args:
-        variances: of the mean, one for each side with several seeds. counts: their numbers of seeds, S >= 2.
+        variances: of the mean, one for each side with several seeds, [...]. counts: their numbers of seeds, S >= 2.
     """
-    most = min(counts) - 1.0
-    total = sum(variances)
-    if total == 0:
-        return most if len(counts) > 1 else most / 2
-    shares = [variance / total for variance in variances]
-    return min(most, 1 / sum(share**2 / ((count - 1) / 2) for share, count in zip(shares, counts, strict=True)))
+    sides = [np.asarray(variance, dtype=float) for variance in variances]
+    most = (min(counts) - 1.0) / (1 if len(sides) > 1 else 2)  # also where no side varies
+    return np.minimum(most, _welch(sides, [(count - 1) / 2 for count in counts]))
+
+
+def _welch(variances: Sequence[Vector], degrees: Sequence[float]) -> Vector:
+    """Degrees of freedom of a sum of estimated variances; infinite where all are 0."""
+    squares = np.asarray(sum(v**2 / df for v, df in zip(variances, degrees, strict=True)), dtype=float)
+    total = np.asarray(sum(variances), dtype=float)
+    return np.asarray(np.divide(total**2, squares, out=np.full_like(squares, np.inf), where=squares > 0))
+
+
+def moderated_seeds(variances: Sequence[ArrayLike], counts: Sequence[int], width: float = 1.0) -> tuple[Vector, Vector]:
+    """The seeds' part of a mean with the declared prior: its variance and degrees of freedom.
+
+    Each side's spread s^2 of S seeds becomes (d0 s0^2 + (S - 1) s^2) / (d0 + S - 1) on d0 + S - 1 degrees of freedom;
+    the sum of both has Welch's, and at most those of the side with fewer seeds.
+
+    Args:
+        variances: of the mean, s^2 / S, one for each side with several seeds, [...]. counts: their S. width: of the
+            values' bounds.
+    """
+    known = [SEED_DF + count - 1 for count in counts]
+    sides = [
+        (SEED_DF * (SEED_SD * width) ** 2 / count + (count - 1) * np.asarray(variance, dtype=float)) / df
+        for variance, count, df in zip(variances, counts, known, strict=True)
+    ]
+    return np.asarray(sum(sides)), np.minimum(min(known), _welch(sides, known))
 
 
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.provenance import Sourced, assumed
-from evals.stats.intervals import joined_half, t_quantile
+from evals.stats.intervals import joined_half, moderated_seeds, seeds_df, t_quantile
 
 Vector = NDArray[np.float64]
 MOST = 4096  # seeds or problems; a difference that needs more is reported as out of reach
@@ -93,20 +93,16 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
         variance += from_seeds
         side, side_weight = _chi_square_over_df(seeds - 1)
         of_a, of_b = side[:, None], side[None, :]
-        of_seeds = (from_seeds + noise) * (of_a + of_b) / 2
-        half = joined_half(half[:, None, None], of_seeds, _df(of_a, of_b, seeds), quantile)
+        of_one = (from_seeds + noise) / 2
+        variances, counts = [of_one * of_a, of_one * of_b], [seeds, seeds]
+        own = joined_half(half[:, None, None], sum(variances), seeds_df(variances, counts), quantile)
+        half = np.minimum(own, joined_half(half[:, None, None], *moderated_seeds(variances, counts), quantile))
         weight = weight[:, None, None] * side_weight[:, None] * side_weight
     if variance == 0:
         return 1.0
     scale = math.sqrt(2 * variance)
     chance = 0.5 * (erfc((half - difference) / scale) + erfc((half + difference) / scale))
     return min(1.0, float(np.sum(weight * chance)))
-
-
-def _df(of_a: Vector, of_b: Vector, seeds: int) -> Vector:
-    """`evals.stats.intervals.seeds_df` of two sides with as many seeds, for all pairs of their variances."""
-    halved = (of_a + of_b) ** 2 / (of_a**2 + of_b**2) * (seeds - 1) / 2
-    return np.minimum(halved, seeds - 1.0)
 
 
 def carried_by(difference: float, share: float) -> float:

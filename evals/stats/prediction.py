@@ -13,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.stats.intervals import seeds_df, t_quantile
+from evals.stats.intervals import moderated_seeds, seeds_df, t_quantile
 
 Answer = Literal["comes back", "does not come back", "cannot tell"]
 MOST_SEEDS = 64
@@ -28,6 +28,8 @@ class Repeat:
         df: degrees of freedom of both, from the spread of S seeds of ours alone: (S - 1) / 2, as `seeds_df`; inf where
             the variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
+        moderated: both variances together, and their degrees of freedom, with the declared prior of the seeds' spread
+            (`evals.stats.intervals.moderated_seeds`); None: not of bounded values of a trained arm.
     """
 
     mean: float
@@ -35,10 +37,15 @@ class Repeat:
     theirs: float
     df: float
     unknown: str = ""
+    moderated: tuple[float, float] | None = None
 
     def half(self, level: float = 0.95) -> float:
         """Half of the prediction interval for the published value."""
-        return t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
+        own = t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
+        if self.moderated is None:
+            return own
+        variance, df = self.moderated
+        return min(own, t_quantile((1 + level) / 2, df) * math.sqrt(variance))
 
 
 @dataclass(frozen=True)
@@ -98,7 +105,16 @@ def repeat(
     one = float(table.mean(axis=1).var(ddof=1))
     if one == 0 and bounded:  # seeds that happen to be alike
         one = most / samples
-    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds_df([one], [seeds]))
+    return _trained(mean, one, seeds, one * more / paper_seeds, bounded)
+
+
+def _trained(mean: float, one: float, seeds: int, theirs: float, bounded: bool) -> Repeat:
+    """Of a trained arm with the variance `one` over its S seeds; `theirs` is a multiple of it."""
+    moderated = None
+    if bounded:
+        variance, df = (float(x) for x in moderated_seeds([one / seeds], [seeds]))
+        moderated = variance * (1 + theirs * seeds / one), df
+    return Repeat(mean, one / seeds, theirs, float(seeds_df([one], [seeds])), moderated=moderated)
 
 
 def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
@@ -131,18 +147,13 @@ def _what_would_tell(of: Repeat, margin: float | None) -> str:
             f"{100 * margin:.1f}"
         )
     if math.isinf(of.df):
-        times = next((k for k in range(2, 1025) if _fits(of.ours / k, of.theirs, math.inf, margin)), None)
+        times = next((k for k in range(2, 1025) if alone * math.sqrt(1 + of.ours / of.theirs / k) < margin), None)
         return "more than a thousand times our samples would" if times is None else f"{times} times our samples would"
     seeds = round(2 * of.df) + 1
-    needed = next(
-        (s for s in range(seeds + 1, MOST_SEEDS + 1) if _fits(of.ours * seeds / s, of.theirs, (s - 1) / 2, margin)),
-        None,
-    )
+    one, bounded = of.ours * seeds, of.moderated is not None
+    more = (_trained(of.mean, one, s, of.theirs, bounded) for s in range(seeds + 1, MOST_SEEDS + 1))
+    needed = next((s for s, then in enumerate(more, start=seeds + 1) if then.half(0.9) < margin), None)
     return f"more than {MOST_SEEDS} seeds of ours would" if needed is None else f"{needed} seeds of ours would"
-
-
-def _fits(ours: float, theirs: float, df: float, margin: float) -> bool:
-    return t_quantile(0.95, df) * math.sqrt(ours + theirs) < margin
 
 
 def sampling_noise(correct: NDArray[np.int64], scored: NDArray[np.int64]) -> float | None:

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
-from evals.stats.intervals import ROUGH
+from evals.stats.intervals import FEW_SEEDS, ROUGH
 from evals.stats.score import bounds_text, line_interval, number_text, p_text
 from harness.cli.terminal import paragraph, table
+
+SINGLE = (
+    "One benchmark, so nothing is corrected: where training seeds are skewed or few of them fail, such a single "
+    "comparison of equal methods errs in up to 19 % of cases (results/coverage.md, one comparison, seeds alone); "
+    "look at the seeds"
+)
 
 
 def as_text(result: CompareResult) -> str:
@@ -36,6 +42,10 @@ def _notes(result: CompareResult) -> list[str]:
         notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         notes.append(f"{ROUGH}.")
+    if any(line.seeds_covered and max(line.seeds_a, line.seeds_b) > 1 for line in result.lines):
+        notes.append(f"{FEW_SEEDS}.")
+        if len({line.benchmark for line in result.lines}) == 1:
+            notes.append(SINGLE + ".")
     notes += [f"Test: {test}." for test in tests]
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, ONE_SEED
+from evals.stats.intervals import FEW_SEEDS
 from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
 from harness.tables.comparable import comparable, same_setting
@@ -35,6 +36,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
     one_seed = f" {ONE_SEED}." if any("checkpoint" in row[7] for row in rows) else ""
+    few_seeds = "" if all("checkpoint" in row[7] for row in rows) else f" {FEW_SEEDS}."
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
         tuple(header),
@@ -42,7 +44,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
         (
             "Paired by problem. The interval covers problems and, where every trained arm has at least two, training "
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
-            f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}",
+            f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}{few_seeds}",
             *((f"In all arms: {' '.join(common)}.",) if common else ()),
         ),
     )

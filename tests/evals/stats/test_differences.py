@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,9 @@ from benchmarks.coverage.intervals import Crossed
 from evals.stats.differences import holm, over_seeds_difference, paired, paired_average, paired_interval
 from evals.stats.intervals import (
     Interval,
+    joined_estimate,
     joined_half,
+    moderated_seeds,
     over_problems,
     seeds_df,
 )
@@ -79,11 +82,11 @@ def test_the_seeds_of_an_average_are_those_of_all_benchmarks_together() -> None:
     a1, a2 = np.full((2, 20), 0.5), np.full((2, 20), 0.5)
     a1[0] += 0.1
     a2[1] += 0.1
-    alone = paired_average([(a1, np.full((1, 20), 0.5))], trained=(True, False))
-    both = paired_average([(a1, np.full((1, 20), 0.5)), (a2, np.full((1, 20), 0.5))], trained=(True, False))
-    assert alone.interval is not None and both.interval is not None
-    assert (alone.interval.low < 0, alone.seeds_covered) == (True, True)
-    assert both.interval.high < alone.interval.high / 2
+    base = np.full((1, 20), 0.5)
+    alone, both = joined_estimate([[a1], [base]], None), joined_estimate([[a1, a2], [base, base]], None)
+    # seeds at 0.6 and 0.5: variance 0.005, half of it that of the mean
+    assert (alone.seeds, both.seeds) == (pytest.approx(0.0025), pytest.approx(0.0))
+    assert paired_average([(a1, base)], trained=(True, False)).seeds_covered
 
 
 def test_a_trained_arm_keeps_its_seeds_against_an_untrained_base() -> None:
@@ -106,6 +109,47 @@ def test_degrees_of_freedom_of_seeds_by_hand() -> None:
     assert seeds_df([0.0, 0.3], [5, 5]) == 2  # the other side shows nothing
     assert seeds_df([0.3, 0.3], [2, 30]) == 1  # 1 / (1/2 + 1/58), 1.93, is more than the smaller side has
     assert (seeds_df([0.0], [3]), seeds_df([0.0, 0.0], [3, 4])) == (1, 2)
+
+
+def test_the_seeds_declared_prior_by_hand() -> None:
+    # two seeds of deviation 0, prior deviation 0.1 on two degrees of freedom: 2 * 0.01 / 3 is the variance of one, half
+    # of it that of the mean, on 2 + 1
+    variance, df = moderated_seeds([0.0], [2])
+    assert (float(variance), float(df)) == (pytest.approx(0.01 / 3), 3)
+    # the same again beside it: the variances add up, and Welch's 6 is capped at 3
+    variance, df = moderated_seeds([0.0, 0.0], [2, 2])
+    assert (float(variance), float(df)) == (pytest.approx(0.02 / 3), 3)
+    # variances of the means 0.02 (s^2 = 0.04) and 0, S = 2: (0.02 + 0.04) / 3 / 2 = 0.01 and 0.01 / 3
+    variance, df = moderated_seeds([0.02, 0.0], [2, 2])
+    assert float(variance) == pytest.approx(0.04 / 3)
+    assert float(df) == 3  # Welch's 1 / ((9 + 1) / 16 / 3) = 4.8
+    # values in 0..100 and not in 0..1; many seeds outweigh the prior
+    assert float(moderated_seeds([0.0], [2], 100.0)[0]) == pytest.approx(100 / 3)
+    assert float(moderated_seeds([0.0004], [10_000])[0]) == pytest.approx(0.0004, rel=1e-3)
+
+
+def test_two_seeds_resolve_a_gap_far_beyond_what_seeds_differ_by() -> None:
+    # 72 points apart, each side's seeds 5 points apart
+    a, b = (np.repeat([[mean + 0.025], [mean - 0.025]], 30, axis=1) for mean in (0.82, 0.10))
+    result = paired(a, b)
+    assert result.interval is not None and result.p_value is not None
+    # with the prior (0.02 + 0.00125) / 3 a side, half of it twice: t = 0.72 / 0.0842 = 8.6 on 3 degrees, p = 0.0033;
+    # bent to the bounds it is a little more
+    assert 0.002 < result.p_value < 0.02
+    # on their own they have one degree of freedom: variances of the means 0.025^2, t = 0.72 / (0.025 sqrt(2)) = 20.4
+    own = paired(a, b, bounds=None)
+    assert own.p_value == pytest.approx(1 - 2 * math.atan(0.72 / (0.025 * math.sqrt(2))) / math.pi)
+
+
+@settings(max_examples=25)
+@given(matrices(4))
+def test_the_prior_never_widens_an_interval(table: list[list[float]]) -> None:
+    tables = [[np.array(table[:2])], [np.array(table[2:])]]
+    both = joined_estimate(tables, (-1.0, 1.0))
+    own = replace(both, moderated=None).interval()
+    got = both.interval()
+    assert got is not None and own is not None
+    assert own.low - 1e-12 <= got.low and got.high <= own.high + 1e-12
 
 
 def test_many_degrees_of_freedom_at_once_are_each_alone() -> None:

@@ -185,7 +185,11 @@ def test_bounds_may_be_any(values: list[float]) -> None:
 
 
 def slow_half_width(
-    by_problem: list[float], tables: list[list[list[float]]], low: float | None = None, high: float = 1.0
+    by_problem: list[float],
+    tables: list[list[list[float]]],
+    low: float | None = None,
+    high: float = 1.0,
+    prior: float = 0.0,
 ) -> float:
     """The mean of Howe's and Satterthwaite's half-widths of (problems less noise) + (seed means), in loops."""
 
@@ -201,7 +205,8 @@ def slow_half_width(
         mean = sum(rows) / s
         noise = sum((table[i][j] - rows[i] - columns[j] + mean) ** 2 for i in range(s) for j in range(p))
         noise_part += noise / ((s - 1) * (p - 1)) / (s * p)
-        parts.append((variance_of_mean(rows), s - 1))
+        known = s - 1 + prior
+        parts.append((((s - 1) * variance_of_mean(rows) + prior * 0.1**2 / s) / known, known))
     seeds_part, df = sum(v for v, _ in parts), float(min(d for _, d in parts))
     if len(tables) == 2 and seeds_part > 0:  # Welch's, from half of each
         df = min(df, seeds_part**2 / sum(v**2 / (d / 2) for v, d in parts))
@@ -236,7 +241,9 @@ def test_both_chances_add_up(table: list[list[float]]) -> None:
 @given(matrices(3))
 def test_both_chances_of_bounded_values(table: list[list[float]]) -> None:
     by_problem = [sum(column) / 3 for column in zip(*table, strict=True)]
-    got, half = over_problems_and_seeds(table), slow_half_width(by_problem, [table], 0.0)
+    # the seeds' own spread s^2 / 3 on two degrees of freedom, or (2 (10 points)^2 + 2 s^2) / 4 / 3 on four
+    got = over_problems_and_seeds(table)
+    half = min(slow_half_width(by_problem, [table], 0.0, prior=prior) for prior in (0.0, 2.0))
     p = sum(by_problem) / len(by_problem)
     if half > 1e-6 and got is not None:
         for x in (got.low, got.high):

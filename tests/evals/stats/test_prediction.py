@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,13 @@ def test_a_trained_arm_by_hand() -> None:
     table = [[0.4, 0.6], [0.5, 0.7], [0.6, 0.8]]
     of = repeat(table, trained=True, samples=4, paper_samples=4, paper_seeds=1)
     assert (of.mean, of.ours, of.theirs, of.df) == (pytest.approx(0.6), pytest.approx(0.01 / 3), pytest.approx(0.01), 1)
-    assert of.half() == pytest.approx(math.tan(0.475 * math.pi) * math.sqrt(0.04 / 3))
+    own = math.tan(0.475 * math.pi) * math.sqrt(0.04 / 3)
+    assert replace(of, moderated=None).half() == pytest.approx(own)
+    # the declared prior: (2 (10 points)^2 + 2 * 0.01) / 4 is 0.01 again, on four degrees of freedom: t = 2.776445
+    assert of.half() == pytest.approx(2.776445 * math.sqrt(0.04 / 3), rel=1e-6)
+    assert repeat(
+        table, trained=True, samples=4, paper_samples=4, paper_seeds=1, bounded=False
+    ).half() == pytest.approx(own)
     # half as many samples of theirs: at most twice the variance; three runs of theirs: a third
     fewer = repeat(table, trained=True, samples=4, paper_samples=2, paper_seeds=3)
     assert fewer.theirs == pytest.approx(2 * 0.01 / 3)
@@ -58,6 +65,15 @@ def test_what_would_tell() -> None:
         return float(t.ppf(0.95, (s - 1) / 2)) * math.sqrt(0.0004 * 3 / s + 0.0004)
 
     assert reach(seeds) < 0.045 <= reach(seeds - 1)
+    # with the declared prior, seeds of variance 0.01 and one run of theirs need so many that both are within 25 points
+    few = repeat([[0.5], [0.6], [0.7]], trained=True, samples=4, paper_samples=4, paper_seeds=1)
+    needed = come_back(0.6, few, 0.2).why
+    seeds = int(needed.split()[0])
+
+    def half(s: int) -> float:  # (0.02 + (s - 1) 0.01) / (s + 1) = 0.01, on s + 1 degrees; or the seeds' own
+        return min(float(t.ppf(0.95, s + 1)), float(t.ppf(0.95, (s - 1) / 2))) * math.sqrt(0.01 / s + 0.01)
+
+    assert half(seeds) < 0.2 <= half(seeds - 1)
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5])
