@@ -26,6 +26,12 @@ def as_text(summary: Summary) -> str:
         lines += ["", *_numbers(summary)]
     lines += [f"{a.model}/{a.arm}: {a.diverged} of {a.seeds} training seeds diverged" for a in arms if a.diverged]
     lines += [paragraph(f"{a.model}/{a.arm}: {FLAGS[flag]}.") for a in arms for flag in a.mismatch]
+    lines += [
+        paragraph(
+            f"{a} did not differ from {b}: the same samples in every training seed, so no comparison of them is a test."
+        )
+        for a, b in summary.alike
+    ]
     if summary.difference is not None:
         lines += ["", paragraph(_difference(summary))]
     more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""

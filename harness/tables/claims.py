@@ -16,6 +16,7 @@ from evals.stats.differences import ALPHA, holm
 from evals.stats.verdict_table import OF_K
 from harness.spec import Claim, Reproduction
 from harness.spec.scales import SCALES
+from harness.tables.alike import alike, why_alike
 from harness.tables.claimed_curves import curve_line
 from harness.tables.comparable import comparable
 from harness.tables.controls import control_sentences
@@ -166,13 +167,13 @@ def _compared(paper: Reproduction, claim: Claim, measured: Sequence[Measured], s
                 comparison.missing.append(
                     f"{arm.arm} on {arm.model}: {arm.divergence()}; compared over the other seeds"
                 )
-        same.append(claim.curve is None and _same_samples(a, b))
+        same.append(claim.curve is None and alike(a, b))
+        if same[-1]:
+            comparison.missing.append(f"{why_alike(a, b)}, on {model}")
         lines, missing = _lines(paper, claim, a, b)
         comparison.missing += [f"{text} on {model}" for text in missing]
         comparison.evidence += [Evidence(model, a.overrides, line) for line in lines]
     comparison.differs = not same or not all(same)
-    if not comparison.differs:
-        comparison.missing.append("both arms gave the same samples in every training seed: they cannot differ")
     return comparison
 
 
@@ -238,19 +239,3 @@ def _pair(claim: Claim, model: str, measured: Sequence[Measured]) -> tuple[Measu
         and (claim.arm != claim.than or claim.than_model or a.overrides == b.overrides)
     ]
     return min(pairs, key=lambda pair: sum(len(m.replaced) for m in pair), default=None)
-
-
-def _same_samples(a: Measured, b: Measured) -> bool:
-    """Both arms are trained, have the same seeds, and every verdict and length of every sample is equal."""
-    if not (a.trained and b.trained) or a.seeds != b.seeds or a.verdicts.keys() != b.verdicts.keys():
-        return False
-    key = ["train_seed", "problem_id", "sample"]
-    columns = [*key, "verdict", "answer_class", "tokens"]
-    for benchmark, of_a in a.verdicts.items():
-        x, y = (
-            t[[c for c in columns if c in t]].sort_values(key).reset_index(drop=True)
-            for t in (of_a, b.verdicts[benchmark])
-        )
-        if not x.equals(y):
-            return False
-    return True

@@ -9,6 +9,7 @@ from evals.stats.differences import ALPHA, ONE_SEED
 from evals.stats.intervals import FEW_SEEDS
 from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
+from harness.tables.alike import alike, why_alike
 from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, common_overrides, rough
@@ -21,14 +22,17 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     holds, and `rlvr compare` of the same two runs gives the same.
     """
     common = common_overrides(measured)
-    rows = []
+    rows, untested = [], []
     for a, b in contrasts(paper, measured):
         if not set(a.verdicts) & set(b.verdicts):
             continue
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
+        same = alike(a, b)
+        if same:
+            untested.append(f"{why_alike(a, b)}, on {a.model} at {a.scale} scale.")
         for line in compare_runs(a.run(), b.run(), metrics=("avg",), allow_different=True).lines:
-            rows.append((name, a.model, a.scale, line.benchmark, *_cells(line), diverged))
+            rows.append((name, a.model, a.scale, line.benchmark, *_cells(line, same), diverged))
     if not rows:
         return None
     header = ["difference", "model", "scale", "benchmark", "points [95 % interval]", "seeds", "p (Holm)", "verdict"]
@@ -46,6 +50,7 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
             f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}{few_seeds}",
             *((f"In all arms: {' '.join(common)}.",) if common else ()),
+            *untested,
         ),
     )
 
@@ -64,6 +69,6 @@ def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tup
                 yield a, b
 
 
-def _cells(line: Line) -> tuple[str, str, str, str]:
+def _cells(line: Line, same: bool) -> tuple[str, str, str, str]:
     seeds = f"{line.seeds_a} and {line.seeds_b}"
-    return difference_text(line), seeds, p_text(line.p_holm), line.verdict
+    return difference_text(line), seeds, p_text(line.p_holm), "not tested" if same else line.verdict

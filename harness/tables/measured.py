@@ -47,6 +47,7 @@ class Measured:
     trained: bool = True  # False: the base model as it is, which has no training seeds
     diverged: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: dict[int, dict[str, Points]] = field(default_factory=dict)  # seed -> MLflow metric -> (step, value)
+    last: dict[int, dict[str, float]] = field(default_factory=dict)  # seed -> MLflow metric -> its last value
 
     def label(self, name: str, common: Collection[str] = ()) -> str:
         """`name`, and what tells this arm from others of that name: backend and overrides, without the common ones."""
@@ -170,6 +171,7 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path,
             for seed, run in runs.items()
             if curves
         },
+        last={seed: dict(run.data.metrics) for seed, run in runs.items()},
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from harness.spec.scales import SCALES
+from harness.tables.alike import pairs_alike, why_alike
 from harness.tables.grid import Grid
 from harness.tables.measured import HOW, Measured, common_overrides, how, rough, show
 
@@ -14,7 +15,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     grids = []
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
-        left_out = _left_out(paper, arms, scale)
+        left_out = _left_out(paper, arms, scale) + [f"{why_alike(a, b)}." for a, b in pairs_alike(arms)]
         common = common_overrides(arms)
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
             every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from evals.stats.measured_run import MeasuredRun, read_run
 from evals.stats.score import Score, score
 from harness.spec import Reproduction
 from harness.spec.scales import SCALES
+from harness.tables.alike import same_samples
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,7 @@ class Summary:
     arms: tuple[ArmResult, ...]
     difference: tuple[str, str, Line] | None
     folders: tuple[Path, ...]
+    alike: tuple[tuple[str, str], ...] = ()  # trained arms of one base model that gave the same samples in every seed
 
 
 def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
@@ -83,7 +86,16 @@ def summarise(paper: Reproduction, folders: Sequence[Path]) -> Summary:
         arms,
         _difference(paper, runs, benchmark),
         tuple(folders),
+        tuple(_alike(runs)),
     )
+
+
+def _alike(runs: dict[tuple[str, str], MeasuredRun | None]) -> Iterator[tuple[str, str]]:
+    for ((model_a, arm_a), a), ((model_b, arm_b), b) in combinations(runs.items(), 2):
+        if a is None or b is None or model_a != model_b or not (a.trained and b.trained):
+            continue
+        if same_samples(a.tables, b.tables):
+            yield arm_a, arm_b
 
 
 def _run(key: tuple[str, str], members: list[tuple[Path, dict[str, Any]]]) -> MeasuredRun | None:

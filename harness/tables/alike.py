@@ -1,0 +1,67 @@
+"""Arms whose trainings cannot be told apart: every sample of every seed is the same, so comparing them tests nothing.
+
+Two declarations that differ can still do so: a schedule that never starts, a bound that is never met, or an effect too
+small for so few steps. What the trainings logged says which of these it was not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import combinations
+from typing import Any
+
+from harness.tables.measured import Measured
+
+KEY = ("train_seed", "problem_id", "sample")
+TIMES = "seconds"  # of a step: never the same twice
+
+
+def same_samples(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
+    """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks.
+
+    Args:
+        a, b: benchmark -> verdicts of all seeds, as `Measured.verdicts` and `MeasuredRun.tables`.
+    """
+    if a.keys() != b.keys() or not a:
+        return False
+    for benchmark, of_a in a.items():
+        key = [c for c in KEY if c in of_a]
+        columns = [*key, "verdict", "answer_class", "tokens"]
+        x, y = (t[[c for c in columns if c in t]].sort_values(key).reset_index(drop=True) for t in (of_a, b[benchmark]))
+        if not x.equals(y):
+            return False
+    return True
+
+
+def alike(a: Measured, b: Measured) -> bool:
+    """Both arms are trained, and gave the same samples."""
+    return a.trained and b.trained and same_samples(a.verdicts, b.verdicts)
+
+
+def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
+    """Of one scale, backend and base model, with the same values replaced; of equal arms, every pair."""
+    for a, b in combinations(measured, 2):
+        same = (a.scale, a.backend, a.model, a.replaced) == (b.scale, b.backend, b.model, b.replaced)
+        if same and a.arm != b.arm and alike(a, b):
+            yield a, b
+
+
+def why_alike(a: Measured, b: Measured) -> str:
+    """What the two trainings logged last: where they differ, by how much."""
+    logged = [
+        (seed, name, a.last[seed][name], b.last[seed][name])
+        for seed in a.seeds
+        for name in a.last.get(seed, {})
+        if name.startswith("train/") and TIMES not in name and name in b.last.get(seed, {})
+    ]
+    if not logged:
+        return f"{a.arm} and {b.arm} gave the same samples in every training seed"
+    text = f"{a.arm} did not differ from {b.arm}: the same samples in every training seed"
+    differing = [(abs(x - y) / max(abs(x), abs(y)), seed, name, x, y) for seed, name, x, y in logged if x != y]
+    if not differing:
+        return f"{text}, and every last logged value is equal: what tells the two apart was never at work"
+    _, seed, name, x, y = max(differing)
+    return (
+        f"{text}; the weights do differ, by too little in so few steps to change one sample (largest relative "
+        f"difference of a last logged value: {name} {x:.5g} and {y:.5g}, seed {seed})"
+    )
