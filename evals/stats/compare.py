@@ -167,7 +167,9 @@ def compare_runs(
         by_metric.setdefault((line.metric, line.k, line.tau), []).append(line)
     done: dict[tuple[Any, ...], Line] = {}
     for lines in by_metric.values():
-        names = [line.benchmark for line in lines]
+        names = sorted(
+            line.benchmark for line in lines
+        )  # a family is a set: the same name in whatever order it is read
         for line in corrected(lines, f"A - B, {lines[0].name}, {', '.join(names)}"):
             done[line.benchmark, line.metric, line.k, line.tau] = line
     ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in compared)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, ONE_SEED
@@ -23,15 +25,13 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     """
     common = common_overrides(measured)
     rows, untested = [], []
-    for a, b in contrasts(paper, measured):
-        if not set(a.verdicts) & set(b.verdicts):
-            continue
+    for a, b, lines in difference_lines(paper, measured):
         name = f"{a.label(a.arm, common)} − {b.label(b.arm, common)}"
         diverged = "; ".join(f"{m.arm} {m.divergence()}" for m in (a, b) if m.diverged)
         same = alike(a, b)
         if same:
             untested.append(f"{why_alike(a, b)}, on {a.model} at {a.scale} scale.")
-        for line in compare_runs(a.run(), b.run(), metrics=("avg",), allow_different=True).lines:
+        for line in lines:
             rows.append((name, a.model, a.scale, line.benchmark, *_cells(line, same), diverged))
     if not rows:
         return None
@@ -53,6 +53,25 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             *untested,
         ),
     )
+
+
+def difference_lines(
+    paper: Reproduction, measured: Sequence[Measured]
+) -> Iterator[tuple[Measured, Measured, tuple[Line, ...]]]:
+    """The lines of `rlvr compare`, in mean accuracy, of every declared contrast that was measured."""
+    for a, b in contrasts(paper, measured):
+        if set(a.verdicts) & set(b.verdicts):
+            yield a, b, compare_runs(a.run(), b.run(), metrics=("avg",), allow_different=True).lines
+
+
+def difference_rows(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
+    """Each of them for a JSON document, as that of `rlvr compare`; "not tested" as in `difference_grid`."""
+    for a, b, lines in difference_lines(paper, measured):
+        same = alike(a, b)
+        for line in lines:
+            verdict = "not tested" if same else line.verdict
+            runs = {"a": a.label(a.arm), "b": b.label(b.arm), "model": a.model, "scale": a.scale}
+            yield {**runs, "line": {**asdict(line), "verdict": verdict}}
 
 
 def contrasts(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[tuple[Measured, Measured]]:

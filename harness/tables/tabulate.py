@@ -17,7 +17,7 @@ from harness.runs.track import Tracker
 from harness.spec import catalogue
 from harness.tables.ages import age_notes
 from harness.tables.controls import control_grid
-from harness.tables.differences import difference_grid
+from harness.tables.differences import difference_grid, difference_rows
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
@@ -36,6 +36,7 @@ class Report:
     rows: tuple[dict[str, Any], ...]
     header: str
     footer: str
+    differences: tuple[dict[str, Any], ...] = ()  # as `harness.tables.differences.difference_rows`
 
     def markdown(self) -> str:
         return "\n".join([self.header, *(g.markdown() for g in self.grids), self.footer])
@@ -53,7 +54,12 @@ class Report:
         return out.getvalue()
 
     def as_dict(self) -> dict[str, Any]:
-        return {"paper": self.paper, "cells": list(self.rows), "tables": [asdict(g) for g in self.grids]}
+        return {
+            "paper": self.paper,
+            "cells": list(self.rows),
+            "differences": list(self.differences),
+            "tables": [asdict(g) for g in self.grids],
+        }
 
     def write(self, folder: Path) -> list[Path]:
         """tables.md, tables.csv and tables.tex under the folder."""
@@ -102,4 +108,5 @@ def report(paper: str, tracker: Tracker, policies: Sequence[str] = ()) -> Report
         tuple(long_rows(paper, measured)),
         "\n".join(header),
         "\n".join(footer),
+        tuple(difference_rows(reproduction, measured)),
     )

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from harness.cli.main import main
 from harness.runs.track import Tracker
 from harness.tables.grid import Grid
 from harness.tables.tabulate import Report, report
@@ -82,8 +83,14 @@ def log_arm(tracker: Tracker, folder: Path, arm: str, seed: int, right: dict[str
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Report:
-    home = tmp_path_factory.mktemp("home")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the runs of `made` lie."""
+    return tmp_path_factory.mktemp("home")
+
+
+@pytest.fixture(scope="module")
+def made(store: Path) -> Report:
+    home = store
     patch = pytest.MonkeyPatch()
     patch.setenv("RLVR_HOME", str(home))
     patch.delenv("MLFLOW_TRACKING_URI", raising=False)
@@ -142,6 +149,29 @@ def test_differences_are_paired_and_named(made: Report) -> None:
     assert verdicts["grpo − base", "math500"] == "higher"  # two seeds of grpo; base needs none
     assert verdicts["grpo − base", "aime24"] == "not resolved"  # 2 of 30 problems
     assert "one difference on one model and scale, over its benchmarks" in grid.notes[0]
+
+
+def test_tables_and_compare_give_the_same_p_values_and_name_the_same_family(
+    made: Report, store: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(store))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    assert main(["tables", "paper=egsw", f"out={store / 'tables'}", "--json"]) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    in_table = [row["line"] for row in document["differences"] if (row["a"], row["b"]) == ("grpo", "base")]
+    tracker = Tracker.open()
+    ids = {(r.data.tags["rlvr.arm"], r.data.tags["rlvr.seed"]): r.info.run_id for r in tracker.arms("egsw")}
+    sides = [f"{ids['grpo', '0']},{ids['grpo', '1']}", ids["base", "0"]]
+    assert main(["compare", *sides, "metrics=avg", "--json"]) == 0
+    compared = {line["benchmark"]: line for line in json.loads(capsys.readouterr().out)["lines"]}
+    assert {line["benchmark"] for line in in_table} == set(BENCHMARKS) == compared.keys()
+    for line in in_table:
+        for key in ("p_value", "p_holm", "low", "high", "verdict", "family"):
+            assert line[key] == compared[line["benchmark"]][key], key  # p-values to the last digit
+    # both are over the four benchmarks, and say so
+    assert {line["family"] for line in in_table} == {"A - B, avg@1, aime24, aime25, gpqa_diamond, math500"}
+    assert main(["compare", *sides, "metrics=avg"]) == 0
+    assert "over the benchmarks of one metric" in " ".join(capsys.readouterr().out.split())
 
 
 def test_markdown_latex_and_csv_hold_the_same_rows(made: Report) -> None:
