@@ -29,6 +29,8 @@ RUN = (
   keep=POLICY,...        of the models so saved: last:2, every:25, best:BENCHMARK/METRIC (default: none)
   data=FILE              train on your own .jsonl, .json or .parquet; columns=problem:question,answer:gold maps columns
   rewards=[MODULE:FUNCTION]   your own reward (response, answer) -> number, or FILE.py:FUNCTION; checked first
+  unscored=skip|incorrect|error   what a response earns that the grader cannot decide (time, memory): nothing, and it
+                         leaves its group (default); what an incorrect one earns; or the training ends
   prompt=FILE.yaml       your own prompt; protocol.prompt=FILE.yaml and protocol.benchmarks=[FILE.yaml] likewise
   data_dir=FOLDER        benchmark files NAME.jsonl|.parquet|.csv instead of the hub (run only)
   hardware=PROFILE       the machine, by name; the memory model chooses the settings of each arm (see below)

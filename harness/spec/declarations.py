@@ -49,8 +49,11 @@ optimiser's state; an update below about 1/256 of a weight is lost.
 
 
 AS_PASSES: Sourced[Literal["passes", "float32"]] = assumed("passes", "not stated; the default of the trainers")
+SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
+    "skip", "not stated; the response leaves its group, as nothing is known of it"
+)
 # Values that were added after results were measured: at these, an arm is the same arm as before they were there.
-ADDED: Mapping[str, Any] = {"head_precision": "passes"}
+ADDED: Mapping[str, Any] = {"head_precision": "passes", "unscored": "skip"}
 
 
 @dataclass(frozen=True)
@@ -119,6 +122,9 @@ class Experiment(Declared):
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
     # of the output head: as the passes, or float32 in passes of a smaller type
     head_precision: Sourced[Literal["passes", "float32"]] = AS_PASSES
+    # what a response earns that the grader cannot decide (time, memory): nothing, and it leaves its group; what an
+    # incorrect one earns; or the training ends with an error
+    unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
     # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None

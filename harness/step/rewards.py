@@ -1,15 +1,16 @@
 """Verifiable rewards by name. The grader that scores evaluations scores training, so that the two cannot disagree.
 
 A reward is a function from verdicts to numbers; None means that the response could not be scored, which a trainer must
-treat as missing and never as 0. What an unscored answer earns is part of the declaration, as the name of the reward:
-nothing under `accuracy` (the response leaves its group), and what an incorrect one earns under `strict_accuracy`, so
-that answers made too hard to grade gain nothing.
+treat as missing and never as 0. What an unscored answer earns is part of the declaration, as `unscored`: nothing (the
+response leaves its group), or what an incorrect one earns, so that answers made too hard to grade gain nothing, or the
+training ends with an error. `strict_accuracy` counts it as incorrect whatever `unscored` says.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from evals.grading.verdicts import Verdict
@@ -45,6 +46,13 @@ def boxed_format(verdict: Verdict, boxed: bool) -> float | None:
     return float(boxed)
 
 
+UNSCORED = ("skip", "incorrect", "error")
+
+
+class UnscoredError(RuntimeError):
+    """A response could not be scored, and the declaration says that this is an error."""
+
+
 REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
     "accuracy": accuracy,
     "signed_accuracy": signed_accuracy,
@@ -78,17 +86,28 @@ def score_responses(
     *,
     policy: str,
     group_size: int | None = None,
+    unscored: str = "skip",
 ) -> dict[str, list[float | None]]:
     """Reward name -> one reward a response. Each response is graded once for all rewards.
 
     Args:
         group_size: responses to one prompt, which follow each other; needed for GROUP_REWARDS.
+        unscored: what a response earns that could not be scored: "skip" (None), "incorrect", or "error". Rewards of
+            your own are not affected.
     Raises:
-        ValueError: a group reward without whole groups.
+        ValueError: a group reward without whole groups, or an unknown `unscored`.
+        UnscoredError: a response could not be scored, and `unscored` is "error".
     """
     from evals.grading.extraction import boxes
 
     grades = grader.grade_responses([(g, r, None) for g, r in zip(golds, responses, strict=True)], policy)
+    if unscored not in UNSCORED:
+        raise ValueError(f"unscored is {unscored!r}; expected one of {', '.join(UNSCORED)}")
+    lost = next((grade for grade in grades if grade.verdict is Verdict.UNSCORED), None)
+    if lost is not None and unscored == "error":
+        raise UnscoredError(f"a response could not be scored ({lost.reason}), and unscored=error: {lost.answer!r:.200}")
+    if unscored == "incorrect":
+        grades = [replace(g, verdict=Verdict.WRONG) if g.verdict is Verdict.UNSCORED else g for g in grades]
     has_box = [bool(boxes(response)) for response in responses]
     scores = {
         name: [REWARDS[name](grade.verdict, box) for grade, box in zip(grades, has_box, strict=True)]

@@ -1,7 +1,8 @@
 """Our verifier as veRL's custom reward: the grader that scores evaluations, in processes that can be killed.
 
-A response that could not be scored has the reward NaN, never 0, and is counted (`train/unscored_fraction`). An error in
-here fails the prompt's group, and with it the training (`rollout.GroupBuffer`): nothing is swallowed.
+A response that could not be scored has the reward NaN, and is counted (`train/unscored_fraction`), unless the
+declaration says `unscored=incorrect`. An error in here fails the prompt's group, and with it the training
+(`rollout.GroupBuffer`): nothing is swallowed.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ async def compute_score(
     names: Sequence[str],
     weights: Sequence[float],
     policy: str,
+    unscored: str,
     workers: int,
     limit_s: float,
 ) -> dict[str, float]:
@@ -41,7 +43,15 @@ async def compute_score(
     Grading happens in the grader's own processes, whose time limit holds in any thread.
     """
     return await asyncio.to_thread(
-        score, solution_str, ground_truth, names=names, weights=weights, policy=policy, workers=workers, limit_s=limit_s
+        score,
+        solution_str,
+        ground_truth,
+        names=names,
+        weights=weights,
+        policy=policy,
+        unscored=unscored,
+        workers=workers,
+        limit_s=limit_s,
     )
 
 
@@ -52,6 +62,7 @@ def score(
     names: Sequence[str],
     weights: Sequence[float],
     policy: str,
+    unscored: str,
     workers: int,
     limit_s: float,
 ) -> dict[str, float]:
@@ -61,7 +72,7 @@ def score(
     from harness.step.rewards import score_responses
     from harness.step.step_metrics import correct_responses
 
-    scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy)
+    scores = score_responses(names, [response], [gold], _grader(workers, limit_s), policy=policy, unscored=unscored)
     given = {name: float("nan") if values[0] is None else float(values[0]) for name, values in scores.items()}
     correct = correct_responses({name: torch.tensor([value]) for name, value in given.items()})
     return {

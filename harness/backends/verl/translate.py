@@ -310,6 +310,7 @@ def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, An
             "names": list(e["rewards"]),
             "weights": list(e["reward_weights"]),
             "policy": policy,
+            "unscored": e["unscored"],
             "workers": hardware.grader_workers,
             "limit_s": hardware.grader_limit_s,
         },

@@ -40,6 +40,7 @@ def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
         "dataset_rows",
         "prompt",
         "rewards",
+        "unscored",
         "max_prompt_tokens",
         "aggregation",
         "lora_rank",

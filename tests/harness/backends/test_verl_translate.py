@@ -190,3 +190,9 @@ def test_float16_determinism_and_a_float32_head() -> None:
     with pytest.raises(CannotExpress, match="head_precision"):
         translated(with_values(experiment(), precision="bfloat16", head_precision="float32"))
     translated(with_values(experiment(), precision="float32", head_precision="float32"))
+
+
+@pytest.mark.parametrize("unscored", ["skip", "incorrect", "error"])
+def test_what_an_unscored_answer_earns_reaches_the_reward_function(unscored: str) -> None:
+    config = translated(with_values(experiment(), unscored=unscored))
+    assert config["reward.custom_reward_function.reward_kwargs"]["unscored"] == unscored
