@@ -97,14 +97,15 @@ def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> 
     """One function for each reward, as TRL calls them; the responses of a step are graded once."""
     from harness.step.rewards import score_responses
 
-    names = experiment.rewards.value
-    declared = {"group_size": experiment.group_size.value, "unscored": experiment.unscored.value}
+    names, size, unscored = experiment.rewards.value, experiment.group_size.value, experiment.unscored.value
     cache: dict[str, Any] = {}
 
     def reward_function(name: str) -> Callable[..., list[float | None]]:
         def reward(completions: list[str], answer: list[str], **_: Any) -> list[float | None]:
             if name == names[0]:  # TRL asks each reward in turn
-                cache["scores"] = score_responses(names, completions, answer, grader, policy=policy, **declared)
+                cache["scores"] = score_responses(
+                    names, completions, answer, grader, policy=policy, group_size=size, unscored=unscored
+                )
             scores: list[float | None] = cache["scores"][name]
             return scores
 
