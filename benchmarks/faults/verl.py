@@ -119,9 +119,8 @@ def rows(root: Path, *, kills: int, seed: int) -> Iterator[Row]:
     """`kills`: random moments; their run and the uninterrupted one take most of the time."""
     if not PYTHON.exists():
         raise SystemExit(f"{PYTHON}: no environment with veRL; `nox -s verl` makes it, RLVR_VERL_PYTHON names another")
-    seconds = _unbroken(root)
     yield from _stopped(root)
-    yield _random(root, seconds, kills=kills, seed=seed)
+    yield _random(root, _unbroken(root), kills=kills, seed=seed)
 
 
 def _unbroken(root: Path) -> float:
@@ -213,6 +212,7 @@ def _stopped(root: Path) -> Iterator[Row]:
             wrong = f"processes {left} are left"
         chosen.check(name, wrong)
     if not chosen.again("the end"):
+        _unbroken(root)
         run = Command(home, 1)
         code = run.end()
         wrong, note = _compared(home, root / "verl-unbroken") if code == 0 else (f"{code}: {run.words[-400:]}", "")
