@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from evals.sampling.engines.encode import check_tokens
+from harness.command.base_models import check_base_models
 from harness.command.config import UsageError, nearest, no_more
 from harness.command.profiles import PROFILES, choose, gpu_memory, judge
 from harness.command.resolve import Job
@@ -149,10 +149,10 @@ def check_machine(
     for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs if here):
         check_device(settings, gpu_count())
         check_engine(settings)
-    for base_model in dict.fromkeys(job.base_model.value for job in jobs if here):
-        check_tokens(base_model)
     _check_downloads(jobs, data_dir)
     _check_training_data(jobs)
+    if here:
+        check_base_models(jobs)
 
 
 def check_device(hardware: Hardware, gpus: int) -> None:

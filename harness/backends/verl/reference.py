@@ -42,7 +42,8 @@ def load_reference(self: Any, folder: str) -> None:
     """The reference becomes the one that was written there, by as many processes."""
     import torch
 
-    _copy(torch.load(Path(folder) / f"rank{self.rank}.pt", map_location="cpu"), _shares(self.ref))
+    source = torch.load(Path(folder) / f"rank{self.rank}.pt", map_location="cpu", weights_only=True)
+    _copy(source, _shares(self.ref))
 
 
 def bad_weight(self: Any) -> tuple[str, str] | None:

@@ -1,0 +1,56 @@
+"""Whether a base model's folder holds what a job needs of it, before anything is started. Loads no weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from evals.data import prompts
+from evals.data.benchmarks import Problem
+from evals.data.prompts import Prompt
+from evals.sampling.engines.encode import check_tokens, load_tokenizer
+from harness.command.resolve import Job
+from harness.data.base_models import locate
+from harness.data.tiny import FAMILIES
+
+WEIGHTS = ("model*.safetensors", "pytorch_model*.bin", "adapter_model*.safetensors", "adapter_model*.bin")
+PROBLEM = Problem("0", "What is 1 plus 2?", "3")
+
+
+def check_base_models(jobs: Iterable[Job]) -> None:
+    """Raise ValueError for a folder without weights, tokenizer or end token, or whose chat template cannot render a
+    prompt of the training or of its evaluation (which would fail hours later). Hub ids are not looked into.
+
+    The shipped base models have all of it, but their template takes no system message.
+    """
+    wanted: dict[tuple[str, Prompt], None] = {}
+    for job in jobs:
+        base = job.base_model.value
+        if Path(base).is_dir() or base in FAMILIES:
+            wanted |= dict.fromkeys((base, prompt) for prompt in _prompts(job))
+    for base in dict.fromkeys(base for base, _ in wanted):
+        if base not in FAMILIES:
+            _check_folder(base)
+        tried = [p for b, p in wanted if b == base and p.chat and (base not in FAMILIES or p.system is not None)]
+        if tried:
+            tokenizer = load_tokenizer(locate(base))
+            for prompt in tried:
+                try:
+                    prompts.render(prompt, PROBLEM, tokenizer)
+                except ValueError as error:
+                    raise ValueError(f"base_model={base}: {error}") from error
+
+
+def _prompts(job: Job) -> Iterator[Prompt]:
+    if job.experiment is not None:
+        yield prompts.get(job.experiment.prompt.value)
+    for benchmark in job.protocol.benchmarks.value:
+        yield prompts.get(job.protocol.value("prompt", benchmark))
+
+
+def _check_folder(base: str) -> None:
+    if not any(file for pattern in WEIGHTS for file in Path(base).glob(pattern)):
+        raise ValueError(
+            f"base_model={base}: it has no weights; expected one of {', '.join(WEIGHTS[:2])} in the folder"
+        )
+    check_tokens(base)
