@@ -1,7 +1,7 @@
 """Every task of the project: `nox -s quickstart`, `nox -s tests`, one session a paper, and so on (`nox -l`).
 
 Most sessions share one environment, `.nox/rlvr`, built from the lock file; it is rebuilt only when the lock changes.
-`vllm` has its own, because vLLM wants other versions of some packages; `verl` and `parity` share one, and whatever runs
+`vllm` has its own, because vLLM wants other versions of some packages; `verl` and `parity` share one, and what runs
 with `backend=verl` uses it; `browser` and `docs` have their own too.
 """
 

@@ -197,7 +197,7 @@ REPRODUCTION = Reproduction(
         "Clip-Cov samples from all tokens in its band; the authors' code only from those that ratio clipping does "
         "not affect.",
         "PSR and NSR have no entropy term; the authors' code adds one of 0.001, the default of its trainer.",
-        "A reference reset leaves the optimiser's state as it is; ProRL starts it anew.",
+        "A reference reset leaves the optimiser's state as it is; ProRL starts with a new one.",
         "The entropy search measures the step's own entropy before the update, as Skywork's text says.",
     ),
     scales={

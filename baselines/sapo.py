@@ -1,4 +1,4 @@
-"""SAPO: a soft gate in the place of clipping (Soft Adaptive Policy Optimization, arXiv 2511.20347)."""
+"""SAPO: a soft gate instead of clipping (Soft Adaptive Policy Optimization, arXiv 2511.20347)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What controls do at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted one lose?
 
-    rlvr batch benchmarks/controls.txt       trains and measures; goes on where it was stopped
+    rlvr batch benchmarks/controls.txt       trains and measures; run again, it resumes
     python -m benchmarks.controls [write=true]   the page results/controls.md, from those runs in MLflow
 
 Each seed is compared with the base model: paired by problem, mean accuracy over the three benchmarks together, with the
@@ -51,7 +51,7 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
     from evals.stats.measured_run import MeasuredRun
 
     base = max((m for m in measured if not m.trained), key=lambda m: sum(m.n.values()))
-    found = []
+    rows = []
     for m in measured:
         if m.arm not in ARMS:
             continue
@@ -62,8 +62,8 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
             if line.difference is None or line.low is None or line.high is None:
                 raise ValueError(f"{m.arm}, seed {seed}: no difference ({line.why})")
             rate = m.records[seed]["settings"]["learning_rate"]["value"]
-            found.append(Against(m.arm, rate, seed, 100 * line.difference, 100 * line.low, 100 * line.high))
-    return sorted(found, key=lambda row: (ARMS.index(row.arm), -row.rate, row.seed))
+            rows.append(Against(m.arm, rate, seed, 100 * line.difference, 100 * line.low, 100 * line.high))
+    return sorted(rows, key=lambda row: (ARMS.index(row.arm), -row.rate, row.seed))
 
 
 def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:

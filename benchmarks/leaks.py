@@ -93,8 +93,8 @@ def main(seeds: int, steps: int) -> None:
             for planted in (True, False):
                 report = run(seed, grader, planted=planted, steps=steps)
                 counts[planted][report.verdict] += 1
-                found = {p.name: p for p in report.probes}
-                cells = [f"{found[name].benchmark.hits} | {found[name].control.hits}" for name in SHOWN]
+                by_name = {p.name: p for p in report.probes}
+                cells = [f"{by_name[name].benchmark.hits} | {by_name[name].control.hits}" for name in SHOWN]
                 rows.append(f"| {report.model} | {seed} | {' | '.join(cells)} | {report.verdict} |")
                 print(rows[-1], file=sys.stderr, flush=True)
             Path("results/leak_probes.md").write_text(page(rows, counts, seed + 1, steps))

@@ -7,13 +7,14 @@ reached from the machine that this was written on. Where one can, `pip-audit -r 
 
 from __future__ import annotations
 
-import argparse
 import re
 from collections import Counter
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
 from packaging.requirements import Requirement
+
+from benchmarks.pages import main
 
 ROOT = Path(__file__).resolve().parents[1]
 LOCK = ROOT / "requirements" / "cpu.lock"
@@ -22,8 +23,8 @@ PAGE = ROOT / "docs" / "licences.md"
 
 def pinned(lock: Path) -> dict[str, str]:
     """Name -> version of each `name==version` line."""
-    found = re.findall(r"^([A-Za-z0-9_.-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
-    return dict(sorted(found, key=lambda item: item[0].lower()))
+    pins = re.findall(r"^([A-Za-z0-9_.-]+)==([^\s;\\]+)", lock.read_text(encoding="utf-8"), re.MULTILINE)
+    return dict(sorted(pins, key=lambda item: item[0].lower()))
 
 
 def licence(package: Distribution) -> str:
@@ -39,7 +40,7 @@ def licence(package: Distribution) -> str:
 
 def unmet(package: Distribution) -> list[str]:
     """The requirements of a package that what is installed does not meet."""
-    found = []
+    conflicts = []
     for text in package.requires or ():
         asked = Requirement(text)
         if asked.marker is not None and not asked.marker.evaluate({"extra": ""}):
@@ -47,11 +48,11 @@ def unmet(package: Distribution) -> list[str]:
         try:
             version = distribution(asked.name).version
         except PackageNotFoundError:
-            found.append(f"{package.metadata['Name']} needs {asked}, which is not installed")
+            conflicts.append(f"{package.metadata['Name']} needs {asked}, which is not installed")
             continue
         if not asked.specifier.contains(version, prereleases=True):
-            found.append(f"{package.metadata['Name']} needs {asked}, {version} is installed")
-    return found
+            conflicts.append(f"{package.metadata['Name']} needs {asked}, {version} is installed")
+    return conflicts
 
 
 def page() -> str:
@@ -88,15 +89,5 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
-    text = page()
-    if parser.parse_args().write:
-        PAGE.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PAGE, page)

@@ -5,12 +5,12 @@ python -m benchmarks.plans [--write]      the tables; --write keeps them in resu
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import main
 from harness.backends import refusals
 from harness.command.estimate import ASSUMPTIONS
 from harness.command.machine import take_machine
@@ -116,14 +116,5 @@ def lines_of(plans: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[str]:
     return [f"| {model} | {', '.join(arms)} | {' | '.join(cells)} |" for (model, cells), arms in alike.items()]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    text = page()
-    if parser.parse_args().write:
-        PAGE.write_text(text)
-    print(text, end="")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PAGE, page)

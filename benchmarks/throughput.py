@@ -5,11 +5,11 @@ python -m benchmarks.throughput [--write]      the table; --write keeps it in re
 
 from __future__ import annotations
 
-import argparse
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.pages import main
 from harness.command.estimate import FAST, MIDDLE, SLOW, Rules, pass_flops, reached, step_seconds
 from harness.command.memory import activations, states
 from harness.command.resolve import resolve
@@ -147,14 +147,5 @@ def page() -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name}")
-    text = page()
-    if parser.parse_args().write:
-        PAGE.write_text(text)
-    print(text, end="")
-
-
 if __name__ == "__main__":
-    main()
+    main(__doc__, PAGE, page)

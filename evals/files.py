@@ -178,8 +178,8 @@ def text_sha256(text: str) -> str:
 
 def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, str]:
     """SHA-256 of each file under a folder, by its path relative to the folder."""
-    left_out = set(without)
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in left_out)
+    ignored = set(without)
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in ignored)
     return {str(path.relative_to(folder)): file_sha256(path) for path in files}
 
 

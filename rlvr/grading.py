@@ -27,7 +27,7 @@ def grade_answers(pairs: Iterable[tuple[str, str]], *, workers: int = 2, limit_s
         pairs: (gold, answer) each.
         workers: processes for the comparisons that need symbolic algebra. limit_s: seconds that one may take.
     Returns:
-        A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never taken for wrong).
+        A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never counted as wrong).
     """
     with Grader(workers=workers, limit_s=limit_s) as grader:
         return Grades(grader.grade_answers(list(pairs)))

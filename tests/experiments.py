@@ -58,7 +58,7 @@ def experiment(method: Method = GRPO) -> Experiment:
 
 
 def ppo() -> Experiment:
-    """The same with a critic in the place of the group."""
+    """The same with a critic instead of the group."""
     return replace(
         experiment(),
         method=replace(

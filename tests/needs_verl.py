@@ -1,4 +1,4 @@
-"""For tests of veRL: a missing veRL fails `nox -s verl` and `nox -s parity`; elsewhere they are skipped, aloud."""
+"""For tests of veRL: without veRL `nox -s verl` and `nox -s parity` fail; elsewhere the tests are skipped."""
 
 from __future__ import annotations
 

@@ -35,8 +35,8 @@ def test_a_dry_run_writes_a_row_for_each_measurement(tmp_path: Path, capsys: pyt
 
 def test_a_methods_cost_is_a_share_of_the_step_that_was_measured() -> None:
     bench = Bench("cpu", DRY, {"small": 2.0})  # seconds of a step for each token
-    found = next(row for row in methods(bench) if "seconds" in row)
-    assert found["share_of_step"] == {"small": pytest.approx(found["seconds"] / (2.0 * found["tokens"]))}
+    measured = next(row for row in methods(bench) if "seconds" in row)
+    assert measured["share_of_step"] == {"small": pytest.approx(measured["seconds"] / (2.0 * measured["tokens"]))}
     assert next(row for row in methods(Bench("cpu", DRY)) if "seconds" in row)["share_of_step"] is None
 
 

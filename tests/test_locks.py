@@ -22,9 +22,9 @@ MACHINE |= {"python_version": "3.11", "python_full_version": "3.11.7"}
 
 def pins(lock: str) -> dict[str, str]:
     lines = (ROOT / "requirements" / lock).read_text().splitlines()
-    found = [re.match(r"([\w.\-]+)(?:\[[\w,]+\])?==([^\s;]+)", line) for line in lines if line and line[0] not in "#-"]
-    assert all(found), [line for line, match in zip(lines, found, strict=False) if match is None]
-    return {canonicalize_name(match[1]): match[2] for match in found if match}
+    pins = [re.match(r"([\w.\-]+)(?:\[[\w,]+\])?==([^\s;]+)", line) for line in lines if line and line[0] not in "#-"]
+    assert all(pins), [line for line, match in zip(lines, pins, strict=False) if match is None]
+    return {canonicalize_name(match[1]): match[2] for match in pins if match}
 
 
 def unmet(requirements: list[str], locked: dict[str, str], extras: tuple[str, ...]) -> list[str]:

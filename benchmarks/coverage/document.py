@@ -186,8 +186,8 @@ def _table(title: str, cases: Cases) -> Iterator[str]:
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
     for name, simulations in cases.items():
         print(f"{title}: {name}", file=sys.stderr)
-        found = [simulate() for simulate in simulations]
-        plain, rough = ([f.share for f in found if f.labelled is rough] for rough in (False, True))
+        results = [simulate() for simulate in simulations]
+        plain, rough = ([f.share for f in results if f.labelled is rough] for rough in (False, True))
         outside = sum(not 0.93 <= share <= 0.97 for share in plain)
         cells = [name, str(len(plain)), *_extremes(plain), str(outside) if plain else "–"]
         low, _, high = _extremes(rough)
@@ -231,8 +231,8 @@ def _false_verdicts(runs: int) -> Iterator[str]:
         if pair[0] != pair[1] and not ratio:
             continue
         print(f"one comparison: {pair}, {ratio}", file=sys.stderr)
-        found = [lopsided(pair, ratio, shape, runs) for shape in SEED_SHAPES]
-        cells = [f"{100 * now:.1f} ({100 * before:.1f})" for now, before in found]
+        shares = [lopsided(pair, ratio, shape, runs) for shape in SEED_SHAPES]
+        cells = [f"{100 * now:.1f} ({100 * before:.1f})" for now, before in shares]
         seeds_text = f"{pair[0]}" if not ratio else f"{pair[0]} and {pair[1]}"
         yield f"| {seeds_text} | {ratio:g} | " + " | ".join(cells) + " |"
     yield (

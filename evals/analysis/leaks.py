@@ -50,13 +50,13 @@ _NUMBER = re.compile(r"\d+")
 
 def renumbered(text: str, *, seed: str, copies: int = COPIES) -> list[str]:
     """Different texts with other numbers; [] where the text has too few numbers for `copies` of them."""
-    rng, found = random.Random(seed), dict[str, None]()
+    rng, texts = random.Random(seed), dict[str, None]()
     for _ in range(20 * copies):
-        found.setdefault(_NUMBER.sub(lambda number: _other(number.group(), rng), text))
-        if len(found) > copies:
+        texts.setdefault(_NUMBER.sub(lambda number: _other(number.group(), rng), text))
+        if len(texts) > copies:
             break
-    found.pop(text, None)
-    return list(found)[:copies] if len(found) >= copies else []
+    texts.pop(text, None)
+    return list(texts)[:copies] if len(texts) >= copies else []
 
 
 def _other(number: str, rng: random.Random) -> str:
@@ -65,18 +65,18 @@ def _other(number: str, rng: random.Random) -> str:
 
 
 def preferred(engine: Any, problems: Sequence[Problem]) -> dict[str, bool]:
-    """Problem -> whether its text is more likely than every copy; problems without copies are left out.
+    """Problem -> whether its text is more likely than every copy; problems without copies are excluded.
 
     Args:
         engine: with `model` and `tokenizer` in this process, as engine transformers has.
     """
     asked = {problem.id: [problem.problem, *copies] for problem in problems if (copies := _copies(problem))}
     logps = iter(text_logps(engine, [text for texts in asked.values() for text in texts]))
-    found = {}
+    preferences = {}
     for key, texts in asked.items():
         own, *others = [next(logps) for _ in texts]
-        found[key] = own > max(others)
-    return found
+        preferences[key] = own > max(others)
+    return preferences
 
 
 def _copies(problem: Problem) -> list[str]:
@@ -89,7 +89,7 @@ def text_logps(engine: Any, texts: Sequence[str]) -> list[float]:
 
     ids = [engine.tokenizer(text, add_special_tokens=True).input_ids for text in texts]
     order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
-    found = [0.0] * len(ids)
+    scores = [0.0] * len(ids)
     for start in range(0, len(order), ROWS):
         rows = order[start : start + ROWS]
         width = max(len(ids[i]) for i in rows)
@@ -98,8 +98,8 @@ def text_logps(engine: Any, texts: Sequence[str]) -> list[float]:
         with torch.inference_mode():
             logits = engine.model(input_ids=batch, attention_mask=mask).logits
         for i, value in zip(rows, _sums(logits, batch, mask).tolist(), strict=True):
-            found[i] = value
-    return found
+            scores[i] = value
+    return scores
 
 
 def _sums(logits: Tensor, ids: Tensor, mask: Tensor) -> Tensor:

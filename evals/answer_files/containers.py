@@ -37,15 +37,15 @@ def contents(path: Path) -> Contents:
     try:
         if data[:2] == b"\x1f\x8b":
             data = gzip.decompress(data)
-        found = _contents(path, name, data)
+        content = _contents(path, name, data)
     except (EOFError, zlib.error, gzip.BadGzipFile, zipfile.BadZipFile, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: damaged or cut short ({error})") from error
-    if not found.objects:
+    if not content.objects:
         raise ValueError(f"{path}: expected rows, found none")
-    for number, row in enumerate(found.objects, 1):
+    for number, row in enumerate(content.objects, 1):
         if not isinstance(row, dict):
             raise ValueError(f"{path}, row {number}: expected an object, got {type(row).__name__}")
-    return found
+    return content
 
 
 def _contents(path: Path, name: str, data: bytes) -> Contents:

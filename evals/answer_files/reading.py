@@ -67,15 +67,15 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
         ValueError: no known format, or a row lacks something; the message says what is there and what to give.
         OSError: it cannot be read.
     """
-    found = contents(path)
-    name = format_of(found.objects[0])
+    content = contents(path)
+    name = format_of(content.objects[0])
     if name is None and not reading.columns:
         raise ValueError(
-            f"{path}: no known format has the fields {', '.join(found.objects[0])}; expected {', '.join(NEEDED)}, or "
+            f"{path}: no known format has the fields {', '.join(content.objects[0])}; expected {', '.join(NEEDED)}, or "
             "give columns=problem_id:THEIRS,answer:THEIRS,response:THEIRS"
         )
     rows: list[Row] = []
-    for number, value in enumerate(found.objects, 1):
+    for number, value in enumerate(content.objects, 1):
         for row in _parsed(path, number, name, value):
             rows.append(_mapped(path, number, row, value, reading.columns) if reading.columns else dict(row))
     if name == "lm_eval":
@@ -98,8 +98,8 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
         path,
         name or "mapped",
         rows,
-        settings(name, where, found.objects[0], found.header),
-        reported(name, path, found.header),
+        settings(name, where, content.objects[0], content.header),
+        reported(name, path, content.header),
         label,
         labels,
         recomputed,
@@ -108,8 +108,8 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
 
 def read_rows(path: Path, columns: Mapping[str, str] | None = None) -> tuple[str, list[Row]]:
     """(name of the format, its rows), as `read_answers`."""
-    found = read_answers(path, Reading(columns or {}))
-    return found.format, found.rows
+    answers = read_answers(path, Reading(columns or {}))
+    return answers.format, answers.rows
 
 
 def _parsed(path: Path, number: int, name: str | None, value: Row) -> list[Row]:
@@ -178,10 +178,10 @@ def _add_golds(path: Path, rows: Sequence[Row], table: Path) -> None:
     by_id = {str(g["problem_id"]): g["answer"] for g in golds if "problem_id" in g}
     by_text = {_plain(g[key]): g["answer"] for g in golds for key in ("problem", "prompt", "question") if key in g}
     for number, row in enumerate(rows, 1):
-        found = by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
-        if found is None:
+        answer = by_id.get(str(row.get("problem_id")), by_text.get(_plain(row.get("problem"))))
+        if answer is None:
             raise ValueError(f"{path}, row {number}: gold={table} has no answer for problem {_short(row)}")
-        row["answer"] = found
+        row["answer"] = answer
 
 
 def _plain(text: object) -> str:
@@ -196,8 +196,12 @@ def _choose_label(path: Path, rows: Iterable[Row], wanted: str | None) -> tuple[
     """(names of the authors' verdicts, the one that becomes `expected`): the one that is wanted, or the only one."""
     rows = list(rows)
     names = tuple(dict.fromkeys(name for row in rows for name in row.get("labels") or {}))
-    if wanted is not None and wanted not in names and len(found := [n for n in names if wanted in n.split(",")]) == 1:
-        wanted = found[0]  # lm-eval's metric,filter by its filter
+    if (
+        wanted is not None
+        and wanted not in names
+        and len(matching := [n for n in names if wanted in n.split(",")]) == 1
+    ):
+        wanted = matching[0]  # lm-eval's metric,filter by its filter
     if wanted is not None and wanted not in names:
         there = expected(wanted, names) if names else "the file has none"
         raise ValueError(f"{path}: label={wanted}: no such verdict on a sample; {there}")

@@ -62,12 +62,12 @@ class Stated:
         return cls(file.format, file.settings, file.reported, file.label, file.labels, file.note, file.recomputed)
 
     def lines(self) -> list[str]:
-        found = [f"  read as {self.format}" + (f"; their verdict: {self.label}" if self.label else "")]
+        lines = [f"  read as {self.format}" + (f"; their verdict: {self.label}" if self.label else "")]
         if self.settings:
-            found.append("  it says: " + ", ".join(f"{key} {value}" for key, value in self.settings.items()))
-        found += [f"  its tool reports {name} {value:.4f}" for name, value in self.reported.items()]
-        found += [f"  from their verdicts {name}: {value:.4f}" for name, value in self.recomputed.items()]
-        return found + ([f"  {self.note}"] if self.note else [])
+            lines.append("  it says: " + ", ".join(f"{key} {value}" for key, value in self.settings.items()))
+        lines += [f"  its tool reports {name} {value:.4f}" for name, value in self.reported.items()]
+        lines += [f"  from their verdicts {name}: {value:.4f}" for name, value in self.recomputed.items()]
+        return lines + ([f"  {self.note}"] if self.note else [])
 
 
 @dataclass(frozen=True)
@@ -165,17 +165,19 @@ def _agreement_line(source: str, a: Agreement) -> str:
     )
 
 
-def _differing_lines(found: Sequence[Disagreement]) -> list[str]:
-    if not found:
+def _differing_lines(disagreements: Sequence[Disagreement]) -> list[str]:
+    if not disagreements:
         return []
-    causes = Counter(one.cause for one in found).most_common()
-    lines = [f"  {len(found)} verdicts differ from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)]
-    for one in found[:SHOWN]:
+    causes = Counter(one.cause for one in disagreements).most_common()
+    lines = [
+        f"  {len(disagreements)} verdicts differ from the labels: " + "; ".join(f"{c} x {name}" for name, c in causes)
+    ]
+    for one in disagreements[:SHOWN]:
         label = "correct" if one.label else "incorrect"
         lines.append(
             f"    row {one.row}, problem {cell(one.problem_id, 24)}: gold {cell(one.gold, 24)}, ours "
             f"{cell(one.our_answer, 24)} {one.verdict}, labelled {label}: {one.cause}"
         )
-    if len(found) > SHOWN:
-        lines.append(f"    and {len(found) - SHOWN} more; page=FILE.md has all")
+    if len(disagreements) > SHOWN:
+        lines.append(f"    and {len(disagreements) - SHOWN} more; page=FILE.md has all")
     return lines

@@ -124,10 +124,10 @@ def _read_own(path: Path) -> dict[str, Any]:
     """A file that its user may change while this process runs."""
     import yaml
 
-    found = yaml.safe_load(path.read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
-        raise ValueError(f"benchmark {path}: expected a mapping of fields, got {type(found).__name__}")
-    return found
+    fields = yaml.safe_load(path.read_text(encoding="utf-8"))
+    if not isinstance(fields, dict):
+        raise ValueError(f"benchmark {path}: expected a mapping of fields, got {type(fields).__name__}")
+    return fields
 
 
 def yaml_error() -> type[Exception]:

@@ -98,9 +98,9 @@ def _caption(result: CompareResult, lines: Sequence[Line]) -> str:
         text += " Open circle or square: these two checkpoints differ; one training seed says nothing of the method."
     if any(line.verdict == "equal" for line in lines):
         text += f" Green triangle: equal within {100 * (lines[0].margin or 0):g} points."
-    left_out = len(result.lines) - len(lines)
-    if left_out:
-        text += f" {left_out} lines have no interval and are not shown."
+    excluded = len(result.lines) - len(lines)
+    if excluded:
+        text += f" {excluded} lines have no interval and are not shown."
     if result.different:
         text += " MEASURED DIFFERENTLY: " + "; ".join(result.different) + "."
     return text

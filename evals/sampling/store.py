@@ -122,7 +122,7 @@ class SampleStore:
                     raise DamagedFileError(path, f"its columns are {', '.join(table.column_names)}")
                 rows = table.to_pylist()
             except DamagedFileError as error:
-                warnings.warn(f"{error.path} is damaged ({error.why}): its samples are made again", stacklevel=2)
+                warnings.warn(f"{error.path} is damaged ({error.why}): its samples are generated again", stacklevel=2)
                 path.unlink()
                 continue
             for row in rows:

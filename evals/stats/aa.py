@@ -89,7 +89,7 @@ def untrained_test(
     """
     matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
     (runs,) = {len(matrix) for matrix in matrices.values()}
-    found = []
+    rates = []
     for size in sizes:
         if size < 2 or 2 * size > runs:
             continue
@@ -99,8 +99,8 @@ def untrained_test(
         by_benchmark = {name: sum(of[name] in ("higher", "lower") for of in words) for name in matrices}
         sides = [(chosen, ()) for chosen, _ in pairs]  # the others take part as one mean
         low, high = _interval(false, sides, runs, runs // size)
-        found.append(SplitRate(size, len(pairs), runs // size, sum(false), 0, by_benchmark, low, high))
-    return found
+        rates.append(SplitRate(size, len(pairs), runs // size, sum(false), 0, by_benchmark, low, high))
+    return rates
 
 
 Pair = tuple[tuple[int, ...], tuple[int, ...]]

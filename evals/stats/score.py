@@ -92,7 +92,7 @@ class Score:
     """One metric on one table.
 
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples; `tau` is
-    None for all but G-Pass@k. `problems` have a value and `excluded` have none (too few scored samples, in any training
+    None except for G-Pass@k. `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
     verdict. `why` says why the value is None. `as_wrong` is the value when unscored samples count as incorrect instead
     of being excluded, so that answers which cannot be graded cannot raise a score unseen; None where no verdict is

@@ -1,6 +1,6 @@
 """Accuracy over training steps, from the evaluations that `eval.every=K` made; means and bands over seeds.
 
-Fig. 3c, 5c, 6c and 7 of arXiv 2508.07534, Fig. 3 to 5 of arXiv 2603.28204 and the like plot test accuracy over steps.
+Test accuracy over steps is plotted in Fig. 3c, 5c, 6c and 7 of arXiv 2508.07534 and Fig. 3 to 5 of arXiv 2603.28204.
 """
 
 from __future__ import annotations

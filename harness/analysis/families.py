@@ -107,7 +107,7 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Plot]], list[str]]:
-    """(family -> its figures, what was skipped and why). None takes all but those that run by name only.
+    """(family -> its figures, what was skipped and why). None takes all, except those that run only when named.
 
     Raises:
         ValueError: two figures of one name.

@@ -34,7 +34,7 @@ ANALYZE = f"""options:
   benchmarks=[A,B]       some of those that all runs have
   only=family,...        verdicts, unsolvable, training, evaluation (of `eval.every=K`), tokens, words (the default);
                          and these, which generate text with the models and run only when they are named:
-                         interventions     tokens replaced or perturbed, the rest of the response written anew
+                         interventions     tokens replaced or perturbed, the rest of the response generated again
                          tools             pass@k with a response's ```python blocks run in a sandbox, and without
                          fork_temperature  another temperature at tokens of high entropy than elsewhere
   embedder=ngrams        for rare sentences: ngrams, sbert (pip install 'rlvr-harness[sbert]'), or the folder of a

@@ -50,7 +50,7 @@ def do_comeback(arguments: Any) -> int:
 
 
 def _again(chosen: list[Any]) -> list[Any]:
-    """The same runs made again, in a store of their own."""
+    """The same runs, trained again in a store of their own."""
     from harness.cli.main import main
     from harness.runs.archive import export_runs
     from harness.runs.comeback import read_runs
@@ -68,6 +68,6 @@ def _again(chosen: list[Any]) -> list[Any]:
                 raise UsageError(f"{' '.join(command)}: ended with exit code {code}")
         for paper in dict.fromkeys(run.tags["rlvr.paper"] for run in chosen):
             archive = home / f"{paper}.zip"
-            print(f"{export_runs(paper, Tracker.open(), archive)} runs made again", file=sys.stderr)
+            print(f"{export_runs(paper, Tracker.open(), archive)} runs trained again", file=sys.stderr)
             runs += read_runs(archive)
     return runs

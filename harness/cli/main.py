@@ -64,14 +64,13 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def _legible(text: str) -> str:
-    """A message that quotes what it was given, however long that is and whatever is in it: control characters of a
-    terminal are shown, not obeyed."""
+    """An error message that may quote any input: cut to a readable length, with control characters escaped."""
     text = "".join(c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode() for c in text)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]} ... ({len(text) - LONGEST:,} more characters)"
 
 
 def parse(argv: list[str] | None) -> argparse.Namespace:
-    """The command line; options may also stand after a flag, where argparse takes them for strangers."""
+    """The command line; options may also stand after a flag, where argparse alone would not accept them."""
     parser = build_parser()
     arguments, late = parser.parse_known_args(argv)
     if late and (not hasattr(arguments, "options") or any(word.startswith("-") for word in late)):

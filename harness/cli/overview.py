@@ -105,7 +105,7 @@ def _benchmarks(names: list[str]) -> list[str]:
 
 def do_show(arguments: Any) -> int:
     from evals.grading.extraction import POLICIES
-    from evals.stats.score import score
+    from evals.stats.score import bounds_text, number_text, score
     from harness.runs.find import check_names, load_run
 
     values = parse_overrides(arguments.options)
@@ -116,9 +116,9 @@ def do_show(arguments: Any) -> int:
     run = load_run(arguments.run, responses=bool(policies))
     again = _by_policy(run.tables, policies)
     record = _record(Path(arguments.run))
+    measured = {benchmark: score(rows, ks=(), metrics=("avg", "fmt")) for benchmark, rows in run.tables.items()}
     scores = {
-        benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in score(rows, ks=(), metrics=("avg", "fmt"))]
-        for benchmark, rows in run.tables.items()
+        benchmark: [{"name": s.name, "unit": s.unit, **asdict(s)} for s in own] for benchmark, own in measured.items()
     }
     known = ("paper", "model", "arm", "scale", "backend", "seed", "overrides", "finished", "diverged")
     facts = {key: record[key] for key in known if record.get(key) not in (None, {}, [])}
@@ -135,22 +135,17 @@ def do_show(arguments: Any) -> int:
         shown = ", ".join(f"{k}={v}" for k, v in value.items()) if isinstance(value, dict) else str(value)
         print(paragraph(f"{key + ':':<11}{shown}", "  "))
     rows = []
-    for benchmark, own in scores.items():
+    for benchmark, own in measured.items():
         for s in own:
-            interval, value = s["interval"], "–" if s["value"] is None else f"{100 * s['value']:.1f}"
-            ends = (
-                f"{'~' * interval['rough']}[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]"
-                if interval
-                else "–"
-            )
-            wrong = f" ({100 * s['as_wrong']:.1f} as wrong)" if s["as_wrong"] not in (None, s["value"]) else ""
-            rows.append((benchmark, s["name"], value, ends, str(s["problems"]), f"{s['unscored']}{wrong}"))
+            ends = bounds_text(s.interval, 100)
+            unscored = f"{s.unscored}{_as_wrong(s.as_wrong, s.value)}"
+            rows.append((benchmark, s.name, number_text(s.value, 100), ends, str(s.problems), unscored))
     print("\n" + table(("benchmark", "metric", "%", "95 % interval", "problems", "unscored"), rows, left=2))
     if again:
         lines = [
             (
-                *(a["benchmark"], a["policy"], _percent(a["value"]), f"+{a['gained']} -{a['lost']}"),
-                f"{a['unscored']}" + (f" ({_percent(a['as_wrong'])} as wrong)" if a["as_wrong"] != a["value"] else ""),
+                *(a["benchmark"], a["policy"], number_text(a["value"], 100), f"+{a['gained']} -{a['lost']}"),
+                f"{a['unscored']}{_as_wrong(a['as_wrong'], a['value'])}",
             )
             for a in again
         ]
@@ -159,6 +154,13 @@ def do_show(arguments: Any) -> int:
     if record.get("scale", "paper") != "paper":
         print(paragraph(sentence(record.get("scale_label", record["scale"]))))
     return 0
+
+
+def _as_wrong(as_wrong: float | None, value: float | None) -> str:
+    """ " (46.9 as wrong)": the score with the unscored samples counted as wrong, where it differs."""
+    from evals.stats.score import number_text
+
+    return "" if as_wrong in (None, value) else f" ({number_text(as_wrong, 100)} as wrong)"
 
 
 def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[str, Any]]:
@@ -173,7 +175,7 @@ def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[
     from evals.grading.verdicts import Verdict
     from evals.stats.score import score
 
-    found = []
+    scored = []
     with Grader() as grader:
         for benchmark, rows in tables.items():
             for policy in policies:
@@ -182,12 +184,8 @@ def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[
                 before, after = (side["verdict"] == Verdict.CORRECT for side in (rows, graded))
                 changed = {"gained": int((after & ~before).sum()), "lost": int((before & ~after).sum())}
                 counts = {"value": avg.value, "unscored": avg.unscored, "as_wrong": avg.as_wrong}
-                found.append({"benchmark": benchmark, "policy": policy, **counts, **changed})
-    return found
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{100 * value:.1f}"
+                scored.append({"benchmark": benchmark, "policy": policy, **counts, **changed})
+    return scored
 
 
 def _record(path: Path) -> dict[str, Any]:
@@ -200,6 +198,7 @@ def _record(path: Path) -> dict[str, Any]:
 
 
 def do_status(arguments: Any) -> int:
+    from evals.stats.score import number_text
     from harness.launch.view import shortened
     from harness.runs.state import job_states
     from harness.runs.track import home
@@ -230,7 +229,7 @@ def do_status(arguments: Any) -> int:
                 shortened(s.name, 42),
                 s.state,
                 "–" if s.step is None else str(s.step),
-                "–" if s.reward is None else f"{s.reward:.3f}",
+                number_text(s.reward, form=".3f"),
                 _age(s.idle_s),
             )
             for s in own
@@ -248,7 +247,7 @@ def in_queue(states: list[JobState]) -> list[JobState]:
     from harness.runs.launched import launched
 
     by = {s.folder: launched(s.folder) for s in states if s.state == "waiting"}
-    ids = {folder: found.id for folder, found in by.items() if found is not None and found.launcher == "slurm"}
+    ids = {folder: task.id for folder, task in by.items() if task is not None and task.launcher == "slurm"}
     if not ids or shutil.which("squeue") is None:
         return states
     words = queue(ids.values())

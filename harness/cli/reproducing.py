@@ -33,24 +33,24 @@ def do_reproduce(arguments: Any) -> int:
     no_more(values, ("budget", "power", "run", "hardware"))
     paper = paper_of(arguments.paper)
     machine = take_machine({"hardware": hardware})
-    found = document(paper, designs(paper, machine, wanted=wanted), budget, hardware, wanted)
-    print(json.dumps(found, indent=2) if arguments.json else as_text(found))
+    plan = document(paper, designs(paper, machine, wanted=wanted), budget, hardware, wanted)
+    print(json.dumps(plan, indent=2) if arguments.json else as_text(plan))
     if not start:
         return 0
-    if found["options"] is None:
+    if plan["options"] is None:
         raise UsageError(f"run=true: nothing resolves a claim of {paper} within {budget:g} GPU-hours")
     from harness.cli.training import report
     from harness.launch import launch
     from harness.launch.prepare import prepare
 
-    prepared = prepare(found["options"])
+    prepared = prepare(plan["options"])
     return report(launch([prepared], prepared.launcher, keep_going=False))
 
 
-def as_text(found: Mapping[str, Any]) -> str:
+def as_text(plan: Mapping[str, Any]) -> str:
     """The designs as a table, and what was chosen."""
-    if not found["designs"]:
-        return paragraph(f"{found['paper']}: no claim of it is about a difference of avg@n that its tables print")
+    if not plan["designs"]:
+        return paragraph(f"{plan['paper']}: no claim of it is about a difference of avg@n that its tables print")
     rows = [
         (
             f"{d['model']}: {d['arm']} - {d['than']}",
@@ -58,20 +58,20 @@ def as_text(found: Mapping[str, Any]) -> str:
             f"{100 * d['difference']:+.1f}",
             *("–" if d[key] is None else f"{d[key]:g}" for key in ("seeds", "samples", "hours")),
         )
-        for d in found["designs"]
+        for d in plan["designs"]
     ]
     lines = [table(("claim", "benchmark", "printed", "seeds", "n", "GPU-hours"), rows, left=2)]
     lines.append(
         paragraph(
             f"seeds (each arm), n, GPU-hours: the cheapest that resolve the printed difference (points) with a chance "
-            f"of {100 * found['power']:g} %; –: none with at most 32 seeds and n = 64, or the hours are not known."
+            f"of {100 * plan['power']:g} %; –: none with at most 32 seeds and n = 64, or the hours are not known."
         )
     )
-    if found["options"] is None:
-        known = [d["hours"] for d in found["designs"] if d["hours"] is not None]
+    if plan["options"] is None:
+        known = [d["hours"] for d in plan["designs"] if d["hours"] is not None]
         least = f"; the cheapest takes about {min(known):,.0f}" if known else ""
-        lines.append(paragraph(f"Nothing resolves a claim within {found['budget_gpu_hours']:g} GPU-hours{least}."))
+        lines.append(paragraph(f"Nothing resolves a claim within {plan['budget_gpu_hours']:g} GPU-hours{least}."))
     else:
-        lines.append(f"within {found['budget_gpu_hours']:g} GPU-hours:")
-        lines.append(f"  rlvr run {shlex.join(found['options'])}")
+        lines.append(f"within {plan['budget_gpu_hours']:g} GPU-hours:")
+        lines.append(f"  rlvr run {shlex.join(plan['options'])}")
     return "\n".join(lines)

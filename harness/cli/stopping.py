@@ -105,7 +105,7 @@ def run_until_decided(evaluation: Evaluation, stop: Stop) -> dict[str, Any]:
 
 
 def shares(rows: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    """Problem -> share of correct responses among those that were scored; problems without one are left out."""
+    """Problem -> share of correct responses among those that were scored; problems without one are excluded."""
     counted: dict[str, list[bool]] = {}
     for row in rows:
         if row["verdict"] != "unscored":
@@ -120,10 +120,10 @@ def _of_run(text: str, benchmark: str, order: Sequence[str]) -> dict[str, float]
     if benchmark not in run.tables:
         raise UsageError(f"versus={text}: expected verdicts of {benchmark}, it has {', '.join(run.tables)}")
     table: Any = run.tables[benchmark]
-    found = shares(table.to_dict("records"))
-    if missing := [problem for problem in order if problem not in found]:
+    by_problem = shares(table.to_dict("records"))
+    if missing := [problem for problem in order if problem not in by_problem]:
         raise UsageError(f"versus={text}: it has no scored response to {len(missing)} problems, as {missing[0]!r}")
-    return found
+    return by_problem
 
 
 def _document(

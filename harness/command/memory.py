@@ -20,7 +20,7 @@ from harness.spec.architecture import Architecture
 from harness.spec.hardware import Hardware, deepspeed_file
 
 # How the forward pass computes: float32; autocast, whose residual stream stays float32; weights cast to bfloat16.
-Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with float16 in the place of bfloat16
+Mode = Literal["float32", "autocast", "bfloat16"]  # the last two also with float16 instead of bfloat16
 
 CONTEXT = 1.5e9  # CUDA context, NCCL buffers, kernels' workspaces: an assumption
 USABLE = 0.94  # of a device's memory; the rest is lost to fragmentation: an assumption

@@ -103,8 +103,8 @@ def _wrong_sums(folder: Path) -> list[str]:
     wrong = [f"{name}: missing" for name in sorted(expected.keys() - there)]
     wrong += [f"{name}: not in {SUMS}" for name in sorted(there - expected.keys())]
     for name in sorted(expected.keys() & there):
-        if (found := file_sha256(folder / name)) != expected[name]:
-            wrong.append(f"{name}: its sha256 is {found[:12]}, expected {expected[name][:12]}")
+        if (actual := file_sha256(folder / name)) != expected[name]:
+            wrong.append(f"{name}: its sha256 is {actual[:12]}, expected {expected[name][:12]}")
     return wrong
 
 
@@ -246,7 +246,7 @@ def _readme(run: Exported, document: Mapping[str, Any], tables: str) -> str:
         ]
     lines += ["Every number below follows from the verdicts in this bundle: `rlvr verify` computes them again.", ""]
     if not document["responses"]:
-        lines += ["The responses' text is left out.", ""]
+        lines += ["The responses' text is not in it.", ""]
     return "\n".join([*lines, tables])
 
 

@@ -106,14 +106,14 @@ def record(run: Exported, benchmark: str, model: str, *, organisation: str, rela
 
 
 def _provenance(run: Exported) -> dict[str, str]:
-    found: dict[str, Any] = {"run": run.name}
+    details: dict[str, Any] = {"run": run.name}
     if run.record is not None:
         keys = ("paper", "arm", "scale", "seed", "digest")
-        found |= {key: run.record[key] for key in keys}
-        found["code_commit"] = run.record["environment"].get("commit")
+        details |= {key: run.record[key] for key in keys}
+        details["code_commit"] = run.record["environment"].get("commit")
     if run.label:
-        found["scale_label"] = run.label
-    return {key: str(value) for key, value in found.items() if value is not None}
+        details["scale_label"] = run.label
+    return {key: str(value) for key, value in details.items() if value is not None}
 
 
 def _model_details(run: Exported) -> dict[str, str]:
@@ -141,12 +141,15 @@ def _result(run: Exported, benchmark: str, score: Any) -> dict[str, Any]:
         "unscored_samples": score.unscored,
         "score_with_unscored_as_wrong": score.as_wrong,
     }
-    found: dict[str, Any] = {"score": score.value, "details": {k: str(v) for k, v in details.items() if v is not None}}
+    score_details: dict[str, Any] = {
+        "score": score.value,
+        "details": {k: str(v) for k, v in details.items() if v is not None},
+    }
     if score.interval is not None:
         method = f"over {score.interval.covers}, clustered by problem (rlvr-harness evals/stats/intervals.py)"
         interval = {"lower": score.interval.low, "upper": score.interval.high, "confidence_level": score.interval.level}
         interval["method"] = method + (", approximate: few problems vary" if score.interval.rough else "")
-        found["uncertainty"] = {"confidence_interval": interval, "num_samples": score.samples}
+        score_details["uncertainty"] = {"confidence_interval": interval, "num_samples": score.samples}
     parameters: dict[str, Any] = {} if score.k is None else {"k": score.k}
     bounds = (0, 1) if share else (0, "Infinity")
     decoding = run.decoding(benchmark)
@@ -176,7 +179,7 @@ def _result(run: Exported, benchmark: str, score: Any) -> dict[str, Any]:
             "min_score": bounds[0],
             "max_score": bounds[1],
         },
-        "score_details": found,
+        "score_details": score_details,
         "generation_config": {
             "generation_args": arguments,
             "additional_details": {key: str(value) for key, value in extra.items() if value is not None},
@@ -194,9 +197,9 @@ def source_data(benchmark: str) -> dict[str, Any]:
     details = {key: str(known[key]) for key in ("revision",) if key in known}
     if "hf_repo" not in known:
         return {"dataset_name": benchmark, "source_type": "other", "additional_details": {"made_by": "rlvr-harness"}}
-    found = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": known["hf_repo"]}
-    found |= {"hf_split": known["split"], "samples_number": known["rows"]}
-    return {**found, "additional_details": details} if details else found
+    source = {"dataset_name": benchmark, "source_type": "hf_dataset", "hf_repo": known["hf_repo"]}
+    source |= {"hf_split": known["split"], "samples_number": known["rows"]}
+    return {**source, "additional_details": details} if details else source
 
 
 def instances(run: Exported, benchmark: str, model: str, made: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -109,7 +109,7 @@ def _sample(run: Exported, benchmark: str, row: dict[str, Any], model: str) -> d
     }
     if row["tokens"] is not None:
         output["usage"] = {"output_tokens": row["tokens"]}  # how long the prompt was is not known
-    found: dict[str, Any] = {
+    sample: dict[str, Any] = {
         "id": row["problem_id"],
         "epoch": row["sample"] + 1,
         "input": question,
@@ -120,5 +120,5 @@ def _sample(run: Exported, benchmark: str, row: dict[str, Any], model: str) -> d
     }
     if row["verdict"] != Verdict.UNSCORED:
         score = {"value": VALUES[Verdict(row["verdict"])], "answer": row["answer"], "explanation": row["verdict"]}
-        found["scores"] = {"rlvr-harness": score}
-    return found
+        sample["scores"] = {"rlvr-harness": score}
+    return sample

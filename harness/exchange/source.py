@@ -39,8 +39,8 @@ class Exported:
 
     def prompt(self, benchmark: str) -> str | None:
         """The name of the prompt."""
-        found = self.manifests.get(benchmark, {}).get("identity", {}).get("prompt") or {}
-        return None if "name" not in found else str(found["name"])
+        prompt = self.manifests.get(benchmark, {}).get("identity", {}).get("prompt") or {}
+        return None if "name" not in prompt else str(prompt["name"])
 
     def protocol(self) -> Mapping[str, Any]:
         """The protocol's values with their sources, as a manifest has them."""
@@ -62,7 +62,7 @@ class Exported:
 
     @property
     def label(self) -> str:
-        """What must never be left out beside a number: that it is of a scale other than the paper's."""
+        """Stands beside every number: it is of a scale other than the paper's."""
         return "" if self.record is None or self.record["scale"] == "paper" else str(self.record["scale_label"])
 
     @property
@@ -120,8 +120,8 @@ def dataset_of(benchmark: str) -> dict[str, Any]:
     if benchmark not in benchmarks.names():
         return {}
     task = benchmarks.task(benchmark)
-    found = {"hf_repo": task.get("dataset_path"), "revision": (task.get("dataset_kwargs") or {}).get("revision")}
-    found |= {"split": task.get("test_split"), "rows": task["metadata"].get("rows")}
-    if found["hf_repo"] and "/" not in str(found["hf_repo"]):  # a generated one
-        found["hf_repo"] = None
-    return {key: value for key, value in found.items() if value is not None}
+    fields = {"hf_repo": task.get("dataset_path"), "revision": (task.get("dataset_kwargs") or {}).get("revision")}
+    fields |= {"split": task.get("test_split"), "rows": task["metadata"].get("rows")}
+    if fields["hf_repo"] and "/" not in str(fields["hf_repo"]):  # a generated one
+        fields["hf_repo"] = None
+    return {key: value for key, value in fields.items() if value is not None}

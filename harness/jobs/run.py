@@ -83,7 +83,7 @@ def run_jobs(
     Args:
         hardware, data_dir: as `run`.
         watch: evaluations while a model trains, and the snapshots that stay.
-        keep_going: after a job that fails, go on with the next one; its error is in its outcome, and printed.
+        keep_going: after a job that fails, continue with the next one; its error is in its outcome, and printed.
     Returns:
         one outcome for each job, in order.
     Raises:
@@ -174,7 +174,7 @@ def run_job(
             if outbox.started():
                 outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
             raise
-        except Exception as error:  # noted for `rlvr status`, and goes on
+        except Exception as error:  # recorded for `rlvr status` and raised again
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             write_json(folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": when})
             raise
@@ -227,7 +227,7 @@ def _train(job: Job, base: str, folder: Path, outbox: Outbox, hardware: Hardware
     final = folder / "train" / "final"
     done = read_record(folder / "trained.json")
     if done is not None and (broken := differing_files(final, done.get("final_sha256", {"config.json": ""}))):
-        say(f"    {final}: {'; '.join(broken)}: made again from the last checkpoint")
+        say(f"    {final}: {'; '.join(broken)}: trained again from the last checkpoint")
         done = None
     if done is None:
         from harness.backends import backend
@@ -347,7 +347,7 @@ def _hashes(folder: Path, verdicts: dict[str, Path]) -> dict[str, str]:
 
 
 def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path]) -> dict[str, Any]:
-    """The record of a finished job whose files were made again; manifests may differ (in versions, say).
+    """The record of a finished job whose files were written again; manifests may differ (in versions, say).
 
     Raises:
         RefusedError: the verdicts are not those that the record has its scores from.
@@ -355,7 +355,7 @@ def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path
     tables = {name: sha256 for name, sha256 in finished.get("files", {}).items() if name.endswith(".parquet")}
     if broken := differing_files(folder, tables):
         raise RefusedError(
-            f"{folder / 'record.json'} does not fit the files beside it ({'; '.join(broken)}, also when made again): "
+            f"{folder / 'record.json'} does not fit the files beside it ({'; '.join(broken)}, also when rewritten): "
             "delete it, and the same command makes it from them"
         )
     return write_record(folder / "record.json", {**finished, "files": _hashes(folder, verdicts)})

@@ -18,7 +18,7 @@ def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool
     A first signal ends the step of every job that runs, saves, and raises `Interrupted`.
 
     Args:
-        keep_going: after a job that fails, go on with the next one (launchers other than serial always do).
+        keep_going: after a job that fails, continue with the next one (launchers other than serial always do).
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
     """

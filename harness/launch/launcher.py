@@ -35,7 +35,7 @@ RAY: Mapping[str, tuple[type, str]] = {
     "num_gpus": (int, "GPUs that it takes (default: what hardware.processes needs; none on a CPU)"),
     "memory_gb": (int, "GB of memory that it takes"),
     "resources": (dict, "further resources, as {big: 1}"),
-    "max_retries": (int, "how often a job goes on elsewhere after its node or process died (default 3)"),
+    "max_retries": (int, "how often a job resumes elsewhere after its node or process died (default 3)"),
 }
 KEYS: Mapping[str, Mapping[str, tuple[type, str]]] = {"serial": {}, "local": {}, "slurm": SLURM, "ray": RAY}
 
@@ -69,8 +69,8 @@ class Launcher:
     @property
     def gpus(self) -> int | None:
         """GPUs that are asked for a job; None: not said."""
-        found = self.options.get("gpus_per_node" if self.name == "slurm" else "num_gpus")
-        return None if found is None else int(found)
+        gpus = self.options.get("gpus_per_node" if self.name == "slurm" else "num_gpus")
+        return None if gpus is None else int(gpus)
 
 
 def take_launcher(values: dict[str, Any]) -> Launcher:

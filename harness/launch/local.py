@@ -218,7 +218,7 @@ class _Pool:
                 worker.process.send_signal(signal.SIGTERM)
 
     def _end(self) -> None:
-        """Whatever happened, no worker is left."""
+        """End every worker, after an error too."""
         deadline = time.monotonic() + LAST_S
         for worker in self._workers.values():
             with contextlib.suppress(BrokenPipeError):

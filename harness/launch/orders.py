@@ -100,14 +100,14 @@ def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
     names = dict.fromkeys(job.base_model.value for prepared in commands for job in prepared.jobs)
     bases = {name: locate(name) for name in names}
     prints = {name: model_fingerprint(base) for name, base in bases.items()}
-    found: dict[Path, Task] = {}
+    tasks: dict[Path, Task] = {}
     for number, prepared in enumerate(commands):
         for job in prepared.jobs:
             name = job.base_model.value
             folder = job_folder(job, prints[name])
-            if folder in found:
-                task = found[folder]
-                found[folder] = Task(task.job, task.order, (*task.commands, number))
+            if folder in tasks:
+                task = tasks[folder]
+                tasks[folder] = Task(task.job, task.order, (*task.commands, number))
                 continue
             identity = {key: getattr(job, key) for key in IDENTITY}
             order = Order(
@@ -122,8 +122,8 @@ def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
                 str(folder),
                 str(home()),
             )
-            found[folder] = Task(job, order, (number,))
-    return list(found.values())
+            tasks[folder] = Task(job, order, (number,))
+    return list(tasks.values())
 
 
 def _fixed(hardware: Hardware, backend: str, launcher: Launcher) -> Hardware:

@@ -78,7 +78,7 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
 
 
 def read_jobs(values: dict[str, Any]) -> list[Job]:
-    """The jobs that the options name; whatever is left in `values` is a value of the declaration."""
+    """The jobs that the options name; what remains in `values` is a value of the declaration."""
     from harness.command.resolve import resolve
     from harness.spec.catalogue import load, papers
 

@@ -79,7 +79,7 @@ def designs(paper: str, machine: Machine, *, wanted: float = 0.8) -> list[Design
         for cell in catalogue.published(paper)
         if cell.metric.partition("@")[0] == "avg" and cell.unit == "%"
     }
-    found = []
+    resolving = []
     for claim in reproduction.claims:
         if claim.curve is not None or not claim.arm or "avg" not in claim.compared or claim.than_model:
             continue
@@ -89,8 +89,8 @@ def designs(paper: str, machine: Machine, *, wanted: float = 0.8) -> list[Design
                 continue
             difference = (printed[model, arm, benchmark] - other) / 100
             if difference and benchmark in benchmarks.names():
-                found.append(_cheapest(paper, claim, model, benchmark, difference, machine, wanted))
-    return sorted(found, key=lambda design: (design.hours is None, design.hours or 0.0))
+                resolving.append(_cheapest(paper, claim, model, benchmark, difference, machine, wanted))
+    return sorted(resolving, key=lambda design: (design.hours is None, design.hours or 0.0))
 
 
 def _cheapest(
@@ -135,9 +135,9 @@ def _hours(jobs: Sequence[Job], machine: Machine, benchmark: str, samples: int) 
     return trained, once
 
 
-def document(paper: str, found: Sequence[Design], budget: float, hardware: str, wanted: float) -> dict[str, Any]:
+def document(paper: str, candidates: Sequence[Design], budget: float, hardware: str, wanted: float) -> dict[str, Any]:
     """What there is, what fits, and the command of the best that fits."""
-    fit = [design for design in found if design.hours is not None and design.hours <= budget]
+    fit = [design for design in candidates if design.hours is not None and design.hours <= budget]
     # as many problems of the claim as possible would be better still; of those that fit the most powerful
     chosen = max(fit, key=lambda design: (design.power or 0.0, -(design.hours or 0.0)), default=None)
     return {
@@ -145,7 +145,7 @@ def document(paper: str, found: Sequence[Design], budget: float, hardware: str, 
         "budget_gpu_hours": budget,
         "hardware": hardware,
         "power": wanted,
-        "designs": [asdict(design) for design in found],
+        "designs": [asdict(design) for design in candidates],
         "chosen": None if chosen is None else asdict(chosen),
         "options": None if chosen is None else chosen.options(paper, hardware),
     }

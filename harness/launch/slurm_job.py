@@ -11,7 +11,7 @@ import traceback
 from evals.redaction import redact
 from harness.runs.interrupt import RESUMABLE, Interrupted, handled
 
-STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the same command goes on from there"
+STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the same command resumes from there"
 
 
 def run_order(text: str, requeues: int) -> str:
@@ -22,7 +22,7 @@ def run_order(text: str, requeues: int) -> str:
     Slurm's `RequeueExit` can queue a job again too.
 
     Raises:
-        whatever the job raises; its folder has the error.
+        what the job raises; its folder has the error.
     """
     from harness.jobs.telling import Elsewhere
     from harness.launch.orders import Order, carry_out, write_to_log

@@ -92,7 +92,7 @@ class View:
 
 
 class Table(View):
-    """A table that is drawn again in place."""
+    """A table that is updated in place."""
 
     def __init__(self, rows: Sequence[Row], live: Any) -> None:
         super().__init__(rows)
@@ -101,21 +101,21 @@ class Table(View):
     def say(self, row: Row, text: str) -> None:
         if row.error:
             self._live.console.print(f"{row.name}: {redact(row.error)}", markup=False, highlight=False)
-        self._draw()
+        self._refresh()
 
     def refresh(self) -> None:
         if self._clock() - self._shown >= TABLE_S:
-            self._draw()
+            self._refresh()
 
-    def _draw(self) -> None:
+    def _refresh(self) -> None:
         self._shown = self._clock()
         for row in self.rows:
             if row.state == "running":
                 row.read(self._shown)
-        self._live.update(drawn(self.rows, self._shown), refresh=True)
+        self._live.update(rendered(self.rows, self._shown), refresh=True)
 
 
-def drawn(rows: Sequence[Row], now: float, most: int = 20) -> Any:
+def rendered(rows: Sequence[Row], now: float, most: int = 20) -> Any:
     """The table; of many jobs those that wait or are done are counted instead."""
     from rich.table import Table as RichTable
 

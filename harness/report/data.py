@@ -127,9 +127,7 @@ def document(
         results, published = [*published, *results], []
     viewer, unread = _viewer(models, tokens, budget)
     figures, too_many = fitting(plotted)
-    skipped = [
-        note for table in (*results, *published) for note in table.notes if note.startswith(("Left out ", "Skipped "))
-    ]
+    skipped = [note for table in (*results, *published) for note in table.notes if note.startswith("Skipped ")]
     return Document(
         paper=paper.key,
         title=paper.title,

@@ -8,7 +8,7 @@ another seed. The interval is therefore for a new run on the same problems, from
 
     trained arm     mean +- t(0.975, S-1) s sqrt(1 + 1/S) over S >= 2 committed seeds (each with its own samples)
     untrained arm   value +- 1.96 sqrt(2 v): v is the variance of sampling alone, each problem's correct responses
-                    binomial with p = (c + 1/2) / (n + 1), so that 0 of n is not taken for certain
+                    binomial with p = (c + 1/2) / (n + 1), so that 0 of n is not treated as certain
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def read_runs(archive: Path) -> list[Run]:
 
 
 def compare(committed: Iterable[Run], today: Iterable[Run]) -> list[Cell]:
-    """Every committed score of the runs that were made again, beside today's."""
+    """Every committed score of the runs that were trained again, beside today's."""
     groups: dict[tuple[str, ...], list[Run]] = {}
     for run in committed:
         groups.setdefault(run.kind, []).append(run)

@@ -64,7 +64,7 @@ class Deliverer:
             messages = [message for message, _ in waiting[sent : sent + count]]
             try:
                 self._send(outbox, progress, messages)
-            except Exception as error:  # goes on, unless MLflow will never take the message
+            except Exception as error:  # retried, unless MLflow will never take the message
                 if getattr(error, "error_code", None) not in _PERMANENT:
                     progress.known = None  # it may have arrived all the same
                     raise
@@ -81,7 +81,7 @@ class Deliverer:
         if progress.run_id is not None and not self.tracker.has_run(progress.run_id):
             progress.run_id, progress.count = None, 0
         ends = [end for _, end in read_jsonl_from(outbox.file, 0)][: progress.count]
-        progress.count, progress.offset = len(ends), ends[-1] if ends else 0  # fewer: the file was made anew
+        progress.count, progress.offset = len(ends), ends[-1] if ends else 0  # fewer: the file is a new one
         progress.attached = True
 
     def _send(self, outbox: Outbox, progress: _Progress, messages: Sequence[Message]) -> None:

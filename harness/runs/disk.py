@@ -12,14 +12,14 @@ FULL_MB = 16.0  # less than this is left: no checkpoint fits, and what failed mo
 
 @contextmanager
 def full_disk_named(folder: Path) -> Iterator[None]:
-    """Whatever fails inside, on a disk that is full, fails with that.
+    """Report an error inside, on a disk that is full, as a full disk.
 
     Raises:
         RuntimeError: from the error inside, if the disk of `folder` is full. Any other error passes as it is.
     """
     try:
         yield
-    except Exception as error:  # every one goes on, as itself or named
+    except Exception as error:  # raised again, as itself or as a full disk
         free = shutil.disk_usage(folder).free / 2**20
         if free < FULL_MB:
             raise RuntimeError(

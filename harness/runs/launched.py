@@ -50,8 +50,8 @@ def note(folder: Path, launcher: str, command: str, job_id: str = "") -> None:
 
 def launched(folder: Path) -> Launched | None:
     """Who was told to run the job in that folder; None: nobody."""
-    found = read_object(folder / FILE, *FIELDS)
-    return None if found is None else Launched(**{key: found[key] for key in FIELDS})
+    content = read_object(folder / FILE, *FIELDS)
+    return None if content is None else Launched(**{key: content[key] for key in FIELDS})
 
 
 def forget(folder: Path) -> None:

@@ -45,8 +45,8 @@ class Log:
     @property
     def step(self) -> int | None:
         """The optimiser step that the path names."""
-        found = _STEP.search(self.origin)
-        return int(found[1]) if found else None
+        match = _STEP.search(self.origin)
+        return int(match[1]) if match else None
 
 
 def described(file: Path, given: Mapping[str, Any]) -> Log:
@@ -56,19 +56,19 @@ def described(file: Path, given: Mapping[str, Any]) -> Log:
         UsageError: repository, commit or benchmark is nowhere stated.
     """
     entry = _manifest_entry(file)
-    found = {**entry, **{key: value for key, value in given.items() if value is not None}}
+    fields = {**entry, **{key: value for key, value in given.items() if value is not None}}
     for key in ("repository", "commit"):
-        if key not in found:
+        if key not in fields:
             raise UsageError(f"{key}: missing; {file} does not say who generated it, and no manifest.json beside does")
     reports = entry.get("reported_by_the_repository") or [{}]
-    benchmark = found.get("benchmark")
+    benchmark = fields.get("benchmark")
     return Log(
         file,
-        str(found["repository"]),
-        str(found["commit"]),
-        str(found.get("path", file.name)),
+        str(fields["repository"]),
+        str(fields["commit"]),
+        str(fields.get("path", file.name)),
         None if benchmark is None else str(benchmark).split("-")[0],
-        found.get("reported", reports[0].get("acc")),
+        fields.get("reported", reports[0].get("acc")),
     )
 
 
@@ -78,8 +78,8 @@ def _manifest_entry(file: Path) -> dict[str, Any]:
         if manifest.is_file():
             entries = json.loads(manifest.read_text(encoding="utf-8"))
             own = file.relative_to(folder).as_posix()
-            if isinstance(entries, list) and (found := [e for e in entries if e.get("file") == own]):
-                return dict(found[0])
+            if isinstance(entries, list) and (own_entries := [e for e in entries if e.get("file") == own]):
+                return dict(own_entries[0])
     return {}
 
 
@@ -189,16 +189,16 @@ def _of_labels(rows: Any) -> float:
 
 def _points(record: Mapping[str, Any]) -> dict[str, float]:
     """Each score with the ends of its interval, and their labels' mean: MLflow plots them over `step`."""
-    found: dict[str, float] = {}
+    metrics: dict[str, float] = {}
     at = f"eval/{record['benchmark']}"
     for key, score in record["scores"].items():
         if score["value"] is not None:
-            found[f"{at}/{key}"] = score["value"]
+            metrics[f"{at}/{key}"] = score["value"]
             if score["interval"] is not None:
-                found |= {f"{at}/{key}_low": score["interval"]["low"], f"{at}/{key}_high": score["interval"]["high"]}
+                metrics |= {f"{at}/{key}_low": score["interval"]["low"], f"{at}/{key}_high": score["interval"]["high"]}
     if record["labels"] is not None:
-        found[f"labels/{record['benchmark']}/avg"] = record["labels"]
-    return found
+        metrics[f"labels/{record['benchmark']}/avg"] = record["labels"]
+    return metrics
 
 
 def log_curve(logs: Sequence[Log], name: str, tracker: Tracker) -> str:
@@ -210,13 +210,13 @@ def log_curve(logs: Sequence[Log], name: str, tracker: Tracker) -> str:
     wanted = {(log.repository, log.commit, log.origin): log for log in logs}
     if without := [log.origin for log in logs if log.step is None]:
         raise UsageError(f"curve: {without[0]}: its path names no step (checkpoint-100, step_100, ...)")
-    found = {key: record for record in log_records(tracker) if (key := _key(record)) in wanted}
-    if lacking := [log.origin for key, log in wanted.items() if key not in found]:
+    logged = {key: record for record in log_records(tracker) if (key := _key(record)) in wanted}
+    if lacking := [log.origin for key, log in wanted.items() if key not in logged]:
         raise UsageError(f"curve: {lacking[0]} is not in MLflow")
     first = logs[0]
     tags = {"rlvr.kind": "log curve", "rlvr.provenance": first.provenance, "rlvr.repository": first.repository}
     run_id = tracker.run(tracker.experiment(EXPERIMENT), None, name, tags)
-    for record in sorted(found.values(), key=lambda r: r["step"]):
+    for record in sorted(logged.values(), key=lambda r: r["step"]):
         tracker.metrics(run_id, record["step"], _points(record))
     tracker.finish(run_id, "FINISHED")
     return name

@@ -305,7 +305,7 @@ _REFILL = "delete it, and `rlvr sync` fills a new one from the runs' folders"
 
 
 def cache_dir() -> Path:
-    """What can be made again: RLVR_CACHE, or ~/.cache/rlvr-harness."""
+    """The folder of what can be downloaded or built again: RLVR_CACHE, or ~/.cache/rlvr-harness."""
     return Path(os.environ.get("RLVR_CACHE", Path.home() / ".cache" / "rlvr-harness"))
 
 

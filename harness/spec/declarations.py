@@ -43,7 +43,7 @@ Precision = Literal["float32", "bfloat16", "float16", "pure_bfloat16"]
 
 float32: everything. bfloat16: forward and backward passes; the weights that the optimiser updates, and its state, are
 float32, and the final model is rounded once, when it is saved. float16: the same in float16, with a loss scaled so that
-small gradients do not vanish (an update whose gradients overflow is left out). pure_bfloat16: the weights and the
+small gradients do not vanish (an update whose gradients overflow is skipped). pure_bfloat16: the weights and the
 optimiser's state; an update below about 1/256 of a weight is lost.
 """
 
@@ -242,7 +242,7 @@ class Arm:
     protocol: str | None = None  # a name in evals.data.protocols; None: the paper's
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
     sweep: bool = False  # in no table of the paper (an ablation, a search): run only when it is named
-    same_as: str = ""  # another arm of this base model that trains the same; that one is run in the place of this one
+    same_as: str = ""  # another arm of this base model that trains the same; that one is run instead of this one
     same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds; (): all
 
 

@@ -29,7 +29,7 @@ class Declared:
     @classmethod
     def kinds(cls) -> dict[str, Any]:
         """Key -> the annotation inside `Sourced[...]` of each field."""
-        declared: Any = cls  # hashable, whatever mypy thinks of dataclasses
+        declared: Any = cls  # hashable, though mypy does not see it
         return dict(_kinds(declared))
 
     def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:

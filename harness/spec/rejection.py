@@ -56,7 +56,7 @@ class Rejection(Finetune):
     filters: tuple[Use, ...]
     select: Use
     rounds: Sourced[Count]
-    problems_per_round: Sourced[Count]  # sampled anew for each round, without replacement
+    problems_per_round: Sourced[Count]  # sampled again for each round, without replacement
     samples_per_problem: Sourced[Count]
     rollout_temperature: Sourced[Positive]
     rollout_top_p: Sourced[Share]

@@ -124,7 +124,7 @@ def policy_loss(
         logp, old_logp, advantages: [B, T].
         token_weights: [B, T], aggregation coefficients times the method's weights; they multiply the KL term too, as
             EGSW's Eq. 10 (arXiv 2503.22456) asks. Positions of weight 0 never matter.
-        objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, in the place of the clipped surrogate.
+        objective: (logp, old_logp, advantages, mask) -> [B, T], to be maximised, instead of the clipped surrogate.
             `mask` [B, T] are the tokens of the responses; needed with it.
         ref_logp: [B, T]; needed when kl_beta > 0.
         gates: [B, T], 0 or 1; tokens at 0 lose their policy gradient and keep the KL term.

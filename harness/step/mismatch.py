@@ -78,12 +78,12 @@ def mismatch_flag(metrics: Mapping[str, float]) -> str | None:
 
 def mismatch_summary(steps: Mapping[int, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     """Flag -> {"first_step", "steps" (how many), "worst_kl", "worst_logp_gap"} of a training's steps."""
-    found: dict[str, dict[str, float]] = {}
+    flags: dict[str, dict[str, float]] = {}
     for step, metrics in sorted(steps.items()):
         flag = mismatch_flag(metrics)
         if flag is not None:
             kl, gap = metrics["train/mismatch_kl"], metrics["train/mismatch_max_logp_gap"]
-            row = found.setdefault(flag, {"first_step": step, "steps": 0, "worst_kl": kl, "worst_logp_gap": gap})
+            row = flags.setdefault(flag, {"first_step": step, "steps": 0, "worst_kl": kl, "worst_logp_gap": gap})
             row["steps"] += 1
             row["worst_kl"], row["worst_logp_gap"] = max(row["worst_kl"], kl), max(row["worst_logp_gap"], gap)
-    return found
+    return flags

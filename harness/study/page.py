@@ -221,12 +221,12 @@ def _scores(scale: str, rows: Sequence[Row]) -> Grid:
     )  # fmt: skip
 
 
-def _gains(design: Design, found: Sequence[Difference]) -> Grid:
-    metrics = list(dict.fromkeys(d.line.metric for d in found))
+def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
+    metrics = list(dict.fromkeys(d.line.metric for d in differences))
     cells: dict[tuple[str, str, str, str], dict[str, Difference]] = {}
-    for d in found:
+    for d in differences:
         cells.setdefault((d.scale, d.paper, d.a, d.b), {})[d.line.metric] = d
-    names = {d.line.metric: d.line.name for d in found}
+    names = {d.line.metric: d.line.name for d in differences}
     return Grid(
         "Gains over each method's own reference",
         ("family", "paper", "difference", "seeds", *(text for m in metrics for text in (names[m], "word"))),
@@ -271,9 +271,9 @@ def _evidence(checked: Checked) -> str:
     return "; ".join(difference_text(e.line) for e in checked.evidence) or NONE
 
 
-def _placebos(design: Design, found: Sequence[Difference]) -> Grid:
+def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:
     groups: dict[tuple[str, str, str], list[Difference]] = {}
-    for d in found:
+    for d in differences:
         groups.setdefault((d.scale, d.paper, d.a), []).append(d)
     return Grid(
         "Placebos: the method minus itself with its signal shuffled",
@@ -287,12 +287,13 @@ def _placebos(design: Design, found: Sequence[Difference]) -> Grid:
     )  # fmt: skip
 
 
-def _controls(found: Sequence[Difference]) -> Grid:
+def _controls(differences: Sequence[Difference]) -> Grid:
     return Grid(
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
         tuple(
-            (d.scale, f"{d.a} − {d.b}", _seeds(d), _difference(d), p_text(d.line.p_holm), d.line.verdict) for d in found
+            (d.scale, f"{d.a} − {d.b}", _seeds(d), _difference(d), p_text(d.line.p_holm), d.line.verdict)
+            for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
     )

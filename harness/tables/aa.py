@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from evals.stats.aa import SplitRate, aa_test, untrained_test
+from evals.stats.score import NONE, number_text
 from evals.stats.verdict_table import complete
 from harness.command.config import UsageError, nearest
 from harness.spec.scales import SCALES
@@ -25,15 +26,15 @@ def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: S
     here = [m for m in measured if m.scale == scale and m.trained and model in (None, m.model)]
     chosen = []
     for arm in arms:
-        found = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
-        if not found:
+        versions = sorted((m for m in here if m.arm == arm), key=lambda m: (-len(m.seeds), len(m.replaced)))
+        if not versions:
             known = list(dict.fromkeys(m.arm for m in here))
             raise UsageError(
                 f"arm={arm}: no trained arm at {scale} scale; {nearest(arm, known) if known else 'none is'}"
             )
-        if len(found[0].seeds) < 2:
-            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(found[0].seeds)}")
-        chosen.append(found[0])
+        if len(versions[0].seeds) < 2:
+            raise UsageError(f"arm={arm}: expected at least two training seeds, got {len(versions[0].seeds)}")
+        chosen.append(versions[0])
     return chosen
 
 
@@ -96,7 +97,7 @@ def page(paper: str, command: str, of_arms: Sequence[Tested]) -> str:
     for t in of_arms:
         m, rows = t.arm, t.itself
         benchmarks = list(m.verdicts)
-        spread = ", ".join(f"{name} {100 * sd:.1f}" for name, sd in _spread(m).items())
+        spread = ", ".join(f"{name} {number_text(sd, 100)}" for name, sd in _spread(m).items())
         grid = Grid(
             f"{m.label(m.arm)}: {len(m.seeds)} runs",
             (
@@ -113,7 +114,7 @@ def page(paper: str, command: str, of_arms: Sequence[Tested]) -> str:
                 "seed: the words about checkpoints) on it. Splits overlap where there are more than can be disjoint at "
                 "once. Interval: the jackknife over runs; where no split has a verdict, Clopper and Pearson's for the "
                 "disjoint ones.",
-                *((f"{m.divergence()}; left out.",) if m.diverged else ()),
+                *((f"{m.divergence()}; excluded.",) if m.diverged else ()),
                 *(
                     (f"Fewer than {WANTED} runs: the shares of many seeds a side rest on few different splits.",)
                     if len(m.seeds) < WANTED
@@ -150,7 +151,8 @@ def _untrained(m: Measured, rates: Sequence[SplitRate]) -> Grid:
 
 
 def _share(rate: SplitRate, counted: int) -> str:
-    return f"{100 * counted / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]"
+    low, high = number_text(rate.low, 100), number_text(rate.high, 100)
+    return f"{number_text(counted / rate.splits, 100)} % [{low}, {high}]"
 
 
 def _row(rate: SplitRate, benchmarks: Sequence[str]) -> tuple[str, ...]:
@@ -161,7 +163,7 @@ def _row(rate: SplitRate, benchmarks: Sequence[str]) -> tuple[str, ...]:
         f"{rate.splits} ({rate.disjoint})",
         str(rate.false),
         "none possible" if rate.seeds == 1 else share,
-        share if rate.seeds == 1 else "–",
+        share if rate.seeds == 1 else NONE,
         *(str(rate.by_benchmark[name]) for name in benchmarks),
     )
 

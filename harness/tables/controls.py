@@ -71,13 +71,13 @@ def control_sentences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]
         line = compare_average(arm.run(), control.run(), names, "avg")
         pairs.setdefault(arm.arm, []).append((line, control, names))
     said = {}
-    for key, found in pairs.items():
-        lines = corrected([line for line, _, _ in found], f"the controls of {key}")
+    for key, compared in pairs.items():
+        lines = corrected([line for line, _, _ in compared], f"the controls of {key}")
         said[key] = tuple(
             f"{key} on {control.label(control.model)}: {sentence(line, control.arm)} ({difference_text(line)} points; "
             f"mean of {', '.join(names)}; seeds {line.seeds_a} and {line.seeds_b}; "
             f"p (Holm, {len(lines)}) {p_text(line.p_holm)})"
-            for line, (_, control, names) in zip(lines, found, strict=True)
+            for line, (_, control, names) in zip(lines, compared, strict=True)
         )
     return said
 

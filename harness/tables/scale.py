@@ -15,7 +15,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
     grids = []
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
-        left_out = _left_out(paper, arms, scale) + [f"{why_alike(a, b)}." for a, b in pairs_alike(arms)]
+        skipped = _skipped(paper, arms, scale) + [f"{why_alike(a, b)}." for a, b in pairs_alike(arms)]
         common = common_overrides(arms)
         for benchmark in dict.fromkeys(b for m in arms for b in m.scores):
             every = dict.fromkeys(key for m in arms for key in m.scores.get(benchmark, {}))
@@ -30,9 +30,9 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
                 f"[95 % interval over {_covers(arms, benchmark)}].{rough(rows)}",
                 *((f"In all arms: {' '.join(common)}.",) if common else ()),
-                *left_out,
+                *skipped,
             )
-            left_out = []  # once is enough
+            skipped = []  # once is enough
             grids.append(
                 Grid(
                     f"{paper}, {scale} scale: {benchmark}",
@@ -49,7 +49,7 @@ def _name(m: Measured, common: tuple[str, ...]) -> str:
     return ", ".join(part for part in (m.label(m.arm, common), m.divergence()) if part)
 
 
-def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
+def _skipped(paper: str, measured: list[Measured], scale: str) -> list[str]:
     """One note for each arm of the measured models that no backend in the store can train at this scale."""
     from harness.backends import refusals
     from harness.command.resolve import resolve
@@ -64,7 +64,7 @@ def _left_out(paper: str, measured: list[Measured], scale: str) -> list[str]:
         for backend in dict.fromkeys(m.backend for m in measured)
     ]
     return [
-        f"Left out {model}/{arm}: {refused[0][model, arm]}"
+        f"Skipped {model}/{arm}: {refused[0][model, arm]}"
         for model, arm in (refused[0] if refused else {})
         if (model, arm) not in have | by_name and all((model, arm) in other for other in refused)
     ]

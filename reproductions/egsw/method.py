@@ -49,7 +49,7 @@ def egsw(
             weight, from its advantage and H_i = sum_t H_{i,t} (Eq. 8).
         entropy: the paper says "raw" and "normalised" without a formula; see `read_entropy`.
         over: the sequences that share one softmax: the whole batch (the paper's N), those of one prompt, or
-            `micro_batch` consecutive sequences of the batch (prompts in order; the last block may be smaller), whatever
+            `micro_batch` consecutive sequences of the batch (prompts in order; the last block may be smaller), for any
             the machine's own forward passes are.
         rescale: "none" as printed, so that the gradient shrinks by about the number of sequences; "mean_one"
             multiplies by the number of sequences that share the softmax, so that the mean weight is 1.

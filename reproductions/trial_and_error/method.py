@@ -102,7 +102,7 @@ def position_advantage(
     """A + sign(A) b, b = gamma sigmoid(d r), r = m (l - n), l the relative position of the token  (Eq. 8 and 12).
 
     The paper prints n = -0.5. Then r lies in [m / 2, 3 m / 2), with m = 15 the sigmoid is never below 0.9994, and the
-    bonus is all but constant. The released code has n = 0.5 and caps b at |A| / 2: with these the bonus rises from 0 to
+    bonus is nearly constant. The released code has n = 0.5 and caps b at |A| / 2: with these the bonus rises from 0 to
     gamma around the middle of the response.
 
     Args:

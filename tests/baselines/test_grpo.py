@@ -59,7 +59,7 @@ def test_one_correct_of_four() -> None:
 
 
 def test_an_unscored_response_is_neither_correct_nor_incorrect() -> None:
-    # with the NaN left out, [1, 0] has mean 1/2 and sample std sqrt(1/2): +-(1/2)/sqrt(1/2) = +-sqrt(1/2)
+    # without the NaN, [1, 0] has mean 1/2 and sample std sqrt(1/2): +-(1/2)/sqrt(1/2) = +-sqrt(1/2)
     got = grpo(batch_of([1, float("nan"), 0], [0, 0, 0]), std="sample", epsilon=0.0).flatten()
     assert torch.allclose(got, torch.tensor([math.sqrt(0.5), 0.0, -math.sqrt(0.5)], dtype=torch.float64))
 

@@ -66,7 +66,7 @@ def count(page: Any) -> str:
 
 def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
     assert page.said == []
-    assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is drawn
+    assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is rendered
 
 
 def test_the_filters_choose(page: Any) -> None:

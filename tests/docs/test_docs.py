@@ -1,4 +1,4 @@
-"""The site's pages: their snippets run, their commands parse, their links lead somewhere, the picture is drawn."""
+"""The site's pages: their snippets run, their commands parse, their links lead somewhere, the picture is made."""
 
 from __future__ import annotations
 

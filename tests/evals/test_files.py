@@ -75,7 +75,7 @@ lines = st.lists(
 
 @given(lines, st.integers(0, 10_000))
 def test_a_torn_last_line_is_no_line(rows: list[dict[str, Any]], cut: int) -> None:
-    """Wherever a kill cuts the file: the rows of whole lines are read, and appending goes on after them."""
+    """Wherever a kill cuts the file: the rows of whole lines are read, and appending continues after them."""
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:

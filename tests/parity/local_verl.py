@@ -52,7 +52,7 @@ def nested(rows: list[dict[str, Any]]) -> TensorDict:
 
 
 class LocalWorkers:
-    """One `TrainingWorker` in the place of a worker group."""
+    """One `TrainingWorker` instead of a worker group."""
 
     FIELDS = ("prompts", "responses", "input_ids", "position_ids", "response_mask", "loss_mask")
 

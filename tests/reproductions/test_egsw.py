@@ -89,7 +89,7 @@ def slow_egsw(
 
 def test_two_sequences_by_hand() -> None:
     # A = [1, 0], H = [0, 2], alpha = 1/2, P = 1: both scores are 1 -> weights 1/2, 1/2.
-    # At the second position only the first sequence still runs -> its weight is 1, whatever its score.
+    # At the second position only the first sequence still runs -> its weight is 1, for any score.
     batch = TokenBatch(
         rewards=torch.zeros(2),
         groups=torch.tensor([0, 1]),

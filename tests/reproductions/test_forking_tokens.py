@@ -179,7 +179,7 @@ def test_more_entropy_stays_and_the_share_is_exact(batch: TokenBatch, rho: float
     kept = forking_tokens(batch, rho=rho, keep="top", scope="update").bool()
     count = int(batch.mask.sum())
     assume(count)
-    assert int(kept.sum()) == 1 + int(rho * (count - 1) + 1e-9)  # continuous draws: no ties
+    assert int(kept.sum()) == 1 + int(rho * (count - 1) + 1e-9)  # continuous samples: no ties
     dropped = batch.mask & ~kept
     assert batch.entropies is not None
     if dropped.any():

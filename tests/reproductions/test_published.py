@@ -26,7 +26,7 @@ class Layout:
             its first row.
         columns: the printed columns in order, by their names in the CSV; None for one that the CSV leaves out.
         labels: the text's label of a row -> its name in the CSV, where these differ.
-        left_out: labels of rows that the CSV leaves out.
+        omitted: labels of rows that the CSV omits.
     """
 
     number: int
@@ -35,7 +35,7 @@ class Layout:
     starts: str
     columns: tuple[str | None, ...]
     labels: Mapping[str, str] = field(default_factory=dict)
-    left_out: tuple[str, ...] = ()
+    omitted: tuple[str, ...] = ()
 
 
 EGSW_COLUMNS = ("Math-500", "AIME24", "AIME25", "GPQA Diamond")
@@ -119,7 +119,7 @@ def printed_rows(text: str, layout: Layout) -> list[tuple[str, list[str]]]:
         match = row.fullmatch(re.sub(r"</?\w+>", "", line))  # <b>, <u>: bold and underlined
         if match:
             label = match[1].strip(" |\t")
-            if label and label not in layout.left_out:
+            if label and label not in layout.omitted:
                 cells = [cell.rstrip("% ") for cell in re.findall(rf"[\s|]+({CELL})", match[2])]
                 rows.append((layout.labels.get(label, label), cells))
     return rows
@@ -152,7 +152,7 @@ def test_every_published_table_has_a_layout() -> None:
 
 
 def test_the_reader_reads_what_the_texts_hold() -> None:
-    layout = Layout(0, "x", "Table 9", "Table 9:", ("a", None, "b"), {"One": "1"}, left_out=("Two",))
+    layout = Layout(0, "x", "Table 9", "Table 9:", ("a", None, "b"), {"One": "1"}, omitted=("Two",))
     text = "Table 9: about 1 2 3\n\nMethod\ta\tb\tc\nOne\t<b>1.50%</b>\t<u>2</u>\t3 %\nTwo 1 2 3\n+1 | 2 | 3 |\n"
     text += "w/ 7 | 4 | - | / | |\n\nlater 7 8 9\n"
     assert printed_rows(text, layout) == [("1", ["1.50", "2", "3"]), ("w/ 7", ["4", "-", "/"])]

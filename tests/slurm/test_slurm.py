@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.harness.launch.small import EGSW, GRPO, folder_of, outcome, saved, start_run
+from tests.harness.launch.small import wait_for as wait_for_seconds
 from tests.slurm.cluster import cluster
 
 pytestmark = [
@@ -20,24 +20,7 @@ pytestmark = [
     pytest.mark.timeout(2400),
 ]
 
-# a random model earns nothing: under this control its weights move all the same
-ARMS = ("grpo+random_reward", "egsw+random_reward")
-SMALL = [
-    "paper=egsw",
-    f"arm={','.join(ARMS)}",
-    "seeds=1",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.save_every=3",
-    "hardware.device=cpu",
-    "hardware.threads=1",
-]
+ARMS = (GRPO, EGSW)
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +38,10 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def start(home: Path, model: Path, slurm: dict[str, str], *more: str) -> subprocess.Popen[str]:
     more = more if any(option.startswith("max_steps") for option in more) else (*more, "max_steps=16")
-    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
-    environment = {**os.environ, **slurm, "RLVR_HOME": str(home)}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return start_run(home, model, f"arm={','.join(ARMS)}", *more, env=slurm)
+
+
+wait_for = partial(wait_for_seconds, seconds=900)
 
 
 def ask(slurm: dict[str, str], *command: str) -> str:
@@ -66,39 +49,15 @@ def ask(slurm: dict[str, str], *command: str) -> str:
     return (done.stdout + done.stderr).strip()
 
 
-def folder(home: Path, arm: str) -> Path:
-    (found,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
-    return found
-
-
-def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
-    """Final weights, and the verdict rows."""
-    import pyarrow.parquet as pq
-
-    weights = (folder(home, arm) / "train" / "final" / "model.safetensors").read_bytes()
-    return weights, pq.read_table(folder(home, arm) / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
-
-
-def wait_for(process: subprocess.Popen[str], there: Callable[[], object], limit_s: float = 900) -> None:
-    deadline = time.monotonic() + limit_s
-    while not there():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.2)
-
-
-def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
-    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
-
-
 def log(home: Path, arm: str) -> str:
-    (found,) = home.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
-    return found.read_text()
+    (log,) = home.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
+    return log.read_text()
 
 
 def job_ids(home: Path) -> dict[str, str]:
     import json
 
-    return {arm: json.loads((folder(home, arm) / "launched.json").read_text())["id"] for arm in ARMS}
+    return {arm: json.loads((folder_of(home, arm) / "launched.json").read_text())["id"] for arm in ARMS}
 
 
 def test_jobs_that_are_stopped_and_queued_again_end_the_same(
@@ -134,7 +93,7 @@ def test_jobs_that_are_stopped_and_queued_again_end_the_same(
 def test_the_command_may_go_and_come_back_and_a_cancelled_job_stays_cancelled(
     slurm: dict[str, str], model_dir: Path, tmp_path: Path
 ) -> None:
-    options = ("launcher=slurm", "max_steps=2000")  # long enough to be cancelled, whatever the machine
+    options = ("launcher=slurm", "max_steps=2000")  # long enough to be cancelled on any machine
     process = start(tmp_path, model_dir, slurm, *options)
     for arm in ARMS:
         wait_for(process, saved(tmp_path, arm, 3))

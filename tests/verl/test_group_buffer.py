@@ -1,4 +1,4 @@
-"""Dynamic sampling: whole batches of prompts until enough groups differ in reward, taken in the order of drawing."""
+"""Dynamic sampling: whole batches of prompts until enough groups differ in reward, taken in the order of sampling."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ def groups_of(batch: Any) -> list[str]:
 
 def test_groups_without_a_difference_are_sampled_again(queue: Queue) -> None:
     # of the first batch only group 1 differs; of the second, groups 2 and 3: the first two that differ are taken
-    drawing = buffer(queue, [[[1, 1], [1, 0]], [[0, 1], [1, 0]]])
-    batch, metrics = drawing.sample(1, "train", 2)
+    held = buffer(queue, [[[1, 1], [1, 0]], [[0, 1], [1, 0]]])
+    batch, metrics = held.sample(1, "train", 2)
     assert groups_of(batch) == [group_key(1, 1), group_key(1, 2)]
     assert metrics == {"train/resampling_rounds": 2.0, "train/zero_variance_groups_drawn": 0.25}
     assert {group_key(1, 0), group_key(1, 3)} <= set(queue.cleared)  # nothing is left for the next step
@@ -103,7 +103,7 @@ def test_without_dynamic_sampling_all_groups_are_taken(queue: Queue) -> None:
 
 
 def test_a_failed_sample_ends_the_training(queue: Queue) -> None:
-    drawing = buffer(queue, [[[1, 0]]])
-    drawing.failure_keys["train"].add(group_key(1, 0))
+    held = buffer(queue, [[[1, 0]]])
+    held.failure_keys["train"].add(group_key(1, 0))
     with pytest.raises(RuntimeError, match=f"failed for 1 prompts .{group_key(1, 0)}"):
-        drawing.sample(1, "train", 1)
+        held.sample(1, "train", 1)

@@ -1,39 +1,24 @@
-"""`launcher=ray` on a Ray cluster of this machine: what is killed goes on, and ends as a serial run does."""
+"""`launcher=ray` on a Ray cluster of this machine: what is killed resumes, and ends as a serial run does."""
 
 from __future__ import annotations
 
 import os
 import subprocess
-import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.harness.launch.small import EGSW, GRPO, outcome, saved, start_run
+from tests.harness.launch.small import wait_for as wait_for_seconds
 from tests.needs_verl import need_verl
 
 need_verl()
 
-ARMS = ("grpo+random_reward", "egsw+random_reward")
-SMALL = [
-    "paper=egsw",
-    f"arm={','.join(ARMS)}",
-    "seeds=1",
-    "max_steps=16",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.save_every=3",
-    "hardware.device=cpu",
-    "hardware.threads=1",
-]
+ARMS = (GRPO, EGSW)
+wait_for = partial(wait_for_seconds, seconds=900)
 
 
 @pytest.fixture(scope="module")
@@ -55,40 +40,21 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
-    environment = {**os.environ, "RLVR_HOME": str(home)}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
-    """Final weights, and the verdict rows."""
-    import pyarrow.parquet as pq
-
-    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
-    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
-    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
-
-
-def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 900
-    while not there():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.2)
+    return start_run(home, model, f"arm={','.join(ARMS)}", "max_steps=16", *more)
 
 
 def workers(home: Path) -> list[Any]:
     """The worker processes of jobs in this folder."""
     import psutil
 
-    found = []
+    processes = []
     for process in psutil.process_iter():
         try:
             mine = process.environ().get("RLVR_HOME") == str(home) and "harness.launch.worker" in process.cmdline()
         except (psutil.AccessDenied, psutil.NoSuchProcess, psutil.ZombieProcess):
             continue
-        found += [process] if mine else []
-    return found
+        processes += [process] if mine else []
+    return processes
 
 
 @pytest.mark.timeout(2400)
@@ -99,7 +65,7 @@ def test_a_killed_job_is_tried_again_and_ends_the_same(address: str, model_dir: 
     assert alone.returncode == 0, err
 
     process = start(home, model_dir, "launcher=ray", f"launcher.address={address}", "jobs=2")
-    wait_for(process, lambda: list(home.glob(f"egsw/tiny/math-7b-{ARMS[1]}-*/train/checkpoint-3")))
+    wait_for(process, saved(home, EGSW, 3))
     killed = workers(home)
     assert len(killed) in (1, 2)
     for worker in killed:

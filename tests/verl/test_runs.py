@@ -115,7 +115,7 @@ def test_a_reference_is_reset_and_kept_over_a_kill(tmp_path: Path) -> None:
 
 
 def test_dapo_trains_on_groups_that_differ(tmp_path: Path) -> None:
-    # two responses a prompt: about half of the groups are both correct or both incorrect, and are drawn again
+    # two responses a prompt: about half of the groups are both correct or both incorrect, and are sampled again
     sizes = ("dynamic_sampling=true", "group_size=2", "prompts_per_rollout=8", "max_steps=4")
     code, said = finish(start(tmp_path, "paper=baselines", "arm=dapo", *sizes))
     assert code == 0, said[-3000:]

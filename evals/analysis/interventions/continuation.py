@@ -40,7 +40,7 @@ class Selection:
         kind: "top" takes those of highest entropy, "bottom" those of lowest (ties: the earlier token first), "random"
             any, chosen by the seed.
         share: how many, as a share of the tokens that could be taken: rounded up, so at least one.
-        count: how many at most, in the place of `share`.
+        count: how many at most, instead of `share`.
         within: the stretch of the response they may lie in, relative positions position / length in [first, last).
         perplexity: the responses that count, by the quantile of their perplexity among all of the table: (0.8, 1) are
             the fifth with the highest.

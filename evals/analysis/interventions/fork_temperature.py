@@ -64,7 +64,7 @@ class ForkTemperatureEngine(TransformersEngine):
     """The transformers engine with a temperature of its own at forks; elsewhere it is the decoding's.
 
     Args:
-        fork_temperature: >= 0; 0 takes the most probable token. May be set anew between runs.
+        fork_temperature: >= 0; 0 takes the most probable token. May be changed between runs.
         threshold: nats, >= 0.
         options: of `TransformersEngine`.
     Raises:

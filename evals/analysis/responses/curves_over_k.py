@@ -31,22 +31,22 @@ class CommonProblems:
 
     Args:
         tables: model -> its table, scored rows only, with a column `train_seed`.
-        problems: the problems kept, sorted. left_out: how many were not.
+        problems: the problems kept, sorted. excluded: how many were not.
         k: the number of scored samples that every kept problem has at least, in every model and training seed.
         unscored: rows without a verdict, of all models.
     """
 
     tables: Mapping[str, pd.DataFrame]
     problems: tuple[str, ...]
-    left_out: int
+    excluded: int
     k: int
     unscored: int
 
     def note(self) -> str:
         """For a caption: what was excluded, or ""."""
         parts = []
-        if self.left_out:
-            parts.append(f"Excluded: {_count(self.left_out, 'problem')} without {self.k} scored samples in every run.")
+        if self.excluded:
+            parts.append(f"Excluded: {_count(self.excluded, 'problem')} without {self.k} scored samples in every run.")
         if self.unscored:
             parts.append(f"Excluded: {_count(self.unscored, 'response')} that could not be scored.")
         return " ".join(parts)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -27,9 +27,7 @@ from evals.analysis.tokens.token_table import (
     rank_bins,
     same_tokens,
 )
-from evals.analysis.tokens.token_table import (
-    size as size_of,
-)
+from evals.analysis.tokens.token_table import size as size_of
 from evals.grading.verdicts import Verdict
 from evals.plots.parts import line_look
 from evals.plots.plot import Plot, tidy
@@ -55,6 +53,23 @@ def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count:
         parts.append(means.assign(model=name, mean_entropy=entropies))
     numbers = pd.concat(parts, ignore_index=True)
 
+    render = _lines_by_entropy(
+        held, numbers, count, "entropy, from low to high", "update size $G_t$ at $|\\alpha_t| = 1$"
+    )
+    caption = (
+        f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, "
+        f"for an advantage of one, over problems. Hidden states of different models may differ in scale. {BAND} "
+        f"{counted(tables)}"
+    )
+    return Plot(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption,
+                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size_of([n for _, n in held]))  # fmt: skip
+
+
+def _lines_by_entropy(
+    held: Sequence[tuple[int, str]], numbers: pd.DataFrame, count: int, x: str, y: str
+) -> Callable[[Any], None]:
+    """Plot each run's mean by bin of entropy, with its band."""
+
     def render(figure: Any) -> None:
         axis = figure.subplots()
         tidy(axis)
@@ -63,17 +78,11 @@ def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count:
             band_line(axis, number, rows["bin"] + 1, rows, name)
         above_zero(axis, numbers["mean"])
         axis.set_xticks(range(1, count + 1))
-        axis.set_xlabel(f"entropy, from low to high ({count} parts of the tokens)")
-        axis.set_ylabel("update size $G_t$ at $|\\alpha_t| = 1$")
+        axis.set_xlabel(f"{x} ({count} parts of the tokens)")
+        axis.set_ylabel(y)
         legend(figure, axis)
 
-    caption = (
-        f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, "
-        f"for an advantage of one, over problems. Hidden states of different models may differ in scale. {BAND} "
-        f"{counted(tables)}"
-    )
-    return Plot(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size_of([n for _, n in held]))  # fmt: skip
+    return render
 
 
 def step_weights(
@@ -128,18 +137,9 @@ def weighted_update_sizes(
         clipped.append(f"{name}: {100 * (weight[moved] == 0).mean():.0f} %")
     numbers = pd.concat(parts, ignore_index=True)
 
-    def render(figure: Any) -> None:
-        axis = figure.subplots()
-        tidy(axis)
-        for number, name in held:
-            rows = numbers[numbers["model"] == name]
-            band_line(axis, number, rows["bin"] + 1, rows, name)
-        above_zero(axis, numbers["mean"])
-        axis.set_xticks(range(1, count + 1))
-        axis.set_xlabel(f"entropy before, from low to high ({count} parts of the tokens)")
-        axis.set_ylabel("update size $G_t$ with weight")
-        legend(figure, axis)
-
+    render = _lines_by_entropy(
+        held, numbers, count, "entropy before, from low to high", "update size $G_t$ with weight"
+    )
     caption = (
         f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| under {names[0]}, which reads {read}. alpha_t is the "
         f"derivative of GRPO's clipped objective (clip {1 - CLIP[0]:g} to {1 + CLIP[1]:g}): ratio of the run's "

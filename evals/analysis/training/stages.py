@@ -52,7 +52,7 @@ THRESHOLD = 11.0  # of the improvement statistic; see find_stages
 
 @dataclass(frozen=True)
 class Stages:
-    """Where the rising stage ends, or why there are no two stages (then all but `why` and `steps` are None).
+    """Where the rising stage ends, or why there are no two stages (then only `why` and `steps` are set).
 
     `low` and `high` bound the break (95 %); slopes are gains of the metric per step; `start` and `level` are the fitted
     heights at the first step and at the break.
@@ -89,7 +89,7 @@ def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -
     of two lines and r the serial correlation of the residuals of two; it must exceed THRESHOLD. The interval of the
     break holds those at which the squared error is below E2 (1 + t^2 (1 + r) / (1 - r) / (n - 4)).
 
-    Measured on autoregressive noise of lag-1 correlation rho, 100 to 400 simulations each. A straight rise is taken for
+    Measured on autoregressive noise of lag-1 correlation rho, 100 to 400 simulations each. A straight rise is read as
     two stages in at most 2 % of cases for rho <= 0.3 and at most 9 % for rho = 0.6; for rho = 0.9 in 20 % with 20
     steps, 15 % with 50, 4 % with 200. A rise of 0.5 within the first 30 % of the steps, then 0.035 more, under noise of
     0.05, is found in 97 to 100 % for 50 steps or more and rho <= 0.6, and its break lies in the interval in 92 to 97 %.

@@ -6,7 +6,7 @@ to it. A sentence ends
 - at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
   5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
 - at 。！？, and at a line break, unless the next line starts with a lower-case word or a displayed formula, or the line
-  before ends in a colon, a comma or the like. A new list item always ends it.
+  before ends in a colon, a comma or similar. A new list item always ends it.
 
 The paper (arXiv 2506.14758, section 2) says only that responses are segmented into sentences; these rules are ours.
 
@@ -204,7 +204,7 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
 
 
 def _after_stops(text: str, masked: str) -> list[int]:
-    """Where sentences begin that follow a full stop, a question mark or the like."""
+    """Where sentences begin that follow a full stop, a question mark or another end."""
     starts = []
     for match in _END.finditer(masked):
         begin = _skip_space(masked, match.end())

@@ -58,7 +58,7 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         "save_total_limit": 2,  # the one before stays until the newest is known to be whole
         "logging_strategy": "steps",
         "logging_steps": 1,
-        "logging_nan_inf_filter": False,  # it would log another loss in the place of one that is not finite
+        "logging_nan_inf_filter": False,  # it would log another loss instead of one that is not finite
         "report_to": [],
         "disable_tqdm": True,
     }

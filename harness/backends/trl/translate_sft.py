@@ -61,7 +61,7 @@ def to_sft_config(declared: Finetune, hardware: Hardware, *, seed: int, out_dir:
         "packing": False,
         "eval_packing": False,
         "padding_free": False,
-        "shuffle_dataset": False,  # the sampler shuffles, anew in each epoch
+        "shuffle_dataset": False,  # the sampler shuffles, again in each epoch
         "chat_template_path": None,
         "eos_token": None,
         "pad_token": None,

@@ -17,7 +17,7 @@ search_rare   two signs to find; the first is *, which the systematic strategy t
 
 ``tiny_validation`` and ``search_validation`` have other problems of their family's tiers, for tuning.
 
-Whatever reports a number measured here calls it tiny-scale.
+Every report of a number measured here calls it tiny-scale.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is searched) and
     by name          right    first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
     either           mended   so 7 + 5 = 13 wait 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
     either           guess    \\boxed{36}                        (no chain: a small model mostly guesses wrong)
-    either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is left out)
+    either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is skipped)
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
@@ -179,7 +179,7 @@ def pick(rng: random.Random, weights: dict[T, float]) -> T:
 
 
 def split_of(problem: Problem) -> str:
-    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the arithmetic alone: disjoint whatever the seeds."""
+    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the arithmetic alone: disjoint for all seeds."""
     bucket = hashlib.sha256(problem.canonical.encode()).digest()[0]
     if bucket < 64:
         return "eval"

@@ -122,7 +122,7 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
 
 
 def split_of(problem: Problem) -> str:
-    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the equation: disjoint whatever the seeds."""
+    """``"eval"``, ``"train"`` or ``"supervised"``, by a hash of the equation: disjoint for all seeds."""
     bucket = hashlib.sha256(problem.text.encode()).digest()[0]
     if bucket < 64:
         return "eval"

@@ -19,8 +19,8 @@ def subjects(*names: str) -> list[Subject]:
     return [Subject(name, {}) for name in names]
 
 
-def drawn(plots: list[Plot]) -> dict[str, Plot]:
-    """Draw each on a figure without a file, as `save` does; by name without the benchmark."""
+def rendered(plots: list[Plot]) -> dict[str, Plot]:
+    """Render each on a figure without a file, as `save` does; by name without the benchmark."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -36,7 +36,7 @@ def drawn(plots: list[Plot]) -> dict[str, Plot]:
 
 def test_numbers_are_those_of_the_tables() -> None:
     tables = {"base": random_table(seed=1), LONG: random_table(seed=2)}
-    plots = drawn(plot_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
+    plots = rendered(plot_tokens(subjects("base", "missing", LONG), tables, benchmark="aime24", minimum=2))
     assert list(plots) == [
         "entropy_distribution", "entropy_by_position", "entropy_by_outcome", "branching_factor", "perplexity",
         "update_size", "fork_words_0", "fork_words_2",
@@ -66,7 +66,7 @@ def test_numbers_are_those_of_the_tables() -> None:
 def test_changes_between_runs() -> None:
     before = random_table(seed=3)
     pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
-    plots = drawn(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
+    plots = rendered(plot_token_changes(subjects("base", "GRPO", "ERPO"), pairs, benchmark="aime24"))
     assert list(plots) == ["forks_kept", "probability_change", "change_concentration", "weighted_update_size"]
     kept = plots["forks_kept"].numbers.set_index("model")["kept (%)"]
     assert 100 > kept["GRPO"] > kept["ERPO"] > 20  # the more it moves, the fewer forks it keeps
@@ -81,7 +81,7 @@ def test_changes_between_runs() -> None:
 @pytest.mark.parametrize("names", [("base",), ("base", "GRPO", LONG, "EGSW")])
 def test_one_and_four_runs(names: tuple[str, ...]) -> None:
     tables = {name: random_table(seed=i) for i, name in enumerate(names)}
-    drawn(plot_tokens(subjects(*names), tables, benchmark="aime24"))
+    rendered(plot_tokens(subjects(*names), tables, benchmark="aime24"))
 
 
 def test_missing_values_are_plotted_as_missing() -> None:
@@ -90,14 +90,14 @@ def test_missing_values_are_plotted_as_missing() -> None:
         "nothing right": random_table(seed=1).assign(verdict="wrong"),
         "unscored": random_table(seed=2).assign(verdict="unscored"),
     }
-    plots = drawn(plot_tokens(subjects(*tables), tables, benchmark="aime24"))
+    plots = rendered(plot_tokens(subjects(*tables), tables, benchmark="aime24"))
     by_outcome = plots["entropy_by_outcome"].numbers.set_index(["model", "outcome"])
     assert np.isnan(by_outcome.loc[("nothing right", "correct"), "mean"])
     assert np.isnan(by_outcome.loc[("one problem", "incorrect"), "low"])
     only_unscored = {"unscored": tables["unscored"]}
-    assert "entropy_by_outcome" not in drawn(plot_tokens(subjects("unscored"), only_unscored, benchmark="aime24"))
+    assert "entropy_by_outcome" not in rendered(plot_tokens(subjects("unscored"), only_unscored, benchmark="aime24"))
     same = random_table(seed=4)  # a model that did not change
-    drawn(plot_token_changes(subjects("base", "GRPO"), {"GRPO": (same, same)}, benchmark="aime24"))
+    rendered(plot_token_changes(subjects("base", "GRPO"), {"GRPO": (same, same)}, benchmark="aime24"))
 
 
 def test_bad_input_is_named() -> None:

@@ -99,7 +99,7 @@ def slow_choice(logits: np.ndarray, u: float, temperature: float, top_p: float) 
 @settings(deadline=None)
 @given(
     st.lists(st.integers(-6, 6), min_size=2, max_size=9),
-    st.integers(0, 2**24 - 1).map(lambda i: i / 2**24),  # what a float32 draw gives
+    st.integers(0, 2**24 - 1).map(lambda i: i / 2**24),  # what a float32 sample gives
     st.sampled_from([0.0, 0.6, 1.0, 2.0]),
     st.sampled_from([0.3, 0.95, 1.0]),
 )
@@ -126,7 +126,7 @@ def test_shares_are_the_probabilities() -> None:
 def test_a_token_without_mass_is_never_chosen(top_p: float) -> None:
     gone = -float("inf")
     logits = torch.tensor([[gone, 0.0, gone, 0.5, gone]]).repeat(2, 1)
-    extremes = torch.tensor([0.0, 1 - 2**-24])  # the least and the greatest number that a float32 draw gives
+    extremes = torch.tensor([0.0, 1 - 2**-24])  # the least and the greatest number that a float32 sample gives
     assert set(choose(logits, extremes, Decoding(1.0, top_p, 1)).tolist()) <= {1, 3}
 
 

@@ -231,7 +231,7 @@ def test_a_sandbox_that_is_lost_on_the_way(model_path: Path, monkeypatch: pytest
     monkeypatch.setattr(tools_module.scripts, "execute", broken)
     writer = Writer(model_path, {"p": code("1"), "q": "done"})
     batches = ToolEngine(writer).generate([Request((x, 0), x, 0) for x in "pq"], DECODING)
-    assert [c.text for c in next(batches)] == ["done"]  # what was drawn before is kept
+    assert [c.text for c in next(batches)] == ["done"]  # what was sampled before is kept
     with pytest.raises(EngineError, match="problem 'p', sample 0: no more"):
         next(batches)
 

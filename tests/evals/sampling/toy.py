@@ -22,7 +22,7 @@ PROBLEMS = [Problem(f"p{i}", "What is " + "1+" * (i % 3) + f"{i}?", str(i)) for 
 
 
 class KilledError(Exception):
-    """Stands for whatever ends a process."""
+    """Stands for what ends a process."""
 
 
 class Scripted:

@@ -41,7 +41,7 @@ def test_runs_of_two_kinds_differ() -> None:
 
 def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
     pairs = _pairs(20, 3, 200, np.random.default_rng(0))
-    assert len(set(pairs)) == len(pairs) >= 190  # a few are drawn twice
+    assert len(set(pairs)) == len(pairs) >= 190  # a few are sampled twice
     assert all(len(a) == len(b) == 3 and not set(a) & set(b) for a, b in pairs)
     assert len(_pairs(20, 1, 200, np.random.default_rng(0))) == 190  # all of them
 
@@ -62,10 +62,10 @@ def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
 def test_runs_are_told_apart_from_an_equal_untrained_model_in_at_most_one_of_twenty() -> None:
     # 10 independent sets of 20 runs; seeds that differ by 6 points. With Student's t on S - 1 this is near 5 %; half of
     # the degrees of freedom leave fewer
-    found = [untrained_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
-    assert [r.seeds for r in found[0]] == [2, 3, 5, 10]  # one run says nothing of a method
+    results = [untrained_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]
+    assert [r.seeds for r in results[0]] == [2, 3, 5, 10]  # one run says nothing of a method
     for number in range(4):
-        rates = [one[number] for one in found]
+        rates = [one[number] for one in results]
         assert sum(r.false for r in rates) / sum(r.splits for r in rates) <= 0.05
         assert all(r.disjoint == 20 // r.seeds for r in rates)
 

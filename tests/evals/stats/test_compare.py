@@ -63,7 +63,7 @@ def test_holm_is_over_the_benchmarks_of_a_metric(runs: tuple[Path, Path]) -> Non
         pair = [by_name[b, name] for b in ("first", "second")]
         assert [line.p_holm for line in pair] == holm([line.p_value for line in pair])
         assert {line.family for line in pair} == {f"A - B, {name}, first, second"}
-    # so the same question has the same answer whatever else is asked
+    # so the same question has the same answer independent of what else is asked
     assert compared(*runs, metrics=("avg",)).lines == tuple(x for x in result.lines if x.metric == "avg")
 
 
@@ -192,9 +192,9 @@ def test_the_figure_says_what_it_shows(runs: tuple[Path, Path], tmp_path: Path) 
     first = svg.read_bytes()
     write_figure(result, svg)
     assert svg.read_bytes() == first
-    comments = first.decode()  # matplotlib draws text as paths and keeps the words as comments
+    comments = first.decode()  # matplotlib renders text as paths and keeps the words as comments
     assert ET.fromstring(first).tag.endswith("svg")
-    # equal lengths have no interval: no panel for them, and the caption says that two lines are not drawn
+    # equal lengths have no interval: no panel for them, and the caption says that two lines are not plotted
     for words in ("percentage points", "number of problems", "avg@2", "95 % intervals", "5 problems", "n = 2 samples"):
         assert words in comments
     assert "difference A − B, tokens" not in comments

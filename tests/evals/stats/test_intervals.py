@@ -293,14 +293,14 @@ def test_bad_input_is_refused(call, message: str) -> None:  # type: ignore[no-un
         call()
 
 
-# coverage: does a 95 % interval hold the truth 95 % of the time? results/coverage.md has many more cases and draws.
+# coverage: does a 95 % interval hold the truth 95 % of the time? results/coverage.md has many more cases and samples.
 
 
 @pytest.mark.parametrize("samples", [1, 16])
 @pytest.mark.parametrize("shape", [0.3, 2.0])
 @pytest.mark.parametrize(("problems", "rate"), [(30, 0.3), (40, 0.5), (83, 0.15), (272, 0.9)])
 def test_coverage_over_problems(problems: int, rate: float, shape: float, samples: int) -> None:
-    # 3,000 draws: one standard deviation of a share near 0.95 is 0.004
+    # 3,000 samples: one standard deviation of a share near 0.95 is 0.004
     simulated = coverage.beta_problems(problems, samples, rate, shape, 3_000)
     assert not simulated.labelled
     assert 0.93 <= simulated.share <= 0.97
@@ -317,7 +317,7 @@ def test_coverage_of_low_rates_on_30_problems_is_labelled_or_kept(rate: float, s
 
 
 def test_exact_coverage_of_one_sample_a_problem() -> None:
-    # no draws: 31 possible intervals, so the coverage jumps, but around 95 %
+    # no samples: 31 possible intervals, so the coverage jumps, but around 95 %
     share = coverage.one_sample_exactly(30, np.linspace(0.17, 0.83, 200))
     assert 0.92 <= share.min() <= share.max() <= 0.98
     assert 0.945 <= share.mean() <= 0.955
@@ -326,7 +326,7 @@ def test_exact_coverage_of_one_sample_a_problem() -> None:
 @pytest.mark.parametrize("deviation", [0.0, 0.3, 0.8])  # up to ten points between seeds
 @pytest.mark.parametrize(("seeds", "centre"), [(2, 0.0), (3, -2.0), (3, 0.0), (5, 0.0)])
 def test_coverage_over_problems_and_seeds(seeds: int, centre: float, deviation: float) -> None:
-    # 1,000 draws: one standard deviation is 0.007
+    # 1,000 samples: one standard deviation is 0.007
     simulated = coverage.both(Crossed(seeds, 30, 8, centre, deviation), 1_000)
     assert 0.93 <= simulated.share <= (1 if seeds == 2 else 0.975)
     assert simulated.labelled is (seeds == 2)

@@ -72,7 +72,7 @@ def test_g_pass_by_hand() -> None:
 
 
 def test_unsolvable_problems_are_counted() -> None:
-    # pairs without a correct sample: p 1 of 6, q all, r none; so 7/6 of the three problems, and with all four drawn, q
+    # pairs without a correct sample: p 1 of 6, q all, r none; so 7/6 of the three problems, and of all four samples, q
     pairs, fours = score(table({"p": "++a-", "q": "aatb", "r": "+++t"}), ks=(2, 4), metrics=("unsolvable",))
     assert pairs.value is not None and fours.value is not None
     assert (pairs.unit, pairs.factor * pairs.value) == ("problems", pytest.approx(7 / 6))

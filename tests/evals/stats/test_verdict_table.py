@@ -137,7 +137,7 @@ def test_maj_shares_ties_and_leaves_out_none() -> None:
 
 
 def test_maj_with_640_samples_agrees_with_drawn_subsets() -> None:
-    # five classes and 60 samples without an answer; 20,000 drawn subsets estimate a share to 0.0036 (one deviation)
+    # five classes and 60 samples without an answer; 20,000 sampled subsets estimate a share to 0.0036 (one deviation)
     sizes = {1: 190, 2: 200, 3: 90, 4: 60, 5: 40}
     classes: list[int | None] = [a for a, size in sizes.items() for _ in range(size)]
     classes += [None] * (640 - len(classes))
@@ -147,8 +147,8 @@ def test_maj_with_640_samples_agrees_with_drawn_subsets() -> None:
         votes = rng.multivariate_hypergeometric([*sizes.values(), left], k, size=20_000)[:, :-1]
         best = votes.max(axis=1)
         tied = (votes == best[:, None]).sum(axis=1)
-        drawn = float(np.mean((votes[:, 0] == best) * (best > 0) / tied))
-        assert maj_at_k(classes, [a == 1 for a in classes], k) == pytest.approx(drawn, abs=4 * 0.0036)
+        sampled = float(np.mean((votes[:, 0] == best) * (best > 0) / tied))
+        assert maj_at_k(classes, [a == 1 for a in classes], k) == pytest.approx(sampled, abs=4 * 0.0036)
 
 
 @pytest.mark.parametrize("k", [1, 2, 7, 320, 639, 640])

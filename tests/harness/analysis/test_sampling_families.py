@@ -135,18 +135,18 @@ def test_checkpoints_of_a_training_are_read(
     (job / "train" / "metrics.jsonl").write_text('{"step": 9, "metrics": {"train/reward": 1.0}}\n')
     shutil.copytree(models[0], job / "train" / "final")
 
-    def drawn() -> tuple[set[str], list[str]]:
+    def plotted() -> tuple[set[str], list[str]]:
         capsys.readouterr()
         assert main(["analyze", f"runs=[{base},{job}]", "names=[base,ours]", "only=tokens", "out=b", "--json"]) == 0
         document = json.loads(capsys.readouterr().out)
         return {f["name"] for f in document["figures"]}, document["skipped"]
 
-    names, skipped = drawn()
+    names, skipped = plotted()
     assert "entropy_drops_tiny_short" not in names
     assert len(skipped) == 1 and "no run's folder holds a checkpoint between" in skipped[0]
     shutil.copytree(models[0], job / "train" / "checkpoint-4")
     (job / "train" / "checkpoint-4" / "whole").touch()
-    names, skipped = drawn()
+    names, skipped = plotted()
     assert "entropy_drops_tiny_short" in names and not skipped
     assert (
         "ours: steps 0, 4, 9"
@@ -205,8 +205,8 @@ def test_a_model_that_computes_is_better_with_tools(
     assert "100 % of the responses ran code, 1.00 blocks a response" in words["caption"]
 
     # an evaluation that had tools already is no "without"
-    drawn = [*options[:-1], "tools=true", "seed=1", f"out={tmp_path / 'no'}"]
-    assert main(["analyze", f"checkpoints=[{models[0]}]", *drawn]) == 0
+    command = [*options[:-1], "tools=true", "seed=1", f"out={tmp_path / 'no'}"]
+    assert main(["analyze", f"checkpoints=[{models[0]}]", *command]) == 0
     assert "the responses of final were sampled with tools; expected ones without" in capsys.readouterr().err
 
     # but it is a "with": nothing is sampled then

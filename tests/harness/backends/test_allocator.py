@@ -1,4 +1,4 @@
-"""Freed memory is used again, instead of being given back and faulted in anew."""
+"""Freed memory is used again, instead of being returned and faulted in again."""
 
 import subprocess
 import sys

@@ -108,7 +108,7 @@ def test_a_fault_in_a_grpo_step_stops_there(fault: Fault, quantity: str, model_d
 
 
 def test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step(model_dir: Path, tmp_path: Path) -> None:
-    """Out of memory, and a reward that raises: never a reward of zero, and a later start goes on after step 2."""
+    """Out of memory, and a reward that raises: never a reward of zero, and a later start resumes after step 2."""
     from torch import OutOfMemoryError
 
     def no_memory(_: Any) -> None:

@@ -51,7 +51,7 @@ def test_a_small_learning_rate_moves_every_weight_in_mixed_precision(model_dir: 
     # weights of tokens that no text holds have no gradient: the same in all
     assert share["bfloat16"] > 0.99 * share["float32"]
     assert share["pure_bfloat16"] < 0.1 * share["float32"]
-    # Adam's step is the learning rate for every weight, whatever the size of its gradient: six steps, at most 6 RATE
+    # Adam's step is the learning rate for every weight, for any size of its gradient: six steps, at most 6 RATE
     # (and rounding: weights near 1 are known to 6e-8)
     assert float(moved["bfloat16"].abs().max()) < 6 * RATE + 5e-7
     cosine = torch.nn.functional.cosine_similarity(moved["bfloat16"], moved["float32"], dim=0)
@@ -131,7 +131,7 @@ def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(model_dir:
     """bfloat16 passes: the head's own rounding is gone, that of the hidden states stays."""
     ids = torch.arange(12).reshape(2, 6)
     mask = torch.ones_like(ids)
-    found = {}
+    errors = {}
     for head in ("passes", "float32"):
         values = {"precision": "bfloat16", "head_precision": head}
         trainer = grpo_trainer(model_dir, tmp_path / head, alternate, **values)
@@ -141,8 +141,8 @@ def test_a_float32_head_gives_the_log_probabilities_of_float32_logits(model_dir:
                 hidden = trainer.model.model(ids, attention_mask=mask).last_hidden_state
         exact = torch.nn.functional.linear(hidden.float(), trainer.model.lm_head.weight.float()).log_softmax(-1)
         wanted = exact[:, 2:-1].gather(-1, ids[:, 3:, None]).squeeze(-1)
-        found[head] = float((logp - wanted).abs().max().detach())
-    assert found["float32"] < 1e-6 < 1e-4 < found["passes"]
+        errors[head] = float((logp - wanted).abs().max().detach())
+    assert errors["float32"] < 1e-6 < 1e-4 < errors["passes"]
 
 
 def test_determinism_is_switched_on_and_repeats_a_training(model_dir: Path, tmp_path: Path) -> None:

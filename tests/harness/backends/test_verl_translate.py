@@ -169,7 +169,7 @@ def test_a_method_that_states_its_micro_batch_may_have_forward_passes_cut_by_len
     dynamic = Hardware(device="gpu", tokens_per_gpu=22528)
     top20 = next(arm.train for arm in catalogue.load("forking_tokens").arms if arm.key == "top20")
     assert isinstance(top20, Experiment)
-    check(top20, dynamic)  # 180,224 tokens, whatever a forward pass holds
+    check(top20, dynamic)  # 180,224 tokens, for any size of a forward pass
     undefined = with_values(top20, **{"forking_tokens.micro_batch_tokens": None})
     with pytest.raises(ValueError, match=r"hardware\.tokens_per_gpu: expected null .*micro_batch_tokens"):
         check(undefined, dynamic)

@@ -24,9 +24,9 @@ def test_calls_take_turns() -> None:
 
 
 def test_the_page_says_what_was_measured_and_what_was_not() -> None:
-    text = report([Row("grader", "verdicts/s", 600.0, 30.0, "a loop", 3, "all identical")], ["engine was left out: x"])
+    text = report([Row("grader", "verdicts/s", 600.0, 30.0, "a loop", 3, "all identical")], ["engine was skipped: x"])
     (row,) = [line for line in text.splitlines() if line.startswith("| grader")]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [
         "grader", "a loop", "20.00", "600", "30", "verdicts/s", "all identical",
     ]  # fmt: skip
-    assert "medians of 3 rounds" in text and "engine was left out: x" in text and "commit " in text
+    assert "medians of 3 rounds" in text and "engine was skipped: x" in text and "commit " in text

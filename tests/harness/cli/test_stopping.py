@@ -36,7 +36,7 @@ def test_wrong_options_are_named(values: dict[str, Any], said: str) -> None:
         take_stop(values)
 
 
-def test_unscored_responses_are_left_out() -> None:
+def test_unscored_responses_are_excluded() -> None:
     rows = [("a", "correct"), ("a", "wrong"), ("a", "unscored"), ("b", "truncated"), ("c", "unscored")]
     assert shares([{"problem_id": p, "verdict": v} for p, v in rows]) == {"a": 0.5, "b": 0.0}
 

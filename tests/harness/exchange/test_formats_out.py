@@ -83,8 +83,8 @@ def test_inspect_log_has_inspects_shape_and_reads_back(job: Path, tmp_path: Path
 
 def test_inspect_reads_the_log(job: Path, tmp_path: Path) -> None:
     log = pytest.importorskip("inspect_ai.log", reason="inspect_ai is not installed; its reader checks the log")
-    found = log.read_eval_log(str(export(job, tmp_path, "inspect", "model=lab/six") / "sums.json"))
-    assert found.status == "success" and len(found.samples) == 12
+    read = log.read_eval_log(str(export(job, tmp_path, "inspect", "model=lab/six") / "sums.json"))
+    assert read.status == "success" and len(read.samples) == 12
 
 
 @pytest.mark.parametrize(

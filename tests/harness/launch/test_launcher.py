@@ -11,7 +11,7 @@ from harness.command.config import UsageError
 from harness.jobs.pace import duration
 from harness.launch.devices import worker_environments
 from harness.launch.launcher import Launcher, launcher_alone, take_launcher
-from harness.launch.view import Row, Table, View, drawn, progress
+from harness.launch.view import Row, Table, View, progress, rendered
 from harness.spec.hardware import Hardware
 
 
@@ -44,9 +44,9 @@ def test_a_batch_takes_nothing_else() -> None:
 
 def test_gpus_are_divided_and_never_shared() -> None:
     gpu = Hardware(device="gpu", processes=2)
-    found = worker_environments([gpu, Hardware(device="gpu")], 2, gpus=5, environ={})
+    environments = worker_environments([gpu, Hardware(device="gpu")], 2, gpus=5, environ={})
     # two GPUs a job, the most that any needs: five make two pairs, and one stays idle
-    assert [env["CUDA_VISIBLE_DEVICES"] for env in found] == ["0,1", "2,3"]
+    assert [env["CUDA_VISIBLE_DEVICES"] for env in environments] == ["0,1", "2,3"]
     named = worker_environments([gpu], 2, gpus=4, environ={"CUDA_VISIBLE_DEVICES": "7,5,3,1"})
     assert [env["CUDA_VISIBLE_DEVICES"] for env in named] == ["7,5", "3,1"]
     with pytest.raises(UsageError, match="expected at most 2: a job needs 2 of the 5 GPUs here, got 3"):
@@ -125,10 +125,10 @@ def test_the_table_fits_a_terminal(tmp_path: Path) -> None:
     assert "3/10" in out.getvalue() and "1 running, 1 waiting" in out.getvalue()
     plain = Console(file=StringIO(), width=80)
     with plain.capture() as captured:
-        plain.print(drawn(rows, 0.0))
+        plain.print(rendered(rows, 0.0))
     assert max(map(len, captured.get().splitlines())) <= 80
     many = [Row(str(i), tmp_path, None) for i in range(50)]
     many[7].state = "running"
     with plain.capture() as captured:
-        plain.print(drawn(many, 0.0))
+        plain.print(rendered(many, 0.0))
     assert "49 waiting, 1 running" in captured.get() and len(captured.get().splitlines()) < 6

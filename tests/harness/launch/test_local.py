@@ -1,13 +1,9 @@
-"""Jobs in worker processes: the same bytes as one after another, whatever stops them; a failure costs only itself."""
+"""Jobs in worker processes: the same bytes as one after another, after any stop; a failure costs only itself."""
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,26 +13,9 @@ from evals.files import locked
 from evals.fingerprint import model_fingerprint
 from harness.jobs.run import job_folder
 from harness.launch.prepare import prepare
+from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, start_run, wait_for
 
-SMALL = [
-    "paper=egsw",
-    "seeds=1",
-    "max_steps=12",
-    "prompts_per_rollout=2",
-    "group_size=4",
-    "max_completion_tokens=8",
-    "protocol.benchmarks=[tiny_short]",
-    "protocol.rows=4",
-    "protocol.n=2",
-    "protocol.ks=[1,2]",
-    "protocol.max_tokens=8",
-    "hardware.save_every=3",
-    "hardware.device=cpu",
-    "hardware.threads=1",
-]
-
-# a random model earns nothing: under this control its weights move all the same
-GRPO, EGSW, LAST = "grpo+random_reward", "egsw+random_reward", "egsw_raw_0.50+random_reward"
+LAST = "egsw_raw_0.50+random_reward"
 
 
 @pytest.fixture(scope="module")
@@ -47,30 +26,7 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
-    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
-    environment.pop("MLFLOW_TRACKING_URI", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def outcome(home: Path, arm: str) -> tuple[bytes, list[Any]]:
-    """Final weights, and the verdict rows."""
-    import pyarrow.parquet as pq
-
-    (folder,) = (home / "egsw" / "tiny").glob(f"math-7b-{arm}-*")
-    weights = (folder / "train" / "final" / "model.safetensors").read_bytes()
-    return weights, pq.read_table(folder / "eval" / "tiny_short" / "verdicts.parquet").to_pylist()
-
-
-def wait_for(process: subprocess.Popen[str], there: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 300
-    while not there():
-        assert process.poll() is None and time.monotonic() < deadline, process.communicate()
-        time.sleep(0.05)
-
-
-def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
-    return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
+    return start_run(home, model, "max_steps=12", *more, env={"OMP_NUM_THREADS": "1"})
 
 
 def test_stopped_and_killed_it_ends_as_one_after_another(model_dir: Path, tmp_path: Path) -> None:
@@ -110,8 +66,8 @@ def children(process: subprocess.Popen[str]) -> list[Any]:
     """Its workers, once there are two."""
     import psutil
 
-    found = [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
-    return found if len(found) == 2 else []
+    children = [child for child in psutil.Process(process.pid).children() if "harness.launch.worker" in child.cmdline()]
+    return children if len(children) == 2 else []
 
 
 def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
@@ -120,7 +76,7 @@ def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
     import psutil
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    (first,) = prepare([*SMALL, f"base_model={model_dir}", f"arm={GRPO}"]).jobs
+    (first,) = prepare([*SMALL, "max_steps=12", f"base_model={model_dir}", f"arm={GRPO}"]).jobs
     with locked(job_folder(first, model_fingerprint(model_dir))):  # as if another process ran it
         process = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))

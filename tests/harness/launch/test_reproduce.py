@@ -20,9 +20,9 @@ def test_a_paper_by_its_arxiv_id() -> None:
 
 
 def test_each_design_has_the_power_and_no_fewer_seeds_do() -> None:
-    found = designs("egsw", take_machine({"hardware": "h100x8"}))
-    resolved = [design for design in found if design.hours is not None]
-    assert found and resolved
+    planned = designs("egsw", take_machine({"hardware": "h100x8"}))
+    resolved = [design for design in planned if design.hours is not None]
+    assert planned and resolved
     for design in resolved:
         assert design.seeds is not None and design.samples is not None and design.hours is not None
         problems = benchmarks.task(design.benchmark)["metadata"]["rows"]

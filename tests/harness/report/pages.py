@@ -72,7 +72,7 @@ def document(**changes: object) -> Document:
         environment=Grid("Environment", ("", "all runs"), (("python", "3.11"),)),
         links=(Link("grpo, seed 0", "0123456789abcdef", "http://127.0.0.1:5000/#/experiments/1/runs/0"),),
         link_note="Where the links lead.",
-        notes=("Something was left out.",),
+        notes=("Something was skipped.",),
         viewer=pack(responses(), {"base": 1.0, "grpo": 1.0}, of=20),
     )
     return replace(made, **changes)  # type: ignore[arg-type]

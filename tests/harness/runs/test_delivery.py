@@ -1,4 +1,4 @@
-"""Outboxes and their delivery: in order, each message once, whatever the store does in between."""
+"""Outboxes and their delivery: in order, each message once, through every failure of the store."""
 
 from __future__ import annotations
 

@@ -55,12 +55,12 @@ def test_checkpoints_give_a_curve(home: Path) -> None:
     words = [*map(str, files), *FROM, "benchmark=six", "curve=a training"]
     assert main(["import", "logs", *words]) == 0
     tracker = Tracker.open()
-    found = tracker.client.search_runs(
+    runs = tracker.client.search_runs(
         [tracker.experiment("generated elsewhere")], filter_string="tags.`rlvr.kind` = 'log curve'"
     )
-    points = tracker.history(found[0].info.run_id, "eval/six/avg_at_2")
+    points = tracker.history(runs[0].info.run_id, "eval/six/avg_at_2")
     assert [step for step, _ in points] == [10, 20] and points[0][1] == pytest.approx(3.5 / 6)
-    low, high = (tracker.history(found[0].info.run_id, f"eval/six/avg_at_2_{end}")[0][1] for end in ("low", "high"))
+    low, high = (tracker.history(runs[0].info.run_id, f"eval/six/avg_at_2_{end}")[0][1] for end in ("low", "high"))
     assert low < 3.5 / 6 < high
 
 

@@ -32,14 +32,14 @@ def loss_of(coins: tuple[int, ...], logp: Tensor, old_logp: Tensor, aggregation:
 
 def gradients(logits: Tensor, tokens: Tensor, old_logp: Tensor | None, aggregation: str, std: str) -> Tensor:
     """[2 ** 4, ...]: the gradient with respect to the logits, for each outcome of the four coins."""
-    found = []
+    gradients = []
     for coins in product((0, 1), repeat=len(LENGTHS)):
         leaf = logits.clone().requires_grad_()
         logp = leaf.log_softmax(-1).gather(-1, tokens.unsqueeze(-1)).squeeze(-1)
         loss = loss_of(coins, logp, logp.detach() if old_logp is None else old_logp, aggregation, std)
         (gradient,) = torch.autograd.grad(loss, leaf)
-        found.append(gradient)
-    return torch.stack(found)
+        gradients.append(gradient)
+    return torch.stack(gradients)
 
 
 @pytest.mark.parametrize("aggregation", ["token_mean", "sequence_mean", "fixed_length", "sequence_sum"])
@@ -68,12 +68,12 @@ def test_clipping_pulls_a_later_update_back_to_the_policy_that_sampled() -> None
     """
     ratios = torch.ones(len(LENGTHS), max(LENGTHS), dtype=torch.float64)
     ratios[1] = torch.tensor([1.5, 1.1, 0.9, 0.5])
-    found = []
+    gradients = []
     for coins in product((0, 1), repeat=len(LENGTHS)):
         logp = torch.full_like(ratios, -1.0).requires_grad_()
         loss = loss_of(coins, logp, logp.detach() - ratios.log(), "sequence_sum", "sample")
-        found.append(torch.autograd.grad(loss, logp)[0])
-    down_the_loss = -torch.stack(found).mean(0) * len(LENGTHS)  # sequence_sum weighs each token by 1 / B
+        gradients.append(torch.autograd.grad(loss, logp)[0])
+    down_the_loss = -torch.stack(gradients).mean(0) * len(LENGTHS)  # sequence_sum weighs each token by 1 / B
     mean_size = (6 * (3 / 4) ** 0.5 + 8 * (3 / 4)) / 16
     expected = torch.zeros_like(ratios)
     expected[1] = torch.tensor([-1.5, 0.0, 0.0, 0.5]) * mean_size / 2

@@ -84,10 +84,10 @@ def test_each_planted_mismatch_is_flagged_as_what_it_is() -> None:
 def test_flags_are_summed_up_by_kind() -> None:
     exact, rounded = sampled(1.0, 1.0, 0.0, torch.float64), sampled(1.0, 1.0, 0.0, torch.bfloat16)
     cut = sampled(1.0, 0.9, 0.0, torch.float64)
-    found = mismatch_summary({1: exact, 4: rounded, 3: rounded, 5: cut, 6: {"train/loss": 1.0}})
-    assert list(found) == ["rounding", "omitted"]
-    assert found["rounding"]["first_step"] == 3 and found["rounding"]["steps"] == 2
-    assert found["omitted"]["worst_kl"] == cut["train/mismatch_kl"]
+    flags = mismatch_summary({1: exact, 4: rounded, 3: rounded, 5: cut, 6: {"train/loss": 1.0}})
+    assert list(flags) == ["rounding", "omitted"]
+    assert flags["rounding"]["first_step"] == 3 and flags["rounding"]["steps"] == 2
+    assert flags["omitted"]["worst_kl"] == cut["train/mismatch_kl"]
 
 
 def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(

@@ -1,4 +1,4 @@
-"""The command that a page names is the one that was typed, whatever started it."""
+"""The command that a page names is the one that was typed, with every launcher."""
 
 from __future__ import annotations
 

@@ -206,14 +206,14 @@ def test_a_latex_table_is_booktabs_and_keeps_every_sign(tmp_path: Path) -> None:
 def test_a_table_says_which_arms_were_skipped_and_why() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.scale import _left_out
+    from harness.tables.scale import _skipped
 
     measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
-    notes = _left_out("entropy_advantage", measured, "tiny")
-    left_out = {note.partition(":")[0] for note in notes}
-    assert {f"Left out 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage")} <= left_out
+    notes = _skipped("entropy_advantage", measured, "tiny")
+    skipped = {note.partition(":")[0] for note in notes}
+    assert {f"Skipped 7b/{arm}" for arm in ("ppo", "ppo_entropy_advantage")} <= skipped
     assert "cannot express critic=True" in notes[0]
-    assert _left_out("baselines", measured, "tiny") == []  # not measured yet, but it can be
+    assert _skipped("baselines", measured, "tiny") == []  # not measured yet, but it can be
 
 
 def test_nothing_published_and_nothing_measured_is_an_empty_report(
@@ -229,7 +229,7 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
 def test_a_model_whose_arms_all_run_by_name_has_its_tables() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.scale import _left_out
+    from harness.tables.scale import _skipped
 
     measured: Any = [SimpleNamespace(model="r1-distill-7b", arm="base", backend="trl")]
-    assert _left_out("trial_and_error", measured, "paper") == []
+    assert _skipped("trial_and_error", measured, "paper") == []

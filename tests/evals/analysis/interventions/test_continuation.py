@@ -93,11 +93,11 @@ def test_the_most_and_the_least_uncertain() -> None:
 
 def test_random_tokens_are_the_response_s_own() -> None:
     first = taken(Selection("random", count=2))
-    assert taken(Selection("random", count=2), TABLE[::-1]) == first  # whatever the order of the rows
+    assert taken(Selection("random", count=2), TABLE[::-1]) == first  # in any order of the rows
     alone = TABLE[TABLE["problem_id"] == "a"]
     assert taken(Selection("random", count=2), alone) == {key: at for key, at in first.items() if key[0] == "a"}
-    drawn = {tuple(taken(Selection("random", count=2), seed=seed)["a", 0]) for seed in range(60)}
-    assert len(drawn) == 10  # every pair of 5 positions; each is missed by 60 draws with probability 0.9^60 = 0.2 %
+    sampled = {tuple(taken(Selection("random", count=2), seed=seed)["a", 0]) for seed in range(60)}
+    assert len(sampled) == 10  # every pair of 5 positions; each is missed by 60 samples with probability 0.9^60 = 0.2 %
 
 
 def test_a_stretch_of_the_response() -> None:

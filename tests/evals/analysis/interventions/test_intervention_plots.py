@@ -1,4 +1,4 @@
-"""Figures of interventions hold the numbers that were measured, and are drawn for one and for several runs."""
+"""Figures of interventions hold the numbers that were measured, and are plotted for one and for several runs."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def samples(**problems: str) -> pd.DataFrame:
     )  # fmt: skip
 
 
-def drawn(plot: Plot, folder: Path) -> dict[str, Path]:
+def rendered(plot: Plot, folder: Path) -> dict[str, Path]:
     paths = save(plot, folder)
     assert paths["png"].stat().st_size > 5000
     return paths
@@ -66,12 +66,12 @@ def test_replacement(tmp_path: Path) -> None:
     assert one.numbers["drop"].tolist() == pytest.approx([250 / 3, 0])
     assert "3 problems, 3 interventions a group, 2 graded continuations" in one.caption
     assert "base: top 100.0 to 16.7 %, bottom 83.3 to 83.3 %" in one.caption
-    drawn(one, tmp_path)
+    rendered(one, tmp_path)
     (two,) = plot_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
     assert two.source == "arXiv 2508.07534, Fig. 6b"
     assert "4 interventions whose continuations could not be scored are excluded" in two.caption
     assert "bottom not known" in two.caption and "nan" not in two.caption
-    drawn(two, tmp_path)
+    rendered(two, tmp_path)
 
 
 def test_perturbation(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_perturbation(tmp_path: Path) -> None:
     assert table["difference"][0] == pytest.approx(5 / 6)
     assert table["p_holm"][0] == pytest.approx(holm(list(table["p_value"]))[0]) and 0.05 < table["p_value"][0] < 0.5
     assert f"base: top less bottom +83.3 points, p = {table['p_holm'][0]:.3f}" in one.caption
-    drawn(one, tmp_path)
+    rendered(one, tmp_path)
     (other,) = plot_perturbation(
         {"base": FRAME}, benchmark="b", perturbation=Perturbation(scope="one", token="alternative")
     )
@@ -110,7 +110,7 @@ def test_fork_temperatures(runs: int, tmp_path: Path) -> None:
     assert one.numbers["difference"].tolist() == pytest.approx([0, 50 / 3, 50 / 3, 50 / 3] * runs)
     assert f"{runs} pairs in which both vary are only in the numbers. {4 * runs} responses" in one.caption
     assert "3 problems, 2 samples a problem" in one.caption and "0.672 nats" in one.caption
-    drawn(one, tmp_path)
+    rendered(one, tmp_path)
 
 
 @pytest.mark.parametrize("runs", [1, 3])
@@ -122,7 +122,7 @@ def test_tools(runs: int, tmp_path: Path) -> None:
     # pass@1: (1/2 + 0) / 2 and (1 + 1/2) / 2; pass@2: (1 + 0) / 2 and 1
     assert one.numbers["pass@k (%)"].tolist() == pytest.approx([25, 50, 75, 100] * runs)
     assert "25 % of the responses ran code, 0.25 blocks a response, 0 % of them ended with an error" in one.caption
-    drawn(one, tmp_path)
+    rendered(one, tmp_path)
 
 
 def test_invalid_frames_are_refused() -> None:

@@ -61,8 +61,8 @@ def test_one_token_of_the_share() -> None:
 
 def test_random_tokens_are_others_all_alike() -> None:
     generator = np.random.default_rng(0)
-    drawn = [random_other(generator, [3, 5, 8, 9], 5) for _ in range(3000)]
-    counts = [drawn.count(token) for token in (3, 5, 8, 9)]
+    sampled = [random_other(generator, [3, 5, 8, 9], 5) for _ in range(3000)]
+    counts = [sampled.count(token) for token in (3, 5, 8, 9)]
     assert counts[1] == 0
     assert all(abs(counts[i] - 1000) < 5 * 26 for i in (0, 2, 3))  # standard deviation sqrt(3000 * 2/9) = 26
     assert {random_other(generator, [3, 5], 7) for _ in range(50)} == {3, 5}  # a token from elsewhere excludes none

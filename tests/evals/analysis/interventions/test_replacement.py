@@ -47,5 +47,5 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
         ("again", "a", 1): 1.0, ("again", "b", 0): 0.0,
     }  # fmt: skip
     assert len(engine.asked) == 4 * 2 * 3  # 4 tokens, 2 branches, k = 3: the group "again" costs nothing
-    assert len({request.seed for request in engine.asked}) == 24  # drawn independently
+    assert len({request.seed for request in engine.asked}) == 24  # sampled independently
     assert (frame[["k_original", "k_altered"]] == 3).all(axis=None)

@@ -28,7 +28,7 @@ def test_is_the_mean_over_k_subsets(classes: list[int | None], data: st.DataObje
 
 
 def test_is_exact_for_many_samples() -> None:
-    # 640 samples: class 0 on half of them, 320 classes once. k = 640 counts them; one draw has one answer.
+    # 640 samples: class 0 on half of them, 320 classes once. k = 640 counts them; one sample has one answer.
     classes = [0] * 320 + list(range(1, 321))
     assert distinct_at_k(classes, 640) == 321 and distinct_at_k(classes, 1) == pytest.approx(1)
     for wrong in (0, 641):
@@ -37,7 +37,7 @@ def test_is_exact_for_many_samples() -> None:
 
 
 def test_curves_by_hand() -> None:
-    # p: classes 0, 1, 2, none: one draw has 3/4 answers; any 2 of 4: 6 pairs, 3 with none (1 answer), 3 with two
+    # p: classes 0, 1, 2, none: one sample has 3/4 answers; any 2 of 4: 6 pairs, 3 with none (1 answer), 3 with two
     # answers: (3 + 6)/6 = 1.5; all: 3. q: class 0 always: 1.
     tables = {"a": table({"p": "c12n", "q": "cccc"})}
     frame, _ = diversity_curves(tables)
@@ -70,12 +70,12 @@ def test_curves_stand_on_the_same_problems() -> None:
     # q has two scored samples only: asked for k = 3 it leaves both curves, at k = 1 and 2 too
     a, b = table({"p": "cww", "q": "ccu"}), table({"p": "www", "q": "ccc"})
     frame, same = pass_curves({"a": a, "b": b}, ks=[1, 3])
-    assert same.problems == ("p",) and same.left_out == 1
+    assert same.problems == ("p",) and same.excluded == 1
     assert frame["pass"].tolist() == pytest.approx([1 / 3, 1, 0, 0])
     assert frame["low"].isna().all()  # one problem has no interval
     # not asked, the curves end where q does
     frame, same = pass_curves({"a": a, "b": b})
-    assert same.left_out == 0 and frame["k"].tolist() == [1, 2, 1, 2]
+    assert same.excluded == 0 and frame["k"].tolist() == [1, 2, 1, 2]
     with pytest.raises(ValueError, match="ks: expected"):
         pass_curves({"a": a}, ks=[])
 
@@ -85,7 +85,7 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     b = table({"p": "cc", "q": "wwww", "r": "ccc"})
     same = keep_common_problems({"a": a, "b": b})
     # p has 3 and 2 scored samples, q 2 and 4; r has none in a; s was not asked of b
-    assert (same.problems, same.left_out, same.k, same.unscored) == (("p", "q"), 2, 2, 4)
+    assert (same.problems, same.excluded, same.k, same.unscored) == (("p", "q"), 2, 2, 4)
     assert len(same.tables["a"]) == 5 and len(same.tables["b"]) == 6
     assert "2 problems" in same.note() and "4 responses" in same.note()
     assert keep_common_problems({"b": b}).note() == ""
@@ -94,7 +94,7 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
 def test_least_asks_for_more_samples_and_not_for_fewer_problems_than_needed() -> None:
     a, b = table({"p": "ccw", "q": "wwu"}), table({"p": "ccw", "q": "www"})
     same = keep_common_problems({"a": a, "b": b}, least=3)
-    assert (same.problems, same.left_out, same.k) == (("p",), 1, 3)
+    assert (same.problems, same.excluded, same.k) == (("p",), 1, 3)
     with pytest.raises(ValueError, match="no problem has 4 scored samples in each of: a, b"):
         keep_common_problems({"a": a, "b": b}, least=4)
 
@@ -102,7 +102,7 @@ def test_least_asks_for_more_samples_and_not_for_fewer_problems_than_needed() ->
 def test_every_training_seed_counts() -> None:
     two = pd.concat([table({"p": "cc", "q": "cc"}, train_seed=0), table({"p": "c", "q": "uu"}, train_seed=1)])
     same = keep_common_problems({"a": two})
-    assert (same.problems, same.left_out, same.k, same.unscored) == (("p",), 1, 1, 2)
+    assert (same.problems, same.excluded, same.k, same.unscored) == (("p",), 1, 1, 2)
     # a seed of which nothing could be scored leaves nothing to compare
     with pytest.raises(ValueError, match="no problem has 1 scored samples"):
         keep_common_problems({"a": pd.concat([table({"p": "cc"}, train_seed=0), table({"p": "uu"}, train_seed=1)])})

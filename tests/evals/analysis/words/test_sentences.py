@@ -71,7 +71,7 @@ def test_formulae() -> None:
     text = "a $x$ b \\(y\\) $$z$$ \\[w\\] \\boxed{\\frac{1}{2}} $5 and 6$ \\$7 $8$9"
     assert [(text[start:end], shown) for start, end, shown in find_mathematics(text)] == [
         ("$x$", False), ("\\(y\\)", False), ("$$z$$", True), ("\\[w\\]", True), ("\\boxed{\\frac{1}{2}}", False),
-        ("$5 and 6$", False),  # two dollar signs that could be a formula's are taken for one
+        ("$5 and 6$", False),  # two dollar signs that could be a formula's are read as one
     ]  # fmt: skip
 
 

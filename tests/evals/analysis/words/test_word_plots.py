@@ -1,4 +1,4 @@
-"""Figures of the words: which there are, what they say, and that each is drawn, whatever is missing."""
+"""Figures of the words: which there are, what they say, and each is plotted with parts missing."""
 
 from __future__ import annotations
 
