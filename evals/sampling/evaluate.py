@@ -91,7 +91,7 @@ def evaluate(
         seed: with benchmark, problem and sample number it decides each sample.
         engine: a name in `engines.NAMES`, or an Engine.
         workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
-        progress: a bar on stderr; None shows it when stderr is a terminal.
+        progress: shown on stderr, as a bar or (no terminal) as lines; None shows it only on a terminal.
         after_batch: called after each batch is stored, with where the evaluation stands; to stop, it raises.
         shuffled: a seed that orders the problems, so that the protocol's first `rows` are a random sample of them.
     Raises:

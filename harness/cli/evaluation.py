@@ -84,8 +84,8 @@ class Evaluation:
     out: Path
     shuffled: int | None = None  # a seed: problems in random order, so that the first of them are a random sample
 
-    def run(self) -> dict[str, Path]:
-        """The verdict table of each benchmark.
+    def run(self, *, progress: bool | None = None) -> dict[str, Path]:
+        """The verdict table of each benchmark; `progress` as of `evaluate`.
 
         Raises:
             UsageError: wrong data, a model that cannot be loaded, samples of other settings.
@@ -106,6 +106,7 @@ class Evaluation:
                     allow_changed_data=self.allow_changed_data,
                     after_batch=check,
                     shuffled=self.shuffled,
+                    progress=progress,
                 )
         except (ValueError, OSError) as error:
             raise UsageError(str(error)) from error
@@ -198,7 +199,7 @@ def do_eval(arguments: Any) -> int:
                 decided = run_until_decided(evaluation, stop)
                 print(json.dumps(decided, indent=2) if arguments.json else stopping.as_text(decided))
                 return 0
-            verdicts = evaluation.run()
+            verdicts = evaluation.run(progress=True)
     except EngineError as error:
         print(
             f"rlvr eval: {error}\nthe samples so far are kept; the same command resumes from them",
@@ -240,20 +241,23 @@ def do_grade(arguments: Any) -> int:
     if not limit > 0:
         raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     from evals.answer_files import grade_file
+    from evals.sampling.progress import comparisons
 
     try:
-        result = grade_file(
-            file,
-            answers=answers,
-            out=out,
-            ks=ks,
-            policy=policy,
-            conventions=Conventions(**own),
-            workers=workers,
-            limit_s=limit,
-            explain=explain or (),
-            reading=reading,
-        )
+        with comparisons("grading") as progress:
+            result = grade_file(
+                file,
+                answers=answers,
+                out=out,
+                ks=ks,
+                policy=policy,
+                conventions=Conventions(**own),
+                workers=workers,
+                limit_s=limit,
+                explain=explain or (),
+                reading=reading,
+                progress=progress,
+            )
         if page is not None:
             Path(page).write_text(result.letter(), encoding="utf-8")
     except (ValueError, OSError) as error:

@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 
 from evals.grading.verdicts import Verdict
 from evals.sampling.engines import Completion
-from evals.sampling.progress import Progress, pass_at_1
+from evals.sampling.progress import LINES_S, Bar, Progress, comparisons, pass_at_1
 from evals.stats.intervals import over_problems
 
 
@@ -29,8 +31,7 @@ def test_the_line(capfd: pytest.CaptureFixture[str]) -> None:
     )  # two problems: rough
     line.close()
     shown = capfd.readouterr().err
-    assert "toy" in shown
-    assert "3/6" in shown
+    assert shown.splitlines()[-1].startswith("toy: 3/6 samples, problems 1/3, ")  # no terminal: a plain line
 
 
 def test_each_problem_counts_once() -> None:
@@ -45,3 +46,45 @@ def test_nothing_is_shown_or_computed(capfd: pytest.CaptureFixture[str], monkeyp
     quiet.graded([(("a", 0), Verdict.CORRECT)])
     quiet.close()
     assert capfd.readouterr() == ("", "")
+
+
+def test_without_a_terminal_lines_come_seldom(capfd: pytest.CaptureFixture[str]) -> None:
+    now = [0.0]
+    bar = Bar("toy", 100, done=10, clock=lambda: now[0])
+    for done in (20, 30, 40):  # at 0, 29.9 and 30 seconds: only the last is due
+        now[0] = {20: 0.0, 30: LINES_S - 0.1, 40: LINES_S}[done]
+        bar.update(done, lambda: "text")
+    assert capfd.readouterr().err == "toy: 40/100 samples, text\n"
+    bar.update(100)
+    bar.close()
+    assert capfd.readouterr().err == "toy: 100/100 samples\n"
+
+
+def test_a_short_grading_is_silent_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
+    with comparisons("grading") as report:
+        report(1, 2)
+        report(2, 2)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_terminal_gets_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a pseudo-terminal: the name, how many of how many, and the text behind them."""
+    import os
+    import pty
+    import sys
+
+    main, side = pty.openpty()
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "120")
+    with os.fdopen(side, "w") as terminal:
+        monkeypatch.setattr(sys, "stderr", terminal)
+        bar = Bar("[toy]", 8)
+        bar.update(8, lambda: "pass@1=50.0%")
+        bar.close()
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux says so when the other side is closed and everything is read
+        while part := os.read(main, 65536):
+            shown += part
+    os.close(main)
+    text = shown.decode()
+    assert "[toy]" in text and "8/8" in text and "pass@1=50.0%" in text and "\x1b" in text
