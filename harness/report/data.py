@@ -17,6 +17,7 @@ from evals.stats.score import bounds_text, line_form, line_interval, number_text
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.command.config import UsageError, nearest
+from harness.report.generated_elsewhere import log_responses
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack
 from harness.runs.track import Tracker, tracking_uri
@@ -24,6 +25,7 @@ from harness.spec import Reproduction
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
+from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, gather
 from harness.tables.published import published_grids
@@ -125,7 +127,9 @@ def document(
     published, results = published_grids(paper.key, measured), scale_grids(paper.key, measured)
     if scale == "paper":  # the paper's own tables hold what was measured
         results, published = [*published, *results], []
-    viewer, unread = _viewer(models, tokens, budget)
+    tracker = Tracker.open()
+    others = elsewhere_grid(paper, tracker)
+    viewer, unread = _viewer(models, tokens, budget, log_responses(paper, tracker) if others else ())
     figures, too_many = fitting(plotted)
     skipped = [note for table in (*results, *published) for note in table.notes if note.startswith("Skipped ")]
     return Document(
@@ -136,7 +140,7 @@ def document(
         scale_label=SCALES[scale].label,
         made_by=_made_by(measured),
         claims=tuple(claim_row(c) for c in check_claims(paper, chosen.everything, scale)),
-        results=(*results, *([difference] if difference else [])),
+        results=(*results, *([difference] if difference else []), *([others] if others else [])),
         tables=tuple(published),
         figures=figures,
         values=values_grid(chosen.measured, every=True),
@@ -144,7 +148,7 @@ def document(
         departures=paper.departures,
         doubts=paper.doubts,
         environment=environment_grid(chosen.measured),
-        links=tuple(_links(paper.key, chosen.measured, Tracker.open())),
+        links=tuple(_links(paper.key, chosen.measured, tracker)),
         link_note=_link_note(),
         notes=(*chosen.notes, *notes, *too_many, *unread, *skipped),
         viewer=viewer,
@@ -286,8 +290,10 @@ def _link_note() -> str:
     )
 
 
-def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the responses, packed; what could not be read)."""
+def _viewer(
+    models: Sequence[Analysed], cache: Path | None, budget: int, others: Sequence[Shown]
+) -> tuple[dict[str, Any] | None, list[str]]:
+    """(the responses and those of `others`, packed; what could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []
@@ -304,6 +310,7 @@ def _viewer(models: Sequence[Analysed], cache: Path | None, budget: int) -> tupl
             responses += _shown(model.name, benchmark, verdicts, prompts, tables.get(benchmark))
         if read is not None and len(model.sources) > 1:
             notes.append(f"{model.name}: the responses shown are those of the first of {len(model.sources)} seeds.")
+    responses += others
     kept = keep(responses, budget)
     return (pack(kept, forks, of=len(responses)) if kept else None), notes
 

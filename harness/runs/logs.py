@@ -252,3 +252,10 @@ def log_records(tracker: Tracker) -> list[dict[str, Any]]:
             }
             for run in log_runs(tracker)
         ]
+
+
+def log_verdicts(record: Mapping[str, Any], tracker: Tracker, folder: Path) -> list[dict[str, Any]]:
+    """The graded samples of an imported log: our verdict, and `label`, the authors'."""
+    run = tracker.client.get_run(record["run_id"])
+    path = f"verdicts/{record['benchmark']}/verdicts.parquet"
+    return list(read_parquet(tracker.fetch(run, path, folder / record["run_id"])).to_pylist())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from pathlib import Path
@@ -9,11 +10,13 @@ from pathlib import Path
 import pytest
 
 from harness.cli.main import main
+from harness.report.generated_elsewhere import log_responses
 from harness.runs.logs import log_records
 from harness.runs.track import Tracker
 from harness.spec import catalogue
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.measured import gather
+from tests.shared import shared_file
 
 LOG = Path(__file__).parents[2] / "evals" / "answer_files" / "real" / "inspect" / "six_sums.eval"
 FROM = ["repository=lab/logs", "commit=abc1234def", "model=Qwen/Qwen2.5-Math-7B"]
@@ -38,12 +41,46 @@ def test_a_log_gets_its_own_row_kind(home: Path, capsys: pytest.CaptureFixture[s
     grid = elsewhere_grid(catalogue.load("egsw"), tracker)
     assert grid is not None
     (row,) = grid.rows
-    assert row[:6] == ("Qwen/Qwen2.5-Math-7B", "math500", "lab/logs@abc1234def", "12", "33.3", "33.3")
-    assert row[6].startswith("58.3 ~[")
+    # what the paper prints of the model that was sampled again, what is said there, what their verdicts give, ours
+    assert row[:5] == ("Qwen/Qwen2.5-Math-7B", "math500", "lab/logs@abc1234def", "12", "52.4 (Table 1)")
+    assert row[5:7] == ("33.3", "33.3") and row[7].startswith("58.3 ~[")
     assert gather("egsw", tracker) == [] == tracker.arms("egsw")  # no arm of ours
     assert elsewhere_grid(catalogue.load("forking_tokens"), tracker) is None  # other base models
     assert main(["import", "logs", str(LOG), *FROM, "benchmark=math500"]) == 0
     assert "there already" in capsys.readouterr().err and len(log_records(tracker)) == 1
+
+
+def test_both_verdicts_can_be_opened_in_the_report(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Seven of the log's twelve verdicts differ (`test_real_files.py` names why); all twelve are in the viewer."""
+    assert main(["import", "logs", str(LOG), *FROM, "benchmark=math500"]) == 0
+    shown = log_responses(catalogue.load("egsw"), Tracker.open())
+    assert len(shown) == 12 and {one.run for one in shown} == {"Qwen/Qwen2.5-Math-7B by lab/logs@abc1234"}
+    assert sum((one.label == "correct") != (one.verdict == "correct") for one in shown) == 7
+    assert {one.prompt for one in shown if one.problem == "p0"} == {"What is 7 * 8?"}
+    capsys.readouterr()
+    out = home / "report.html"
+    assert main(["report", "paper=egsw", "only=none", f"out={out}", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["responses"] == 12
+    page = out.read_text(encoding="utf-8")
+    assert "egsw: generated elsewhere" in page and "Qwen/Qwen2.5-Math-7B by lab/logs@abc1234" in page
+
+
+def test_a_real_base_model_beside_the_paper_s_cell(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The first 25 problems of SkyThought's greedy run of Qwen2.5-Math-7B on MATH500; its manifest says 52.4, as EGSW's
+    Table 1 does. Who generated it, and what they report, is read from the manifest."""
+    manifest = shared_file("data/logs/manifest.json")
+    (entry,) = (e for e in json.loads(manifest.read_text()) if "Qwen2.5-Math-7B/math500" in e["path"])
+    lines = gzip.decompress((manifest.parent / entry["file"]).read_bytes()).splitlines(keepends=True)[:25]
+    (home / "manifest.json").write_text(json.dumps([{**entry, "file": "cut.jsonl"}]))
+    (home / "cut.jsonl").write_bytes(b"".join(lines))
+    words = ["model=Qwen/Qwen2.5-Math-7B", "max_tokens=unknown", "policy=qwen"]
+    assert main(["import", "logs", str(home / "cut.jsonl"), *words]) == 0
+    grid = elsewhere_grid(catalogue.load("egsw"), Tracker.open())
+    assert grid is not None
+    (row,) = grid.rows
+    assert row[1:6] == ("math500", f"NovaSky-AI/SkyThought@{entry['commit']}", "25", "52.4 (Table 1)", "52.4")
+    theirs = [verdict for line in lines for verdict in json.loads(line)["score"]]
+    assert row[6] == f"{100 * sum(theirs) / 25:.1f}"
 
 
 def test_checkpoints_give_a_curve(home: Path) -> None:
