@@ -71,8 +71,9 @@ _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
     """Why a label and our verdict differ, as far as a rule can tell from gold and answers; "other" where none can.
 
-    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; equal
-    text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
+    The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
+    file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something
+    from both); equal text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
     same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in
     another order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct
     for us in another form than the gold's.
@@ -89,6 +90,9 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
         return "answer not in a box" if agreeing else "no answer by any rule of extraction"
     if agreeing:
         return "another part of the response was extracted"
+    theirs = row.get("their_answer")
+    if row["expected"] and theirs is not None and theirs != answer and theirs.strip() == gold.strip():
+        return "gold cut in the file: words, letters or line breaks"
     a, b = _number(gold), _number(answer)
     if gold.strip().strip("$") == answer.strip().strip("$") or (a is not None and a == b):
         return "equal to the gold, labelled incorrect"
@@ -128,7 +132,7 @@ def _several(gold: str, answer: str) -> str:
 
 def _number(text: str) -> float | None:
     try:
-        return float(text.strip().strip("$").replace(",", "").replace("\\%", "").replace("%", ""))
+        return float(text.strip().strip("$").replace("\\!", "").replace(",", "").replace("\\%", "").replace("%", ""))
     except ValueError:
         return None
 

@@ -259,9 +259,12 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
         "",
         f"Points. *text*: their labels less what is reported ({SMALL} or less is rounding, shown as 0), with what "
         "explains it: samples counted otherwise (*n and k*), or else where the score is stated, which the file does "
-        f"not match; then what each cause adds between their labels and ours under `{COMPARED}`.",
+        f"not match; then what each cause adds between their labels and ours under `{COMPARED}`. *not boxed*: what "
+        "`boxed_last` adds to that, which wants the answer in a box.",
+        "",
+        "| source | benchmark | reported | text | causes | ours | not boxed |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    lines += ["", "| source | benchmark | reported | text | causes | ours |", "| --- | --- | --- | --- | --- | --- |"]
     for e in entries:
         if e.labels is None or COMPARED not in e.ours:
             continue
@@ -271,10 +274,9 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
             text = f"{moved:+.1f} ({e.counting or e.where})" if abs(moved) > SMALL else "0"
         causes = "; ".join(f"{name} {points:+.1f}" for name, points in sorted(e.gap.items(), key=lambda g: -abs(g[1])))
         reported = "not stated" if e.reported is None else f"{e.reported:.1f}"
-        ours = f"{100 * e.ours[COMPARED].value:.1f}"
-        lines.append(
-            f"| {e.repository} `{_short(e.path)}` | {e.benchmark} | {reported} | {text} | {causes or '-'} | {ours} |"
-        )
+        ours, boxed = (100 * e.ours[policy].value if policy in e.ours else None for policy in (COMPARED, "boxed_last"))
+        cells = [text, causes or "-", f"{ours:.1f}", "-" if boxed is None else f"{boxed - ours:+.1f}"]
+        lines.append(f"| {e.repository} `{_short(e.path)}` | {e.benchmark} | {reported} | {' | '.join(cells)} |")
     return lines
 
 
@@ -296,9 +298,11 @@ def _checkpoints(entries: Sequence[Entry]) -> list[str]:
 
 
 def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """A row for each sample whose label and verdict differ, with where it is from."""
+    """A row for each sample whose label and verdict differ, with where it is from. No text of a response: that stays
+    with its authors."""
     return [
-        {"repository": e.repository, "commit": e.commit, "path": e.path, "benchmark": e.benchmark, **asdict(one)}
+        {"repository": e.repository, "commit": e.commit, "path": e.path, "benchmark": e.benchmark}
+        | {name: value for name, value in asdict(one).items() if name != "end"}
         for e in entries
         for one in e.disagreements
     ]

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import csv
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from harness.command.config import UsageError, no_more, parse_overrides, take
+
+if TYPE_CHECKING:
+    from evals.answer_files.ledger import Entry
 
 LEDGER = """options:
   manifest=FILE          required: a JSON list; each entry has file, repository, commit, path, benchmark and, where
@@ -29,8 +33,7 @@ def do_ledger(arguments: Any) -> int:
         raise UsageError(f"claims: no such file {stated!r}")
     if not manifest.is_file():
         raise UsageError(f"manifest: no such file {str(manifest)!r}")
-    from evals.answer_files.differing import letter
-    from evals.answer_files.ledger import COMPARED, disagreement_rows, grade_entry, page, read_claims, read_manifest
+    from evals.answer_files.ledger import grade_entry, read_claims, read_manifest
     from evals.grading import Grader
 
     entries = []
@@ -43,6 +46,15 @@ def do_ledger(arguments: Any) -> int:
                 entries += grade_entry(entry, manifest.parent, grader, claims)
     except ValueError as error:
         raise UsageError(str(error)) from error
+    print(write_ledger(entries, out))
+    return 0
+
+
+def write_ledger(entries: Sequence[Entry], out: Path) -> str:
+    """Write README.md, disagreements.csv and pages/ into a folder; returns the page."""
+    from evals.answer_files.differing import letter
+    from evals.answer_files.ledger import COMPARED, disagreement_rows, page
+
     out.mkdir(parents=True, exist_ok=True)
     text = page(entries)
     (out / "README.md").write_text(text, encoding="utf-8")
@@ -60,5 +72,4 @@ def do_ledger(arguments: Any) -> int:
             writer = csv.DictWriter(file, list(rows[0]), lineterminator="\n")
             writer.writeheader()
             writer.writerows(rows)
-    print(text)
-    return 0
+    return text

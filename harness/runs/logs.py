@@ -107,12 +107,15 @@ def import_log(log: Log, reading: Reading, policy: str | None, given: Mapping[st
         folder = Path(scratch)
         own = Reading(reading.columns, reading.gold, reading.benchmark or _if_unnamed(stated.rows, log), reading.label)
         digest = f"{sha256[:16]} {policy or 'by gold'} {own.benchmark} {own.label}"
+        if own.gold is not None:
+            digest += f" gold {file_sha256(own.gold)[:16]}"
         if digest in known:
             return []
         graded(log.file, folder, own, policy)
         for table in sorted(folder.glob("*/verdicts.parquet")):
             benchmark = table.parent.name
             record = _record(log, stated, settings, benchmark, table, policy, sha256)
+            record["golds"] = None if own.gold is None else own.gold.name
             name = f"{settings['model']} on {benchmark}" + (f", step {log.step}" if log.step is not None else "")
             tags = {
                 "rlvr.kind": KIND,

@@ -81,5 +81,5 @@ def row(record: Mapping[str, Any], paper_prints: str) -> Iterable[str]:
         "not stated" if reported is None else f"{reported:.1f}",
         "no labels" if labels is None else f"{100 * labels:.1f}",
         ours,
-        record["policy"],
+        record["policy"] + (f", golds of {golds}" if (golds := record.get("golds")) else ""),
     )

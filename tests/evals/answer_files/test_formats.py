@@ -128,12 +128,22 @@ def test_grade_reads_other_formats(tmp_path: Path) -> None:
         ("3", "4", "other"),
         ("27", "27", "equal to the gold, labelled incorrect"),
         ("1,000", "1000", "equal to the gold, labelled incorrect"),
+        ("10,\\!080", "10080", "equal to the gold, labelled incorrect"),
         ("3", None, "no answer by any rule of extraction"),
     ],
 )
 def test_causes(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
     assert cause({"answer": gold, "expected": True}, grade, [grade]) == expected
+
+
+def test_a_gold_that_their_normalisation_cut() -> None:
+    """Their gold and their answer are both empty, for an answer in words; ours is what the response says."""
+    row = {"answer": "", "their_answer": "", "expected": True}
+    east = Grade(Verdict.WRONG, "\\text{east}")
+    assert cause(row, east, []) == "gold cut in the file: words, letters or line breaks"
+    assert cause({**row, "expected": False}, Grade(Verdict.CORRECT, "\\text{east}"), []).startswith("units")
+    assert cause({**row, "their_answer": "west"}, east, []).startswith("units")
 
 
 def test_cause_is_the_extraction_where_another_policy_agrees_with_the_label() -> None:
