@@ -73,10 +73,10 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
     file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something
-    from both); equal text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific notation; the
-    same number a hundred times larger or smaller; numbers closer than one in a thousand; several values (the same in
-    another order or other brackets; one or some of them; others); a left-hand side; units, words or symbols; correct
-    for us in another form than the gold's.
+    from both); equal text or equal numbers (the label itself is doubtful, or asks for a format); a number in scientific
+    notation; the same number a hundred times larger or smaller; numbers closer than one in a thousand; several values
+    (the same in another order or other brackets; one or some of them; others); a left-hand side; units, words or
+    symbols; correct for us in another form than the gold's.
 
     Args:
         others: of the same response under other extraction policies.

@@ -19,7 +19,8 @@ def log_responses(paper: Reproduction, tracker: Tracker) -> list[Shown]:
     with tempfile.TemporaryDirectory() as scratch:
         for record in records_of(paper, tracker):
             step = "" if record["step"] is None else f" step {record['step']}"
-            name = f"{record['settings']['model']} by {record['repository']}@{record['commit'][:7]}{step}"
+            golds = f", golds of {record['golds']}" if record.get("golds") else ""
+            name = f"{record['settings']['model']} by {record['repository']}@{record['commit'][:7]}{step}{golds}"
             for row in log_verdicts(record, tracker, Path(scratch)):
                 shown.append(_shown(name, record["benchmark"], row))
     return shown
