@@ -274,8 +274,9 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
             text = f"{moved:+.1f} ({e.counting or e.where})" if abs(moved) > SMALL else "0"
         causes = "; ".join(f"{name} {points:+.1f}" for name, points in sorted(e.gap.items(), key=lambda g: -abs(g[1])))
         reported = "not stated" if e.reported is None else f"{e.reported:.1f}"
-        ours, boxed = (100 * e.ours[policy].value if policy in e.ours else None for policy in (COMPARED, "boxed_last"))
-        cells = [text, causes or "-", f"{ours:.1f}", "-" if boxed is None else f"{boxed - ours:+.1f}"]
+        ours, boxed = 100 * e.ours[COMPARED].value, e.ours.get("boxed_last")
+        further = "-" if boxed is None else f"{100 * boxed.value - ours:+.1f}"
+        cells = [text, causes or "-", f"{ours:.1f}", further]
         lines.append(f"| {e.repository} `{_short(e.path)}` | {e.benchmark} | {reported} | {' | '.join(cells)} |")
     return lines
 
