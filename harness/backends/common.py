@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
-from evals.files import append_jsonl, mend_jsonl, read_jsonl
+from evals.data.prompts import Prompt
+from evals.files import append_jsonl, mend_jsonl, read_jsonl, text_sha256
 from harness.backends.errors import CannotExpress
 from harness.runs.outbox import Outbox
 from harness.spec import Experiment, Training
@@ -40,24 +45,53 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
         ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
     """
     from evals.data import prompts
-    from evals.data.benchmarks import Problem
-    from evals.sampling.engines.encode import prompt_tokens
     from harness.data.problems import content_hash, load_problems
 
     problems = load_problems(experiment.dataset.value, seed=seed)
+    digest = content_hash(problems)
     prompt = prompts.get(experiment.prompt.value)
-    rows = [
-        {"prompt": prompts.render(prompt, Problem(str(i), p["problem"], p["answer"]), tokenizer), "answer": p["answer"]}
-        for i, p in enumerate(problems)
-    ]
+    rows = _rendered(_Rows(digest, prompt, _identity(tokenizer), problems, tokenizer))
     limit = experiment.max_prompt_tokens.value
-    kept = [row for row in rows if len(prompt_tokens(tokenizer, row["prompt"])) <= limit]
+    kept = [{"prompt": text, "answer": answer} for text, answer, length in rows if length <= limit]
     if len(kept) < experiment.prompts_per_rollout.value:
         raise ValueError(
             f"max_prompt_tokens: {len(kept)} of {len(rows)} prompts have at most {limit} tokens; expected at least "
             f"prompts_per_rollout={experiment.prompts_per_rollout.value}"
         )
-    return kept, len(rows) - len(kept), content_hash(problems)
+    return kept, len(rows) - len(kept), digest
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Problems to render: `digest`, `prompt` and `identity` (of the tokenizer) decide what becomes of them."""
+
+    digest: str
+    prompt: Prompt
+    identity: str
+    problems: list[dict[str, str]] = field(compare=False)
+    tokenizer: Any = field(compare=False)
+
+
+@lru_cache(maxsize=4)  # a study trains many arms on the problems of each seed
+def _rendered(rows: _Rows) -> tuple[tuple[str, str, int], ...]:
+    """(prompt as the model sees it, answer, tokens of the prompt) of each problem."""
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
+    from evals.sampling.engines.encode import prompt_tokens
+
+    made = []
+    for i, problem in enumerate(rows.problems):
+        text = prompts.render(rows.prompt, Problem(str(i), problem["problem"], problem["answer"]), rows.tokenizer)
+        made.append((text, problem["answer"], len(prompt_tokens(rows.tokenizer, text))))
+    return tuple(made)
+
+
+def _identity(tokenizer: Any) -> str:
+    """What decides the text and the tokens of a prompt; one of its own for a tokenizer that cannot be written down."""
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is None:
+        return uuid4().hex
+    return text_sha256(json.dumps([fast.to_str(), tokenizer.chat_template, tokenizer.bos_token], default=str))
 
 
 def metrics_reporter(

@@ -11,7 +11,6 @@ batch's shape; the same batches give the same samples exactly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -114,8 +113,7 @@ class TransformersEngine(LocalModel):
     def _decode_batch(
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[Completion]:
-        vocabulary = self.model.config.get_text_config().vocab_size
-        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
+        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
         tokens, _, stopped = decode(
             self.model,
             prompts,
@@ -186,29 +184,32 @@ def decode(
         tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
         ended by itself.
     Raises:
-        EngineError: the model's output is NaN or infinite.
+        EngineError: the model's output is NaN.
     """
+    import numpy as np
     import torch
 
-    pick, device = pick or choose, model.device
+    from evals.sampling.engines import small_qwen
+
+    pick = pick or choose
+    device = model.device
     stop = torch.tensor(stop_tokens, device=device)
-    streams = _streams(seeds)
+    streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
     rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
     room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
     steps = int(room.max())
     out = torch.full((len(prompts), steps), pad_token, device=device)
-    lengths, stopped = room.clone(), torch.zeros(len(prompts), dtype=torch.bool, device=device)
+    lengths = room.clone()
+    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
+
     with torch.inference_mode():
-        logits, cache, mask = _read_prompts(model, prompts, steps, pad_token)
-        position = mask.sum(1)
-        width = mask.shape[1] - steps
-        mask[:, width:] = 1
+        reading: Any = (_SmallReading if small_qwen.applies(model) else _Reading)(model, prompts, steps, pad_token)
         for step in range(steps):
             if step % BLOCK == 0:
-                uniform = _uniform_block(streams, rows.tolist()).to(device)
-            if not bool((logits < math.inf).all()):  # NaN is not below it; minus infinity only rules a token out
-                raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
-            chosen = pick(logits, uniform[:, step % BLOCK], decoding)
+                uniform = _draw(streams, rows.tolist()).to(device)
+            if bool(reading.logits.isnan().any()):
+                raise EngineError(f"the model's output is NaN at token {step + 1} of a response")
+            chosen = pick(reading.logits, uniform[:, step % BLOCK], decoding)
             out[rows, step] = chosen
             ends = torch.isin(chosen, stop) & (step < lengths[rows])
             lengths[rows[ends]] = step + 1
@@ -219,66 +220,90 @@ def decode(
                 break
             if left <= len(rows) * 7 // 8:
                 keep = running.nonzero().squeeze(1)
-                cache.batch_select_indices(keep)
-                rows, chosen, mask, position, uniform = (t[keep] for t in (rows, chosen, mask, position, uniform))
-            logits = _next_logits(model, chosen, mask[:, : width + step + 1], position + step, cache)
+                reading.keep(keep)
+                rows, chosen, uniform = (t[keep] for t in (rows, chosen, uniform))
+            reading.read(chosen)
     counts = lengths.tolist()
     return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
 
 
-def _read_prompts(
-    model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int
-) -> tuple[Tensor, Any, Tensor]:
-    """Run every distinct prompt once.
+class _Reading:
+    """Rows that a model has read, and the `logits` [R, V] of their next tokens. Every distinct prompt is read once."""
 
-    Returns, for every row: the next token's logits [R, V], the cache, and the attention mask [R, longest + room]
-    (prompts are padded on the left; the room for the response is still 0).
-    """
-    import torch
-    from transformers import DynamicCache
+    def __init__(self, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> None:
+        import torch
+        from transformers import DynamicCache
 
-    distinct = list(dict.fromkeys(prompts))
-    longest = max(map(len, distinct))
-    ids = torch.tensor([[pad_token] * (longest - len(p)) + list(p) for p in distinct], device=model.device)
-    mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in distinct], device=model.device)
-    cache = DynamicCache(config=model.config)
-    positions = (mask.cumsum(1) - 1).clamp(min=0)
-    result = model(
-        input_ids=ids,
-        attention_mask=mask,
-        position_ids=positions,
-        past_key_values=cache,
-        use_cache=True,
-        logits_to_keep=1,
-    )
-    index = {prompt: i for i, prompt in enumerate(distinct)}
-    row_of = torch.tensor([index[p] for p in prompts], device=model.device)
-    cache.batch_select_indices(row_of)
-    full = torch.cat([mask, mask.new_zeros(len(distinct), room)], dim=1)
-    return result.logits[row_of, -1], cache, full[row_of]
+        distinct, of = _distinct(prompts)
+        self.model, self.longest = model, max(map(len, distinct))
+        ids = torch.tensor([[pad_token] * (self.longest - len(p)) + list(p) for p in distinct], device=model.device)
+        mask = torch.tensor([[0] * (self.longest - len(p)) + [1] * len(p) for p in distinct], device=model.device)
+        self.cache = DynamicCache(config=model.config)
+        result = model(
+            input_ids=ids,
+            attention_mask=mask,
+            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+            past_key_values=self.cache,
+            use_cache=True,
+            logits_to_keep=1,
+        )
+        rows = torch.tensor(of, device=model.device)
+        self.cache.batch_select_indices(rows)
+        # prompts are padded on the left; responses never
+        self.mask = torch.cat([mask, mask.new_ones(len(distinct), room)], dim=1)[rows]
+        self.position = mask.sum(1)[rows]
+        self.logits = result.logits[rows, -1]
 
+    def keep(self, rows: Tensor) -> None:
+        """Only these rows."""
+        self.cache.batch_select_indices(rows)
+        self.mask, self.position = self.mask[rows], self.position[rows]
 
-def _next_logits(model: Any, tokens: Tensor, mask: Tensor, positions: Tensor, cache: Any) -> Tensor:
-    """[R, V] after one more token of each row."""
-    result = model(
-        input_ids=tokens[:, None],
-        attention_mask=mask,
-        position_ids=positions[:, None],
-        past_key_values=cache,
-        use_cache=True,
-    )
-    logits: Tensor = result.logits[:, -1]
-    return logits
-
-
-def _streams(seeds: Sequence[int]) -> list[np.random.Generator]:
-    """The random numbers of each row, which depend on its seed alone."""
-    import numpy as np
-
-    return [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    def read(self, tokens: Tensor) -> None:
+        """Read one token more of each row, [R]."""
+        self.longest += 1
+        result = self.model(
+            input_ids=tokens[:, None],
+            attention_mask=self.mask[:, : self.longest],
+            position_ids=self.position[:, None],
+            past_key_values=self.cache,
+            use_cache=True,
+        )
+        self.position = self.position + 1
+        self.logits = result.logits[:, -1]
 
 
-def _uniform_block(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
+class _SmallReading:
+    """The same of a model that is so small that transformers' own forward pass is mostly overhead."""
+
+    def __init__(self, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> None:
+        import torch
+
+        from evals.sampling.engines import small_qwen
+
+        distinct, of = _distinct(prompts)
+        self.model = model
+        self.state = small_qwen.Reading.of_prompts(model, distinct, room).of(torch.tensor(of))
+
+    @property
+    def logits(self) -> Tensor:
+        return self.state.logits
+
+    def keep(self, rows: Tensor) -> None:
+        self.state = self.state.of(rows)
+
+    def read(self, tokens: Tensor) -> None:
+        self.state.read(self.model, tokens)
+
+
+def _distinct(prompts: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
+    """The distinct prompts, and which of them each row has."""
+    index: dict[tuple[int, ...], int] = {}
+    of = [index.setdefault(prompt, len(index)) for prompt in prompts]
+    return list(index), of
+
+
+def _draw(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
     """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
     import numpy as np
     import torch
@@ -294,8 +319,6 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
     Returns:
         token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
         set of most likely tokens whose mass is at least top_p.
-    Raises:
-        EngineError: the logits over the temperature overflow.
     """
     if decoding.temperature == 0:
         return logits.argmax(-1)
@@ -306,8 +329,6 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
         before = probabilities.cumsum(-1) - probabilities
         probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
     cumulative = probabilities.cumsum(-1)
-    if bool(cumulative[:, -1].isnan().any()):  # every comparison below would be false, and token 0 chosen
-        raise EngineError(f"the model's output over temperature={decoding.temperature} is too large to sample from")
     # the first token whose cumulative mass exceeds u * total: never one of zero mass, and one always does, since
     # u * total is below total also after rounding (u is at most 1 - 2^-24)
     target = uniform[:, None] * cumulative[:, -1:]
