@@ -16,7 +16,7 @@ from torch.nn.functional import embedding, linear, scaled_dot_product_attention
 
 
 def applies(model: Any) -> bool:
-    """Whether `Reading` computes what this model computes: a plain Qwen2 in float32 on a CPU."""
+    """Whether `SmallReading` computes what this model computes: a plain Qwen2 in float32 on a CPU."""
     from transformers import Qwen2ForCausalLM
 
     if type(model) is not Qwen2ForCausalLM or model.device.type != "cpu" or model.dtype != torch.float32:
@@ -36,7 +36,7 @@ def applies(model: Any) -> bool:
     )
 
 
-class Reading:
+class SmallReading:
     """Rows that a model has read, and their next tokens' `logits` [B, V].
 
     The cache holds keys and values of every layer, [layers, B, heads, room, width], of which `filled` positions are in
@@ -45,13 +45,22 @@ class Reading:
     """
 
     def __init__(
-        self, logits: Tensor, keys: Tensor, values: Tensor, mask: Tensor, position: Tensor, filled: int, turns: Any
+        self,
+        model: Any,
+        logits: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor,
+        position: Tensor,
+        filled: int,
+        turns: tuple[Tensor, Tensor],
     ) -> None:
+        self.model = model
         self.logits, self.keys, self.values = logits, keys, values
         self.mask, self.position, self.filled, self.turns = mask, position, filled, turns
 
     @classmethod
-    def of_prompts(cls, model: Any, prompts: Sequence[Sequence[int]], room: int) -> Reading:
+    def of_prompts(cls, model: Any, prompts: Sequence[Sequence[int]], room: int) -> SmallReading:
         """Read each prompt, padded on the left, with room for as many tokens more.
 
         Args:
@@ -78,19 +87,21 @@ class Reading:
             keys[i, :, :, :width], values[i, :, :, :width] = layer.keys, layer.values
         whole = torch.cat([mask, mask.new_ones(len(prompts), room)], dim=1).bool()[:, None, None]
         cos, sin = model.model.rotary_emb(keys, torch.arange(width + room)[None])
-        return cls(result.logits[:, -1], keys, values, whole, mask.sum(1), width, (cos[0], sin[0]))
+        return cls(model, result.logits[:, -1], keys, values, whole, mask.sum(1), width, (cos[0], sin[0]))
 
-    def of(self, rows: Tensor) -> Reading:
+    def of(self, rows: Tensor) -> SmallReading:
         """These rows, in this order."""
         shape = (self.keys.shape[0], len(rows), *self.keys.shape[2:])
         keys, values, used = torch.empty(shape), torch.empty(shape), self.filled
         keys[:, :, :, :used] = self.keys[:, :, :, :used].index_select(1, rows)
         values[:, :, :, :used] = self.values[:, :, :, :used].index_select(1, rows)
-        return Reading(self.logits[rows], keys, values, self.mask[rows], self.position[rows], self.filled, self.turns)
+        return SmallReading(
+            self.model, self.logits[rows], keys, values, self.mask[rows], self.position[rows], self.filled, self.turns
+        )
 
-    def read(self, model: Any, tokens: Tensor) -> None:
+    def read(self, tokens: Tensor) -> None:
         """Read one token more of each row, [B]: `logits` are then those after it."""
-        body, rows, at = model.model, len(tokens), self.filled
+        body, rows, at = self.model.model, len(tokens), self.filled
         hidden = embedding(tokens[:, None], body.embed_tokens.weight)
         cos, sin = (turn[self.position][:, None, None] for turn in self.turns)
         mask = self.mask[:, :, :, : at + 1]
@@ -116,7 +127,7 @@ class Reading:
             hidden = hidden + linear(gate * linear(normed, mlp.up_proj.weight), mlp.down_proj.weight)
         self.filled += 1
         self.position = self.position + 1
-        self.logits = linear(_norm(body.norm, hidden), model.lm_head.weight, model.lm_head.bias)[:, -1]
+        self.logits = linear(_norm(body.norm, hidden), self.model.lm_head.weight, self.model.lm_head.bias)[:, -1]
 
 
 def _norm(norm: Any, hidden: Tensor) -> Tensor:

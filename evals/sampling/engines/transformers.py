@@ -11,6 +11,7 @@ batch's shape; the same batches give the same samples exactly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.encode import encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
+from evals.sampling.engines.reading import read_prompts
 
 if TYPE_CHECKING:
     import numpy as np
@@ -113,7 +115,8 @@ class TransformersEngine(LocalModel):
     def _decode_batch(
         self, requests: Sequence[Request], prompts: Sequence[tuple[int, ...]], decoding: Decoding
     ) -> list[Completion]:
-        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer)
+        vocabulary = self.model.config.get_text_config().vocab_size
+        ends = stop_tokens(self.model.generation_config.eos_token_id, self.tokenizer, vocabulary)
         tokens, _, stopped = decode(
             self.model,
             prompts,
@@ -184,31 +187,27 @@ def decode(
         tokens: for each row its generated token ids (end token included); lengths: how many; stopped: whether the row
         ended by itself.
     Raises:
-        EngineError: the model's output is NaN.
+        EngineError: the model's output is NaN or infinite.
     """
-    import numpy as np
     import torch
 
-    from evals.sampling.engines import small_qwen
-
-    pick = pick or choose
-    device = model.device
+    pick, device = pick or choose, model.device
     stop = torch.tensor(stop_tokens, device=device)
-    streams = [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
+    streams = _streams(seeds)
     rows = torch.arange(len(prompts), device=device)  # the rows still in the batch
     room = torch.tensor([decoding.max_tokens] * len(prompts) if rooms is None else rooms, device=device)
     steps = int(room.max())
     out = torch.full((len(prompts), steps), pad_token, device=device)
-    lengths = room.clone()
-    stopped = torch.zeros(len(prompts), dtype=torch.bool, device=device)
-
+    lengths, stopped = room.clone(), torch.zeros(len(prompts), dtype=torch.bool, device=device)
     with torch.inference_mode():
-        reading: Any = (_SmallReading if small_qwen.applies(model) else _Reading)(model, prompts, steps, pad_token)
+        reading = read_prompts(model, prompts, steps, pad_token)
         for step in range(steps):
             if step % BLOCK == 0:
-                uniform = _draw(streams, rows.tolist()).to(device)
-            if bool(reading.logits.isnan().any()):
-                raise EngineError(f"the model's output is NaN at token {step + 1} of a response")
+                uniform = _uniform_block(streams, rows.tolist()).to(device)
+            if not bool(
+                (reading.logits < math.inf).all()
+            ):  # NaN is not below it; minus infinity only rules a token out
+                raise EngineError(f"the model's output is NaN or infinite at token {step + 1} of a response")
             chosen = pick(reading.logits, uniform[:, step % BLOCK], decoding)
             out[rows, step] = chosen
             ends = torch.isin(chosen, stop) & (step < lengths[rows])
@@ -220,90 +219,21 @@ def decode(
                 break
             if left <= len(rows) * 7 // 8:
                 keep = running.nonzero().squeeze(1)
-                reading.keep(keep)
+                reading = reading.of(keep)
                 rows, chosen, uniform = (t[keep] for t in (rows, chosen, uniform))
             reading.read(chosen)
     counts = lengths.tolist()
     return [row[:n] for row, n in zip(out.tolist(), counts, strict=True)], counts, stopped.tolist()
 
 
-class _Reading:
-    """Rows that a model has read, and the `logits` [R, V] of their next tokens. Every distinct prompt is read once."""
+def _streams(seeds: Sequence[int]) -> list[np.random.Generator]:
+    """The random numbers of each row, which depend on its seed alone."""
+    import numpy as np
 
-    def __init__(self, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> None:
-        import torch
-        from transformers import DynamicCache
-
-        distinct, of = _distinct(prompts)
-        self.model, self.longest = model, max(map(len, distinct))
-        ids = torch.tensor([[pad_token] * (self.longest - len(p)) + list(p) for p in distinct], device=model.device)
-        mask = torch.tensor([[0] * (self.longest - len(p)) + [1] * len(p) for p in distinct], device=model.device)
-        self.cache = DynamicCache(config=model.config)
-        result = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
-            past_key_values=self.cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        rows = torch.tensor(of, device=model.device)
-        self.cache.batch_select_indices(rows)
-        # prompts are padded on the left; responses never
-        self.mask = torch.cat([mask, mask.new_ones(len(distinct), room)], dim=1)[rows]
-        self.position = mask.sum(1)[rows]
-        self.logits = result.logits[rows, -1]
-
-    def keep(self, rows: Tensor) -> None:
-        """Only these rows."""
-        self.cache.batch_select_indices(rows)
-        self.mask, self.position = self.mask[rows], self.position[rows]
-
-    def read(self, tokens: Tensor) -> None:
-        """Read one token more of each row, [R]."""
-        self.longest += 1
-        result = self.model(
-            input_ids=tokens[:, None],
-            attention_mask=self.mask[:, : self.longest],
-            position_ids=self.position[:, None],
-            past_key_values=self.cache,
-            use_cache=True,
-        )
-        self.position = self.position + 1
-        self.logits = result.logits[:, -1]
+    return [np.random.Generator(np.random.Philox(key=seed)) for seed in seeds]
 
 
-class _SmallReading:
-    """The same of a model that is so small that transformers' own forward pass is mostly overhead."""
-
-    def __init__(self, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> None:
-        import torch
-
-        from evals.sampling.engines import small_qwen
-
-        distinct, of = _distinct(prompts)
-        self.model = model
-        self.state = small_qwen.Reading.of_prompts(model, distinct, room).of(torch.tensor(of))
-
-    @property
-    def logits(self) -> Tensor:
-        return self.state.logits
-
-    def keep(self, rows: Tensor) -> None:
-        self.state = self.state.of(rows)
-
-    def read(self, tokens: Tensor) -> None:
-        self.state.read(self.model, tokens)
-
-
-def _distinct(prompts: Sequence[tuple[int, ...]]) -> tuple[list[tuple[int, ...]], list[int]]:
-    """The distinct prompts, and which of them each row has."""
-    index: dict[tuple[int, ...], int] = {}
-    of = [index.setdefault(prompt, len(index)) for prompt in prompts]
-    return list(index), of
-
-
-def _draw(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
+def _uniform_block(streams: Sequence[np.random.Generator], rows: Sequence[int]) -> Tensor:
     """The next BLOCK uniform numbers of each row's stream: [len(rows), BLOCK], float32 in [0, 1)."""
     import numpy as np
     import torch
@@ -319,6 +249,8 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
     Returns:
         token ids [R]. At temperature 0 the most likely token. With top_p < 1 the distribution is that of the smallest
         set of most likely tokens whose mass is at least top_p.
+    Raises:
+        EngineError: the logits over the temperature overflow.
     """
     if decoding.temperature == 0:
         return logits.argmax(-1)
@@ -329,6 +261,8 @@ def choose(logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
         before = probabilities.cumsum(-1) - probabilities
         probabilities = probabilities.masked_fill(before >= decoding.top_p, 0)
     cumulative = probabilities.cumsum(-1)
+    if bool(cumulative[:, -1].isnan().any()):  # every comparison below would be false, and token 0 chosen
+        raise EngineError(f"the model's output over temperature={decoding.temperature} is too large to sample from")
     # the first token whose cumulative mass exceeds u * total: never one of zero mass, and one always does, since
     # u * total is below total also after rounding (u is at most 1 - 2^-24)
     target = uniform[:, None] * cumulative[:, -1:]

@@ -1,8 +1,8 @@
 """Sampling for a small Qwen2 on a CPU: the tokens of transformers' `generate`, in less time.
 
 The logits are those of `small_qwen`; a prompt is read once for the responses to it, and responses that have ended leave
-the batch. The random numbers are those of `generate`: torch's global generator
-is asked for the same numbers in the same order, also for responses that have ended.
+the batch. The random numbers are those of `generate`: torch's global generator is asked for the same numbers in the
+same order, also for responses that have ended.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import softmax
 
-from evals.sampling.engines.small_qwen import Reading, applies
+from evals.sampling.engines.small_qwen import SmallReading, applies
 
 __all__ = ["applies", "sample"]
 
@@ -40,7 +40,7 @@ def sample(
     stop = torch.tensor(stop_tokens)
     distinct = list(dict.fromkeys(map(tuple, prompts)))
     index = {prompt: i for i, prompt in enumerate(distinct)}
-    reading = Reading.of_prompts(model, distinct, max_tokens)
+    reading = SmallReading.of_prompts(model, distinct, max_tokens)
     reading = reading.of(torch.tensor([index[tuple(prompt)] for prompt in prompts]))
     rows = torch.arange(len(prompts))
     lengths = torch.full((len(prompts),), max_tokens)
@@ -58,7 +58,7 @@ def sample(
         if max(left, LEAST_ROWS) <= len(rows) * 3 // 4:
             keep = running.int().argsort(descending=True, stable=True)[: max(left, LEAST_ROWS)]
             rows, chosen, reading = rows[keep], chosen[keep], reading.of(keep)
-        reading.read(model, chosen)
+        reading.read(chosen)
     return [row[:n] for row, n in zip(out.tolist(), lengths.tolist(), strict=True)]
 
 

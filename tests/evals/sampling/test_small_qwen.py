@@ -44,11 +44,11 @@ def prompts() -> list[tuple[int, ...]]:
 def test_logits_are_those_of_the_whole_sequence(model: Any, prompts: list[tuple[int, ...]]) -> None:
     """Read anew without a cache and without padding, a row at a time; rows leave and change places on the way."""
     with torch.inference_mode():
-        reading = small_qwen.Reading.of_prompts(model, prompts, room=5)
+        reading = small_qwen.SmallReading.of_prompts(model, prompts, room=5)
         rows = [list(prompt) for prompt in prompts]
         for step in range(5):
             tokens = torch.randint(20, 97, (len(rows),), generator=torch.Generator().manual_seed(step))
-            reading.read(model, tokens)
+            reading.read(tokens)
             rows = [[*row, int(token)] for row, token in zip(rows, tokens, strict=True)]
             if step in (1, 3):
                 keep = torch.arange(len(rows)).flip(0)[::2]
