@@ -11,7 +11,7 @@ from itertools import chain, product
 
 import numpy as np
 
-from benchmarks.coverage import few_seeds
+from benchmarks.coverage import few_seeds, one_seed
 from benchmarks.coverage.intervals import (
     Crossed,
     Held,
@@ -75,6 +75,7 @@ def _every(runs: int) -> Iterator[tuple[str, Callable[[], Iterator[str]]]]:
         yield title, lambda title=title, text=text, cases=cases: chain([f"\n{text}\n"], _table(title, cases))  # type: ignore[misc]
     yield "False verdicts: a method against itself", lambda: _false_verdicts(runs)
     yield few_seeds.TITLE, few_seeds.section
+    yield one_seed.TITLE, lambda: one_seed.section(runs)
     yield "Comes back, equal within", lambda: _comebacks(runs)
     yield "What no method holds", _limits
 

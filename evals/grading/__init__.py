@@ -12,6 +12,7 @@ evaluation.py expression.py arithmetic.py
                 parse unambiguous LaTeX and compare values at random points; towers of powers are only numbers
 symbolic.py     the one call of math-verify; math_verify_errors.py lets its memory errors through
 pool.py worker.py   worker processes that can be killed, with limits on time and memory
+limits.py       what one answer may take
 grader.py       `Grader`: many answers at once, each pair compared once, results in order
 files/          grade a file of responses (`rlvr grade`)
 """
@@ -22,7 +23,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from evals.grading.conventions import Conventions
     from evals.grading.explanation import Explanation
-    from evals.grading.grader import LIMIT_S, Grade, Grader, Progress
+    from evals.grading.grader import Grade, Grader, Progress
+    from evals.grading.limits import LIMIT_S
 
 __all__ = ["LIMIT_S", "Conventions", "Explanation", "Grade", "Grader", "Progress"]
 
@@ -31,5 +33,5 @@ def __getattr__(name: str) -> Any:
     """Import the grader when it is asked for: who only reads `evals.grading.extraction` need not wait for its rules."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = {"Conventions": "conventions", "Explanation": "explanation"}.get(name, "grader")
+    module = {"Conventions": "conventions", "Explanation": "explanation", "LIMIT_S": "limits"}.get(name, "grader")
     return getattr(import_module(f"{__name__}.{module}"), name)

@@ -17,13 +17,12 @@ from evals.grading.conventions import Conventions
 from evals.grading.equivalence import DEFAULT, Comparison, UnscorableError, quick
 from evals.grading.explanation import Explanation, Step
 from evals.grading.extraction import extract
+from evals.grading.limits import LIMIT_S, MEMORY_MB
 from evals.grading.locate import locate
 from evals.grading.pool import Outcome, Pool
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
-LIMIT_S = 10.0
-MEMORY_MB = 1024
 LONGEST_EXPLAINED = 10_000
 _REMEMBERED = 200_000
 

@@ -105,11 +105,11 @@ def repeat(
     one = float(table.mean(axis=1).var(ddof=1))
     if one == 0 and bounded:  # seeds that happen to be alike
         one = most / samples
-    return _trained(mean, one, seeds, one * more / paper_seeds, bounded)
+    return trained_repeat(mean, one, seeds, one * more / paper_seeds, bounded)
 
 
-def _trained(mean: float, one: float, seeds: int, theirs: float, bounded: bool) -> Repeat:
-    """Of a trained arm with the variance `one` over its S seeds; `theirs` is a multiple of it."""
+def trained_repeat(mean: float, one: float, seeds: int, theirs: float, bounded: bool) -> Repeat:
+    """Of a trained arm: `one` is the variance over its S seeds (> 0 where bounded), `theirs` a multiple of it."""
     moderated = None
     if bounded:
         variance, df = (float(x) for x in moderated_seeds([one / seeds], [seeds]))
@@ -151,7 +151,7 @@ def _what_would_tell(of: Repeat, margin: float | None) -> str:
         return "more than a thousand times our samples would" if times is None else f"{times} times our samples would"
     seeds = round(2 * of.df) + 1
     one, bounded = of.ours * seeds, of.moderated is not None
-    more = (_trained(of.mean, one, s, of.theirs, bounded) for s in range(seeds + 1, MOST_SEEDS + 1))
+    more = (trained_repeat(of.mean, one, s, of.theirs, bounded) for s in range(seeds + 1, MOST_SEEDS + 1))
     needed = next((s for s, then in enumerate(more, start=seeds + 1) if then.half(0.9) < margin), None)
     return f"more than {MOST_SEEDS} seeds of ours would" if needed is None else f"{needed} seeds of ours would"
 

@@ -6,7 +6,8 @@ for one more run; *does not come back*. *cannot tell* stands where the archive h
 Floating-point sums differ between types of CPU, so elsewhere a training takes another path and its result is that of
 another seed. The interval is therefore for a new run on the same problems, from what the committed runs show:
 
-    trained arm     mean +- t(0.975, S-1) s sqrt(1 + 1/S) over S >= 2 committed seeds (each with its own samples)
+    trained arm     that of `evals.stats.prediction` for one more run, over S >= 2 committed seeds (each with its own
+                    samples) that differ
     untrained arm   value +- 1.96 sqrt(2 v): v is the variance of sampling alone, each problem's correct responses
                     binomial with p = (c + 1/2) / (n + 1), so that 0 of n is not treated as certain
 """
@@ -21,7 +22,7 @@ from pathlib import Path
 from statistics import NormalDist, fmean, variance
 from typing import Any
 
-from evals.stats.intervals import t_quantile
+from evals.stats.prediction import trained_repeat
 from evals.stats.verdict_table import pass_at_k
 from harness.runs.archive import read_archive, verdict_table
 
@@ -118,9 +119,9 @@ def prediction(seeds: list[Run], old: Run, benchmark: str, key: str) -> tuple[fl
     if old.record["training"] is None:
         return _untrained(old, benchmark, key)
     values = [v for run in seeds if (v := run.scores.get(benchmark, {}).get(key)) is not None]
-    if len(values) < 2:
+    if len(values) < 2 or (one := variance(values)) == 0:
         return None, None
-    half = t_quantile(0.975, len(values) - 1) * math.sqrt(variance(values) * (1 + 1 / len(values)))
+    half = trained_repeat(fmean(values), one, len(values), one, bounded=not key.startswith("mean_tokens")).half()
     return fmean(values) - half, fmean(values) + half
 
 

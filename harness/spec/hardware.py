@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Literal, get_type_hints
 
+from evals.grading.limits import LIMIT_S
 from harness.spec.ranges import Count, Positive, Share, check_value
 
 
@@ -49,7 +50,7 @@ class Hardware:
     snapshot_every: Count | None = None
     deterministic: bool = False
     grader_workers: Count = 2
-    grader_limit_s: Positive = 10.0
+    grader_limit_s: Positive = LIMIT_S
 
     def __post_init__(self) -> None:
         kinds = get_type_hints(type(self), include_extras=True)

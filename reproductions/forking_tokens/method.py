@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from evals.fork_rank import fork_rank
 from harness.spec.equation import relates, stage
 from harness.spec.ranges import Count, Share
 from harness.step.batch import reads
@@ -89,6 +89,4 @@ def filled(lengths: Sequence[int], limit: int) -> list[int]:
 
 def _threshold(scores: Tensor, rho: float) -> Tensor:
     """The least of the values at or above the interpolated (1 - rho) quantile: torch.quantile stops at 16M values."""
-    position = (1 - rho) * (scores.numel() - 1)
-    # 0.7 * 10 is 7.000000000000001 here and there: a rounding error must not skip a value
-    return scores.sort().values[math.ceil(position - 1e-9 * scores.numel())]
+    return scores.sort().values[fork_rank(scores.numel(), rho)]

@@ -5,7 +5,6 @@ Source: arXiv 2506.01939, section 3, Fig. 2. `fork_threshold` is the one definit
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from evals.analysis import FORKING_TOKENS
 from evals.analysis.contrast import Side, measure_side
 from evals.analysis.tokens.token_table import BAND, Tables, counted, need_columns, number_of, same_tokens
+from evals.fork_rank import fork_rank
 from evals.plots.intervals import name_rows, points
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
@@ -30,8 +30,8 @@ def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
 
     The paper keeps tokens with H >= tau, tau the (1 - rho) quantile. This value keeps the same tokens as the linearly
     interpolated quantile, and is an entropy that occurs: rounding of the quantile cannot drop the token it equals. The
-    trainer's mask (reproductions/forking_tokens/method.py) uses the same definition, per update; everything that shows
-    or samples by forks calls this function.
+    trainer's mask (reproductions/forking_tokens/method.py) takes it from the same rank (`evals.fork_rank`), per update;
+    everything that shows or samples by forks calls this function.
 
     Args:
         values: [N], nats. rho: the share of tokens that are forks.
@@ -44,8 +44,7 @@ def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
         raise ValueError(f"rho: expected in (0, 1], got {rho}")
     if not len(held) or not np.isfinite(held).all():
         raise ValueError("values: expected at least one, all finite")
-    # 0.7 * 10 is 7.000000000000001 here and there: a rounding error must not skip a value
-    return float(held[math.ceil((1 - rho) * (len(held) - 1) - 1e-9 * len(held))])
+    return float(held[fork_rank(len(held), rho)])
 
 
 def top_share(values: ArrayLike, rho: float = RHO) -> Mask:
