@@ -26,6 +26,7 @@ from harness.cli.comeback import COMEBACK, do_comeback
 from harness.cli.completion import COMPLETION, do_completion
 from harness.cli.evaluation import EVAL, GRADE, do_eval, do_grade
 from harness.cli.exchange import BUNDLE, VERIFY, do_bundle, do_verify
+from harness.cli.inert import inert_stdout
 from harness.cli.ledger import LEDGER, do_ledger
 from harness.cli.new import NEW, do_new
 from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
@@ -46,7 +47,8 @@ def main(argv: list[str] | None = None) -> int:
     os.umask(os.umask(0o077) | 0o002)  # what a run writes is never writable by everybody
     arguments = parse(argv)
     try:
-        code: int = arguments.call(arguments)
+        with inert_stdout():
+            code: int = arguments.call(arguments)
         sys.stdout.flush()
         return code
     except (UsageError, RefusedError) as error:
