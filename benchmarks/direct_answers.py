@@ -1,0 +1,90 @@
+"""How often models of the study's search family answer without searching, and how often they are correct then.
+
+    python -m benchmarks.direct_answers     a Markdown table on stdout, from the runs of `rlvr study` under RLVR_HOME
+
+A response of this family tries expressions ("try 3 + 7 = 10 yes") and then boxes the operators. One without "try" is a
+guess: with two or more operators to choose from, it is seldom correct. Needs the responses, which the committed records
+do not hold.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+FAMILY = "tiny_search"
+ATTEMPT = "try"
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Of one run: the share of its responses without an attempt, and the accuracy of these and of the others (None:
+    there are none)."""
+
+    share: float
+    guessed: float | None
+    searched: float | None
+
+
+def direct(responses: Iterable[tuple[str, bool]]) -> Direct:
+    """Count the responses (text, correct) of one run.
+
+    Raises:
+        ValueError: no response.
+    """
+    counts: dict[bool, list[bool]] = {True: [], False: []}
+    for text, correct in responses:
+        counts[ATTEMPT not in text].append(correct)
+    total = sum(map(len, counts.values()))
+    if not total:
+        raise ValueError("expected one response or more, got none")
+    guessed, searched = (sum(of) / len(of) if of else None for of in (counts[True], counts[False]))
+    return Direct(len(counts[True]) / total, guessed, searched)
+
+
+def runs(home: Path) -> dict[str, dict[int, Direct]]:
+    """`paper arm [what was set on the command line]` -> training seed -> what its responses are."""
+    import pyarrow.parquet as pq
+
+    from evals.files import read_json
+
+    found: dict[str, dict[int, Direct]] = defaultdict(dict)
+    for record in sorted(home.glob(f"*/{FAMILY}/*/record.json")):
+        of = read_json(record)
+        tables = sorted(record.parent.glob("eval/*/verdicts.parquet"))
+        if of["diverged"] or len(tables) < 2:  # a trial of the search has the validation set alone
+            continue
+        rows = [row for path in tables for row in pq.read_table(path, columns=["response", "verdict"]).to_pylist()]
+        name = f"{record.parts[-4]} {of['arm']}" + "".join(f" {o}" for o in _alternative(of))
+        found[name][of["seed"]] = direct((row["response"], row["verdict"] == "correct") for row in rows)
+    return found
+
+
+def _alternative(record: dict[str, object]) -> list[str]:
+    """What `harness.study.variations` sets: nothing for the study's own runs."""
+    from harness.study.variations import ALTERNATIVES
+
+    set_here = record["overrides"]
+    assert isinstance(set_here, dict)
+    return [a.name for a in ALTERNATIVES if a.arm == record["arm"] and a.values.items() <= set_here.items()]
+
+
+def main() -> int:
+    from harness.runs.track import home
+
+    print(
+        "| run | seeds | without an attempt, % | correct: without, % | with, % |\n| --- | ---: | ---: | ---: | ---: |"
+    )
+    for name, seeds in runs(home()).items():
+        cells = [
+            " / ".join("–" if value is None else f"{100 * value:.1f}" for value in column)
+            for column in zip(*((d.share, d.guessed, d.searched) for _, d in sorted(seeds.items())), strict=True)
+        ]
+        print(f"| {name} | {len(seeds)} | " + " | ".join(cells) + " |")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
