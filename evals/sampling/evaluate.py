@@ -15,6 +15,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -30,6 +31,7 @@ from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
+from evals.grading.shared import grader
 from evals.grading.verdicts import schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
@@ -226,14 +228,15 @@ class _Graders:
     """The grader of answers and the grader of programs, each with `workers` processes; a context manager."""
 
     def __init__(self, workers: int, limit_s: float) -> None:
-        self._of_answers, self._of_programs = Grader(workers=workers, limit_s=limit_s), ProgramGrader(workers)
+        self._open = ExitStack()
+        self._of_answers = self._open.enter_context(grader(workers, limit_s))
+        self._of_programs = self._open.enter_context(ProgramGrader(workers))
 
     def __enter__(self) -> _Graders:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._of_answers.close()
-        self._of_programs.close()
+        self._open.close()
 
     def of(self, policy: str) -> Grader | ProgramGrader:
         """The one for an extraction policy."""

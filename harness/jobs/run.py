@@ -22,6 +22,7 @@ from typing import Any
 
 from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
 from evals.fingerprint import model_fingerprint
+from evals.grading.shared import graders_kept
 from evals.redaction import redact
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed
@@ -93,7 +94,7 @@ def run_jobs(
     watch = watch or Watch()
     outcomes: list[Outcome] = []
     took: list[float] = []
-    with told([(jobs, command)]) as telling:
+    with told([(jobs, command)]) as telling, graders_kept():
         bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             check(f"after {number - 1} of {len(jobs)} jobs")
