@@ -18,7 +18,7 @@ from benchmarks.bench.timing import Row
 from harness.cli.columns import columns
 from harness.runs.record import environment
 
-PARTS = ("grader", "engine", "methods", "trl_step", "token_pass")
+PARTS = ("grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables")
 ALONE = "vllm"
 ROOT = Path(__file__).resolve().parents[2]
 
