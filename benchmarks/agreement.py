@@ -1,9 +1,10 @@
 """How often does the grader agree with labels of others? `python -m benchmarks.agreement DATA [--write]`.
 
-DATA holds `grader/*.jsonl` (the triples), `benchmarks/` and `fresh/` (golds), as ../shared/data does. Prints a Markdown
-document: agreement by source and tier beside math-verify alone (gold and answer boxed, a response as it is) and beside
-earlier verdicts (agreement_before.txt, a sign for each row: + correct, - not, ? unscored); rewrites and mutations of
-golds; false accepts; extraction policies; speed. --write puts it into results/grader.md.
+DATA holds `grader/*.jsonl` (the triples), `benchmarks/` and `fresh/` (golds), as ../shared/data does; with --heldout
+also other projects' tests are read. Prints a Markdown document: agreement by source and tier beside math-verify alone
+(gold and answer boxed, a response or a string with delimiters as it is) and beside earlier verdicts
+(agreement_before.txt, a sign for each row: + correct, - not, ? unscored); rewrites and mutations of golds; false
+accepts; extraction policies; speed. --write puts it into results/grader.md.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 import time
 from collections import Counter
@@ -41,6 +43,7 @@ def main() -> int:
         "--size", type=int, default=3000, help="changed golds of each kind; pairs and timings in proportion"
     )
     parser.add_argument("--ours-only", action="store_true", help="leave math-verify out of the agreement (it is slow)")
+    parser.add_argument("--heldout", type=Path, help="a folder of `python -m benchmarks.heldout`")
     asked = parser.parse_args()
     sources = {path.stem: read(path) for path in sorted((asked.data / "grader").glob("*.jsonl"))}
     if not sources:
@@ -48,7 +51,8 @@ def main() -> int:
     rows = [row for own in sources.values() for row in own]
     with ProcessPoolExecutor(4) as processes:  # the sections are independent
         later: list[Future[Any]] = [processes.submit(theirs, [] if asked.ours_only else rows)]
-        later += [processes.submit(changes, asked.data, asked.size), processes.submit(policies, sources)]
+        later += [processes.submit(changes, asked.data, asked.size, asked.heldout)]
+        later += [processes.submit(policies, sources), processes.submit(unseen, asked.heldout)]
         later += [processes.submit(speed, asked.data, rows, asked.size)]
         mine = ours(rows)
         alone, *sections = (each.result() for each in later)
@@ -88,8 +92,9 @@ def theirs(rows: list[Row]) -> list[bool | None]:
     verdicts: list[bool | None] = []
     for row in rows:
         gold, prediction = pair(row)
-        answer = prediction if row["kind"] == "response" else rf"\boxed{{{prediction}}}"
-        verdicts.append(bool(verify(parse(rf"\boxed{{{gold}}}"), parse(answer))))
+        as_written = row["kind"] == "string" and re.search(r"\$|\\boxed|\\\(|\\\[", gold)
+        answer = prediction if row["kind"] == "response" or as_written else rf"\boxed{{{prediction}}}"
+        verdicts.append(bool(verify(parse(gold if as_written else rf"\boxed{{{gold}}}"), parse(answer))))
     return verdicts
 
 
@@ -156,9 +161,40 @@ def line(name: str, *counts: Counter[tuple[bool, bool | None]]) -> tuple[str, ..
     return (name, str(counts[-1].total()), *map(rate, counts), *map(str, errors), str(unscored))
 
 
-def changes(data: Path, size: int) -> str:
+def unseen(folder: Path | None) -> str:
+    """Triples that were not in DATA, in two halves of which rules were written with the first in view."""
+    if folder is None:
+        return ""
+    parts = [
+        "## Other projects' tests\n\nPairs that are not among the triples above, most labelled by a test's author, "
+        "read from tests and released outputs of other projects (`python -m benchmarks.heldout`). The hash of a gold "
+        "decides its half. Rules were written with the development half in view; the held-out half was scored once, "
+        "after that. math-verify gets a string as it is where it was written to be parsed so, else in a box.\n"
+    ]
+    for half in ("development", "heldout"):
+        rows = read(folder / f"{half}.jsonl")
+        mine, alone = ours(rows), theirs(rows)
+        projects = [row["source"].partition(":")[0] for row in rows]
+        groups = {name: [i for i, own in enumerate(projects) if own == name] for name in sorted(set(projects))}
+        for tier in sorted({row["tier"] for row in rows}):
+            groups[f"tier {tier}"] = [i for i, row in enumerate(rows) if row["tier"] == tier]
+        groups["all"] = list(range(len(rows)))
+        licences = dict(zip(projects, (row["licence"] for row in rows), strict=True))
+        cells = []
+        for name, where in groups.items():
+            own = [rows[i] for i in where]
+            counts = [matrix(own, [verdicts[i] for i in where]) for verdicts in (alone, mine)]
+            cells.append((*line(name, *counts), licences.get(name, "")))
+        both = [f"{name} {what}" for name in ("math-verify", "ours") for what in ("wrong accepted", "right refused")]
+        header = (f"{half} half", "rows", "math-verify %", "ours %", *both, "unscored", "licence")
+        parts += [columns(header, cells, left=1), ""]
+    return "\n".join(parts)
+
+
+def changes(data: Path, size: int, more: Path | None = None) -> str:
     """Rewrites, mutations and false accepts."""
     sets = rewrites.golds(data)
+    every = rewrites.golds(data, more and more / "golds")
     parts = [
         "## Real golds, changed\n\nThe golds of all benchmarks at hand, rewritten so that the value stays (must be "
         "correct) and mutated so that it does not (must be wrong).\n"
@@ -169,7 +205,7 @@ def changes(data: Path, size: int) -> str:
             parts += [columns((change, "graded", str(expected), "unscored"), lines, left=1), ""]
             parts += [f"Missed: `{gold}` by {kind}: `{text}`  " for gold, kind, text in missed[:20]]
             parts += [""] * bool(missed)
-        lines, accepted = rewrites.false_accepts(sets, grader, size // 10)
+        lines, accepted = rewrites.false_accepts(every, grader, size // 10)
     header = (
         "benchmark",
         "golds",
@@ -179,8 +215,8 @@ def changes(data: Path, size: int) -> str:
         "per 10,000",
     )
     parts += [
-        "## False accepts\n\nGolds that accept an empty statement, and pairs of different golds of one benchmark of "
-        "which one accepts the other.\n",
+        "## False accepts\n\nGolds that accept an empty statement, and pairs of different golds of one benchmark or "
+        "public problem set (at most 600 golds of each) of which one accepts the other.\n",
         columns(header, lines, left=1),
         "",
         *(f"Accepted in {name}: `{gold}` for `{answer}`  " for name, gold, answer in accepted),

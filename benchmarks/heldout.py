@@ -3,8 +3,9 @@
 REPOSITORIES holds clones as `<owner>+<name>/repo` (a git directory is enough), DATA is ../shared/data, whose triples
 are left out. Writes OUT/development.jsonl and OUT/heldout.jsonl in the form of DATA/grader/*.jsonl. The half of a row
 depends on its gold alone: SHA-256 of the gold without spaces, first byte even: development, odd: held out. Rules were
-written with the development half in view. Test files are read as syntax trees and never run. The rows stay out of this
-repository, as not every licence allows copies; `benchmarks.agreement --heldout OUT` reports how the grader does.
+written with the development half in view. OUT/golds/*.jsonl gets the golds of public problem sets. Test files are read
+as syntax trees and never run. The rows stay out of this repository, as not every licence allows copies;
+`benchmarks.agreement --heldout OUT` reports how the grader does.
 """
 
 from __future__ import annotations
@@ -64,6 +65,17 @@ SUITES = (
 )  # fmt: skip
 
 
+GOLDS = {
+    "college_math": ("QwenLM/Qwen2.5-Math", "evaluation/data/college_math/test.jsonl", "answer"),
+    "gaokao2023en": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao2023en/test.jsonl", "answer"),
+    "carp_en": ("QwenLM/Qwen2.5-Math", "evaluation/data/carp_en/test.jsonl", "answer"),
+    "gaokao_math_cloze": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao_math_cloze/test.jsonl", "answer"),
+    "asdiv": ("QwenLM/Qwen2.5-Math", "evaluation/data/asdiv/test.jsonl", "answer"),
+    "theorem_qa": ("OpenBMB/Eurus", "eval/Math/theorem_qa/theorem_qa.json", "Answer"),
+    "hardverify": ("uw-nsl/TinyV", "benchmarks/HardVerify-Math.json", "ground_truth"),
+}
+
+
 def main() -> int:
     if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
@@ -75,10 +87,11 @@ def main() -> int:
     for row in rows:
         labels[key(row)].add(row["expected"])
     kept = {key(row): row for row in reversed(rows) if key(row) not in seen and len(labels[key(row)]) == 1}
-    out.mkdir(parents=True, exist_ok=True)
+    for name, answers in golds(repositories).items():
+        write(out / "golds" / f"{name}.jsonl", [{"answer": answer} for answer in answers])
     for half in ("development", "heldout"):
         own = [row for row in reversed(kept.values()) if half_of(row) == half]
-        (out / f"{half}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in own), encoding="utf-8")
+        write(out / f"{half}.jsonl", own)
         counts = Counter((row["source"].partition(":")[0].partition("@")[0], row["tier"]) for row in own)
         print(half, len(own), *(f"\n  {name} {tier}: {count}" for (name, tier), count in sorted(counts.items())))
     return 0
@@ -86,6 +99,21 @@ def main() -> int:
 
 def read(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def write(path: Path, rows: list[Row]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+def golds(repositories: Path) -> dict[str, list[str]]:
+    """The distinct golds of each set of GOLDS."""
+    found = {}
+    for name, (repository, path, field) in GOLDS.items():
+        given = show(repositories, repository, path)
+        rows = json.loads(given or "[]") if path.endswith(".json") else map(json.loads, given.splitlines())
+        found[name] = list(dict.fromkeys(str(row[field]) for row in rows))
+    return found
 
 
 def key(row: Row) -> tuple[str, str]:

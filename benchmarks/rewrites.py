@@ -22,16 +22,19 @@ from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
 SEED = 20_261_122
+MOST = 600
 TRICKS = ("1=2", "0=0", "2=2", "x=x", r"\boxed{}")
 Changed = tuple[str, str, str]  # gold, its kind of change, the changed gold
 
 
-def golds(folder: Path) -> dict[str, list[str]]:
-    """The distinct golds of every benchmark file, by benchmark."""
+def golds(folder: Path, more: Path | None = None) -> dict[str, list[str]]:
+    """The distinct golds of every benchmark file, by benchmark; `more` holds further files, at most MOST golds each."""
     by_benchmark: dict[str, list[str]] = {}
-    for path in sorted([*(folder / "benchmarks").glob("*.jsonl"), *(folder / "fresh").glob("*.jsonl")]):
+    found = sorted([*(folder / "benchmarks").glob("*.jsonl"), *(folder / "fresh").glob("*.jsonl")])
+    for path in [*found, *(sorted(more.glob("*.jsonl")) if more else ())]:
         rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
-        by_benchmark[path.stem] = list(dict.fromkeys(str(row["answer"]).strip() for row in rows if row.get("answer")))
+        own = list(dict.fromkeys(str(row["answer"]).strip() for row in rows if row.get("answer")))
+        by_benchmark[path.stem] = random.Random(SEED).sample(own, min(MOST, len(own))) if path.parent == more else own
     return by_benchmark
 
 
