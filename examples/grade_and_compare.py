@@ -1,4 +1,4 @@
-"""Grade the answers of two models, give each score its interval, and ask whether one model is better.
+"""Grade the answers of two models, explain one verdict, give each score its interval, and ask which model is better.
 
 python examples/grade_and_compare.py [OUT_FOLDER]
 """
@@ -40,6 +40,8 @@ def main(folder: Path) -> None:
     for model in ANSWERS:
         report = rlvr.grade_file(write(model, folder), out=folder / f"{model}-graded.parquet")
         print(report.as_text())
+    with rlvr.Grader(workers=1) as grader:  # why one answer got its verdict
+        print(grader.explain(GOLD["half"], r"so it is \boxed{50\%}", "boxed_last"))
     run = rlvr.read_run(folder / "new-graded.parquet", name="new")
     print(run.scores(ks=[1, 4]))
     difference = rlvr.compare(run, folder / "old-graded.parquet", metrics=["avg"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import thread_time
 
 from evals.grading import rules
 from evals.grading.conventions import Conventions
@@ -11,6 +12,7 @@ from evals.grading.latex import depth
 from evals.grading.spelling import clean
 
 LONGEST, DEEPEST = 10_000, 100
+IN_PROCESS_S = 2.0  # of processor time for a comparison in the calling process; it then goes to a worker
 _SHORT = 400  # characters; longer answers are only read in a worker, where a time limit holds
 DEFAULT = Conventions()
 
@@ -19,23 +21,32 @@ class UnscorableError(Exception):
     """The answer is too large to be read safely; the message says why."""
 
 
-class _UndecidedError(Exception):
-    """Only math-verify can decide."""
+class UndecidedError(Exception):
+    """Only math-verify can decide, or only a worker, whose time is limited."""
 
 
 class Comparison:
     """Compares cleaned answers: the first rule that applies decides, then random points, then math-verify.
 
-    Rules receive it and compare the parts of answers with it. `steps` records (gold, answer, what decided, verdict) of
-    every comparison and its parts, the whole one last.
+    Rules receive it and compare the parts of answers with it. `limit_s` is processor time, after which it raises
+    UndecidedError at the next comparison of parts (None: no limit). `steps` records (gold, answer, what decided,
+    verdict) of every comparison and its parts, the whole one last.
     """
 
-    def __init__(self, conventions: Conventions = DEFAULT, last: Callable[[str, str], bool] | None = None) -> None:
+    def __init__(
+        self,
+        conventions: Conventions = DEFAULT,
+        last: Callable[[str, str], bool] | None = None,
+        limit_s: float | None = None,
+    ) -> None:
         self.conventions = conventions
         self.steps: list[tuple[str, str, str, bool]] = []
         self._last = last or _math_verify
+        self._until = None if limit_s is None else thread_time() + limit_s
 
     def __call__(self, gold: str, answer: str) -> bool:
+        if self._until is not None and thread_time() > self._until:
+            raise UndecidedError
         decided_by, verdict = self._decide(gold, answer)
         self.steps.append((gold, answer, decided_by, verdict))
         return verdict
@@ -67,7 +78,9 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
 
 
 def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | None:
-    """The verdict wherever math-verify is not needed, in well under a millisecond; None for the others.
+    """The verdict wherever math-verify is not needed, mostly in well under a millisecond; None for the others.
+
+    Runs in the calling process, where nothing can be killed: after IN_PROCESS_S it gives up, and the answer is None.
 
     Raises:
         UnscorableError: as `equal`.
@@ -85,8 +98,8 @@ def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | 
     if len(left) > _SHORT or len(right) > _SHORT:
         return None
     try:
-        return Comparison(conventions, _undecided)(left, right)
-    except _UndecidedError:
+        return Comparison(conventions, _undecided, IN_PROCESS_S)(left, right)
+    except UndecidedError:
         return None
 
 
@@ -102,4 +115,4 @@ def _math_verify(gold: str, answer: str) -> bool:
 
 
 def _undecided(gold: str, answer: str) -> bool:
-    raise _UndecidedError
+    raise UndecidedError

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from evals.grading.conventions import Conventions
-from evals.grading.equivalence import DEFAULT, Comparison, UnscorableError, quick
+from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, Comparison, UndecidedError, UnscorableError, quick
 from evals.grading.explanation import Explanation, Step
 from evals.grading.extraction import extract
 from evals.grading.limits import LIMIT_S, MEMORY_MB
@@ -140,8 +140,8 @@ class Grader:
         if answer is not None:
             [alone] = self._pool.map([(located, answer)], task="math_verify")
             if len(answer) <= LONGEST_EXPLAINED >= len(located):
-                comparison = Comparison(self.conventions, self._ask_worker)
-                with contextlib.suppress(_UnknownError):
+                comparison = Comparison(self.conventions, self._ask_worker, IN_PROCESS_S)
+                with contextlib.suppress(_UnknownError, UndecidedError):
                     comparison(clean(located), clean(answer))
                 steps = [Step(*step) for step in comparison.steps]
         read = None if answer is None else clean(answer)

@@ -14,7 +14,18 @@ from evals.grading.verdicts import Verdict
 from evals.provenance import differing_fields
 from evals.stats.differences import Word, holm, paired_average, word
 from evals.stats.measured_run import MeasuredRun, decisive_differences
-from evals.stats.score import TAUS, Comparison, bounds_of, common_values, compare, factor, metric_name, unit
+from evals.stats.score import (
+    TAUS,
+    Comparison,
+    bounds_of,
+    common_values,
+    compare,
+    factor,
+    metric_name,
+    number_text,
+    score,
+    unit,
+)
 from evals.stats.verdict_table import METRICS, OF_K, VerdictTable
 
 if TYPE_CHECKING:
@@ -219,6 +230,16 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
     return [f"{benchmark}: {field} is {json.dumps(x)} in A and {json.dumps(y)} in B" for field, x, y in pairs]
 
 
+def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
+    """What the average would be with the unscored samples as incorrect ones; nothing where it is the same."""
+    [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
+    if average.as_wrong in (None, average.value):
+        return ""
+    return (
+        f"; as incorrect, {average.name} is {number_text(average.as_wrong, 100)}, not {number_text(average.value, 100)}"
+    )
+
+
 def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[str]:
     notes = []
     for side, run, other in (("A", a, b), ("B", b, a)):
@@ -237,6 +258,7 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
             ]
         notes += [
             f"{name}: {side} has {count} unscored samples, which count neither as correct nor as incorrect"
+            + _as_incorrect(run, name)
             for side, run in (("A", a), ("B", b))
             if (count := int((run.tables[name]["verdict"] == Verdict.UNSCORED).sum()))
         ]

@@ -69,7 +69,9 @@ def row(record: Mapping[str, Any], paper_prints: str) -> Iterable[str]:
             mark = "~" * interval["rough"]
             ours += f" {mark}[{100 * interval['low']:.1f}, {100 * interval['high']:.1f}]"
     if average["unscored"]:
-        ours += f" ({average['unscored']} unscored)"
+        wrong = average.get("as_wrong")
+        wrong = f"; as wrong {100 * wrong:.1f}" if wrong not in (None, average["value"]) else ""
+        ours += f" ({average['unscored']} unscored{wrong})"
     reported, labels = record["reported_percent"], record["labels"]
     return (
         record["settings"]["model"],

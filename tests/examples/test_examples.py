@@ -21,6 +21,7 @@ def test_grade_and_compare(tmp_path: Path):
     # new: 4 + 3 + 2 of 12 samples are correct, old: 2 + 1 + 1; the means over three problems of four samples each
     assert "avg@4 0.4166" in printed  # 9/12 - 4/12
     assert "95 % interval" in printed
+    assert "by same_quantity" in printed and "verdict    correct" in printed
     assert (tmp_path / "out" / "difference.svg").read_text().startswith("<?xml")
 
 

@@ -5,6 +5,7 @@ Pairs of answers, rule by rule, are in test_rules.py.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from fractions import Fraction
@@ -14,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal
+from evals.grading import equivalence, rules
+from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
 from evals.grading.evaluation import same_value
 from evals.grading.extraction import extract
 from evals.grading.locate import locate
@@ -132,3 +134,19 @@ def test_random_points_agree_with_math_verify_on_real_answers():
         else:
             assert verdict, (gold, answer)
     assert checked >= 40
+
+
+def test_a_comparison_that_does_not_end_is_left_to_a_worker(monkeypatch):
+    # a rule that asks for its parts forever; each look at the clock is a second, and two are allowed
+    seconds = itertools.count()
+    monkeypatch.setattr(equivalence, "thread_time", lambda: next(seconds))
+
+    def forever(gold, answer, same):
+        return gold == "1" and answer == "2" and same("1", "2")
+
+    monkeypatch.setattr(rules, "RULES", (forever,))
+    assert equivalence.IN_PROCESS_S == 2
+    assert quick("1", "2") is None
+    assert next(seconds) == 4  # at the start, and at 1, 2 and 3: the third is past the limit
+    with pytest.raises(equivalence.UndecidedError):
+        equivalence.Comparison(limit_s=0.5)("1", "2")

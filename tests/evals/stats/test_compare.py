@@ -112,7 +112,11 @@ def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
     (line,) = result.lines
     assert (line.problems, line.shared, line.only_a, line.only_b) == (5, 6, 1, 2)
     assert line.difference == pytest.approx(0.7)
-    assert result.notes == ("x: A has 2 unscored samples, which count neither as correct nor as incorrect",)
+    # A's means: 1, 1, 1/2, 1/2, 1, 1, and v without a verdict: 5/6 without v, 5/7 with its samples as incorrect
+    assert result.notes == (
+        "x: A has 2 unscored samples, which count neither as correct nor as incorrect; "
+        "as incorrect, avg@2 is 71.4, not 83.3",
+    )
 
 
 def test_seeds_are_parts_of_one_run(tmp_path: Path) -> None:
