@@ -21,11 +21,20 @@ class Curve:
         window: from where to where the claim's arm is averaged, as shares of its optimiser steps.
         than_window: the same of the other arm; None: the same window. With another window an arm can be compared with
             itself ("the entropy falls": window=(0.8, 1), than_window=(0, 0.2), direction="lower").
+        than_metric: of the other arm; "": the same. With another metric too an arm can be compared with itself.
+        less: a metric that is subtracted at each step, on both sides ("the gap between two curves closes"); "": none.
     """
 
     metric: str
     window: tuple[float, float] = (0.0, 1.0)
     than_window: tuple[float, float] | None = None
+    than_metric: str = ""
+    less: str = ""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that are read."""
+        return tuple(dict.fromkeys(name for name in (self.metric, self.than_metric, self.less) if name))
 
     def __post_init__(self) -> None:
         for name in ("window", "than_window"):
@@ -91,8 +100,9 @@ class Claim:
                 f"claim {self.text!r}: direction={self.direction!r} needs a margin: the largest difference that counts "
                 "as none (a fraction, 0.01 is one point)"
             )
-        same_window = self.curve is None or self.curve.than_window in (None, self.curve.window)
-        if self.arm and self.arm == self.than and not self.than_model and same_window:
+        curve = self.curve
+        same = curve is None or (curve.than_window in (None, curve.window) and curve.than_metric in ("", curve.metric))
+        if self.arm and self.arm == self.than and not self.than_model and same:
             raise ValueError(f"claim {self.text!r}: compares {self.arm!r} with itself")
 
     @property

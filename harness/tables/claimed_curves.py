@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -20,13 +20,14 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
     Two windows of the same runs are paired by seed.
     """
     windows = (curve.window, curve.than_window or curve.window)
+    names = (curve.metric, curve.than_metric or curve.metric)
     of_a, of_b = (
         {
             seed: mean
             for seed in m.seeds
-            if (mean := window_mean(m.curves.get(seed, {}).get(curve.metric, ()), w)) is not None
+            if (mean := window_mean(_points(m.curves.get(seed, {}), name, curve.less), w)) is not None
         }
-        for m, w in zip((a, b), windows, strict=True)
+        for m, name, w in zip((a, b), names, windows, strict=True)
     )
     if not of_a or not of_b:
         return None
@@ -37,7 +38,7 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
     low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
     return Line(
         benchmark="training",
-        name=f"{curve.metric}, mean over {of_steps} of the steps",
+        name=f"{_title(curve)}, mean over {of_steps} of the steps",
         metric=curve.metric,
         k=None,
         tau=None,
@@ -67,6 +68,19 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
         p_not_lower=result.p_not_lower,
         p_not_higher=result.p_not_higher,
     )
+
+
+def _points(curves: Mapping[str, Points], name: str, less: str) -> Points:
+    """The curve, less another at the steps that both have."""
+    if not less:
+        return curves.get(name, ())
+    other = dict(curves.get(less, ()))
+    return [(step, value - other[step]) for step, value in curves.get(name, ()) if step in other]
+
+
+def _title(curve: Curve) -> str:
+    names = [curve.metric, *([f"against {curve.than_metric}"] if curve.than_metric else [])]
+    return " ".join([*names, *([f"less {curve.less}"] if curve.less else [])])
 
 
 def window_mean(points: Points, window: tuple[float, float]) -> float | None:

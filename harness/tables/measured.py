@@ -116,7 +116,7 @@ def gather(
         versions = groups.setdefault(key, {})
         versions.setdefault(tag["rlvr.digest"], {}).setdefault(int(tag["rlvr.seed"]), run)
     reproduction = catalogue.load(paper)
-    claimed = [c.curve.metric for c in reproduction.claims if c.curve is not None]
+    claimed = [name for c in reproduction.claims if c.curve is not None for name in c.curve.metrics]
     curves = tuple(dict.fromkeys([*claimed, *curves]))
     measured = []
     with tempfile.TemporaryDirectory() as folder:

@@ -124,7 +124,10 @@ CLAIMS = (
         "Perturbing the 5 % of tokens with the highest entropy lowers accuracy by 35.2 %; the lowest 5 %, hardly.",
         "section 1 (2,460 samples of MATH) and figure 1(b)",
         undecided=(
-            "a claim on tokens of one model: rlvr analyze ... only=interventions perturbs them and gives intervals"
+            "about one untrained model, so no training seeds and no second arm; and what was perturbed is not "
+            "told: section 1 says 2,460 samples of MATH, figure 1(b) 50 questions of AMC23 (which has 40) "
+            "answered correctly for sure. rlvr analyze ... only=interventions perturbs either 5 % and gives "
+            "accuracies with intervals over problems"
         ),
     ),
     Claim(

@@ -206,50 +206,77 @@ BOUNDARY = (
     Claim(
         "Training shifts what can be solved both ways: no model's unsolvable problems hold another's.",
         "section 2.4, figure 1(c)",
-        undecided="a claim on sets of problems: rlvr analyze's figure of unsolvable problems (arms=figure1)",
+        undecided=(
+            "which problems two public models fail, so no arm of ours and no training seeds: rlvr analyze's figure of "
+            "unsolvable problems (arms=figure1) counts them, and a set at n=640 depends on the luck of few samples"
+        ),
     ),
     Claim(
         "Supervised fine-tuning raises the rollout branching factor, reinforcement learning does not.",
         "section 2.4, figure 1(d)",
-        undecided="a claim on tokens: rlvr analyze's figure of branching factors (arms=figure1)",
+        undecided=(
+            "public checkpoints of one training each, so no training seeds: rlvr analyze's figure of branching factors "
+            "(arms=figure1) has each with an interval over problems"
+        ),
     ),
     Claim(
         "Code that is run raises pass@k; at large k reinforcement learning loses its lead.",
         "section 2.5, figure 2",
         undecided=(
-            "a claim on sampling: rlvr analyze ... only=tools measures both; RL_code is no arm (see the departures)"
+            "RL_code is no arm (see the departures); what running code adds to the others rlvr analyze ... "
+            "only=tools measures, with intervals over problems and no training seeds"
         ),
     ),
 )
 TOKENS = (
     Claim(
-        "In the rising stage incorrect responses have the higher entropy, and it falls faster.",
-        "section 3.2.2, figure 3(c)",
-        undecided=(
-            "two curves of one run (train/entropy_negative, _positive): rlvr analyze's figure of stages plots both"
-        ),
+        "Incorrect responses have a higher entropy than correct ones.",
+        "section 3.2.2, figure 3(c): consistently",
+        arm="grpo",
+        than="grpo",
+        curve=Curve("train/entropy_negative", than_metric="train/entropy_positive"),
+    ),
+    Claim(
+        "In the rising stage the entropy of incorrect responses falls faster, so that the gap closes.",
+        "section 3.2.2, figure 3(c); the stage ends where PLATEAU begins, and its first and last sixth are compared",
+        arm="grpo",
+        than="grpo",
+        direction="lower",
+        curve=Curve("train/entropy_negative", window=(0.5, 0.6), than_window=(0.0, 0.1), less="train/entropy_positive"),
     ),
     Claim(
         "Defects of responses (format, garbling, mixed languages) get fewer in the rising stage.",
         "section 3.2.2, figure 3(d)",
-        undecided="a claim on checkpoints: run with eval.every=..., then rlvr analyze's figure of response quality",
+        undecided=(
+            "shares of responses at checkpoints, for irrelevant ones judged by Qwen2.5-32B-Instruct: no curve "
+            "that a training logs. Run with eval.every=..., then rlvr analyze's figure of response quality "
+            "counts them"
+        ),
     ),
     Claim(
         "In the plateau stage few tokens change, those of high entropy and of formal reasoning most.",
         "section 3.2.2, figure 4",
-        undecided="a claim on tokens: rlvr analyze of two checkpoints, figures of probability change and update size",
+        undecided=(
+            "shares of tokens of one pair of checkpoints, in categories of which table 1 gives examples only: no "
+            "training seeds. rlvr analyze of two checkpoints has the figures of probability change and update "
+            "size"
+        ),
     ),
     Claim(
         "Tokens of low-perplexity responses change most, and replacing them matters least.",
         "section 3.2.3, figure 5(a) and (b)",
         undecided=(
-            "a claim on tokens: the figures of probability change and of impact (only=interventions), with intervals"
+            "ranks of tokens within one model, no comparison of trainings: rlvr analyze's figures of probability "
+            "change and of impact (only=interventions) have intervals over problems, and no training seeds"
         ),
     ),
     Claim(
         "Entropy over a response is U-shaped; early tokens of high entropy matter more than late ones.",
         "section 3.2.4, figure 6(a) and (b)",
-        undecided="a claim on tokens: the figures of entropy and of impact by position (only=interventions)",
+        undecided=(
+            "a shape within one model's responses, no comparison of trainings: rlvr analyze's figures of entropy and "
+            "of impact by position (only=interventions) have intervals over problems, and no training seeds"
+        ),
     ),
 )
 CLAIMS = (*SHAPING, *REJECTION, *BOUNDARY, *TOKENS)
