@@ -192,6 +192,11 @@ def _mlflow(folder: Path) -> Iterator[str]:
                     if time.monotonic() > deadline or server.poll() is not None:
                         raise RuntimeError((folder / "log").read_text()[-2000:]) from None
                     time.sleep(0.5)
+            first = b'{"max_results": 1}'  # the server imports what answers it, which on a busy machine takes a while
+            asked = f"{address}/api/2.0/mlflow/experiments/search"
+            urllib.request.urlopen(
+                urllib.request.Request(asked, first, {"Content-Type": "application/json"}), timeout=180
+            ).close()
             yield address
         finally:
             os.killpg(server.pid, signal.SIGKILL)
