@@ -6,6 +6,7 @@ DELIVERY = "tests/harness/runs/test_delivery.py"
 STORE = "tests/harness/runs/test_store.py"
 DIVERGENCE = "tests/harness/backends/test_divergence.py"
 ENGINE = "tests/evals/sampling/test_engine.py"
+BASES = "tests/harness/command/test_base_models.py"
 ENDS = "tests/evals/sampling/test_end_tokens.py"
 HELD = (
     (
@@ -86,6 +87,29 @@ HELD = (
     (
         "Text of a model stays text in the report",
         "tests/harness/report/test_page.py::test_hostile_text_adds_no_element_and_no_attribute",
+    ),
+    (
+        "Text of a model is shown on a terminal, not obeyed",
+        "tests/harness/cli/test_inert.py::test_nothing_that_a_terminal_obeys_is_left",
+        "tests/harness/cli/test_inert.py::test_a_graded_answer_cannot_clear_the_screen",
+    ),
+    (
+        "No user and no password of the tracking server in the report's note and links",
+        "tests/harness/report/test_report_data.py::test_note_and_links_have_no_user_and_no_password",
+    ),
+    (
+        "No source file unpickles, builds objects from YAML or trusts a model's code",
+        "tests/test_trust.py::test_no_file_runs_code_that_it_reads",
+    ),
+    (
+        "A base model's folder without weights, tokenizer or a chat template that renders the training's and the "
+        "evaluation's prompts is named before the start",
+        f"{BASES}::test_what_a_folder_lacks_is_named",
+        f"{BASES}::test_a_template_that_refuses_a_system_message",
+    ),
+    (
+        "`rlvr eval` started again samples nothing and reports the same from its verdicts",
+        "tests/harness/cli/test_eval_command.py::test_the_same_command_again_reads_its_verdicts",
     ),
     (
         "An odd key or value on the command line is refused or fine, never a traceback (3,200 cases)",

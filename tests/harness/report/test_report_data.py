@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
 import pytest
 
 from harness.cli.main import main
+from harness.report import data
 from harness.report.data import environment_grid, values_grid
 from harness.runs.track import Tracker
 from harness.tables.measured import Measured
@@ -142,3 +144,16 @@ def test_figures_that_do_not_fit_are_named(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(data, "FIGURES", 1.5 * len(figures[0][1][0].svg))
     figures, notes = data.fitting({"A": plots[:1], "B": plots[1:]})
     assert [title for title, _ in figures] == ["A"] and len(notes) == 1 and "Figure b" in notes[0]
+
+
+def test_note_and_links_have_no_user_and_no_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Client:
+        def get_experiment_by_name(self, _: str) -> Any:
+            return SimpleNamespace(experiment_id="7")
+
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://alice:hunter2pw@runs.example:5000/")
+    of_one_seed: Any = SimpleNamespace(arm="grpo", run_ids={0: "abc"}, label=lambda arm: arm)
+    tracker: Any = SimpleNamespace(client=Client())
+    (link,) = data._links("egsw", [of_one_seed], tracker)
+    assert link.url == "http://runs.example:5000/#/experiments/7/runs/abc"
+    assert data._link_note() == "The links lead to http://runs.example:5000."
