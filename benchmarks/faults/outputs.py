@@ -14,7 +14,7 @@ from benchmarks.faults.lives import RUN, STEPS, Life, difference, job_folder, li
 from benchmarks.faults.models import EVAL
 from benchmarks.faults.rows import Row
 
-ROOMS_MIB = (0, 30, 60, 120, 240)  # beyond what a process has when the command begins: ends in other places
+ROOMS_MIB = (100, 200, 300, 500)  # beyond what a process has when the command begins: ends in other places
 
 
 def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
@@ -170,7 +170,7 @@ def _reward(root: Path) -> Row:
     row = Row(
         "A reward of one's own that raises ends the training as itself, never as a reward of 0; repaired, the same "
         "command resumes",
-        "it raises at the 20th response; then it does not",
+        "it raises at the 41st call, which is in a later step; then it does not",
     )
     home, count = root / "reward", root / "reward.broken"
     count.touch()
@@ -179,7 +179,7 @@ def _reward(root: Path) -> Row:
         "from pathlib import Path\n"
         "seen = []\n"
         "def reward(response, answer):\n"
-        f"    if len(seen) > 20 and Path({str(count)!r}).exists():\n"
+        f"    if len(seen) > 40 and Path({str(count)!r}).exists():\n"
         "        raise ZeroDivisionError('in my reward')\n"
         "    seen.append(response)\n"
         "    return min(1.0, len(response) / 100)\n"

@@ -183,7 +183,7 @@ def _mlflow(folder: Path) -> Iterator[str]:
         server = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:
             address = f"http://127.0.0.1:{port}"
-            deadline = time.monotonic() + 180
+            deadline = time.monotonic() + 600
             while True:
                 try:
                     urllib.request.urlopen(f"{address}/health", timeout=2)
