@@ -69,7 +69,7 @@ def quickstart(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def study(session: nox.Session) -> None:
     """The tiny-scale study (hours; resumes where it was), then its records, tables and figures in results/study."""
-    session.env |= {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": "1"}
+    session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     rlvr(session, "study", "run=true", *session.posargs)
     rlvr(session, "study", "write=true")
 
@@ -137,7 +137,7 @@ def slurm(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """The documentation site, links checked, into .nox/docs-site; `-- serve` shows it while you write."""
     session.install("-r", str(ROOT / "requirements" / "docs.txt"))
-    session.env |= {"PYTHONPATH": str(ROOT), "NO_MKDOCS_2_WARNING": "1"}
+    session.env.update(PYTHONPATH=str(ROOT), NO_MKDOCS_2_WARNING="1")
     session.run("mkdocs", *(session.posargs or ["build", "--strict"]))
 
 

@@ -15,9 +15,8 @@ from pathlib import Path
 from evals.grading import Grader
 from evals.grading.collection import collection
 from evals.grading.expression import UnsupportedError, parse
-from evals.grading.latex import is_relation, literal, split
-from evals.grading.locate import locate
-from evals.grading.numbers import number
+from evals.grading.extraction import locate
+from evals.grading.numbers import is_relation, literal, number, split
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 

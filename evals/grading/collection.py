@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from evals.grading.latex import FUNCTION_NAMES, RELATION, has_symbols, literal, matching, split
-from evals.grading.numbers import number
+from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal, matching, number, split
 
 _NAME = re.compile(
     r"(?:\\(?:sin|cos|tan|cot|sec|csc)\s*(?:\^\s*\{2\}\s*)?(?=[\\A-Za-z]))?"

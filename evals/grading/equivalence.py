@@ -1,15 +1,117 @@
-"""Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify."""
+"""Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify.
+
+This is the only place that calls math-verify, which is slow and able to hang: only inside a killable worker.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from time import thread_time
+from typing import Any
 
 from evals.grading import rules
 from evals.grading.conventions import Conventions
 from evals.grading.evaluation import same_value
-from evals.grading.latex import depth
+from evals.grading.numbers import depth
 from evals.grading.spelling import clean
+
+# Two constant expressions are equal when they agree to this many digits, relative to their size.
+_EXACT_DIGITS, _FLOAT_DIGITS = 25, 12
+
+
+def same_expression(gold: str, answer: str) -> bool:
+    """Whether two cleaned LaTeX expressions, equations or relations are mathematically equal.
+
+    Constants are compared relative to their size (math-verify compares them to six decimal places, so that it takes
+    any two tiny numbers for equal), and i is the imaginary unit where it is the only letter; all else is math-verify's
+    decision.
+    """
+    from math_verify import verify
+
+    left, right = _parse(gold), _parse(answer)
+    if left is None or right is None:
+        return False
+    known = {symbol.name: symbol for symbol in left.free_symbols}
+    # math-verify may take x for real in one of them and for complex in the other
+    right = right.xreplace({symbol: known.get(symbol.name, symbol) for symbol in right.free_symbols})
+    if set(known) <= {"i"} and {symbol.name for symbol in right.free_symbols} <= {"i"}:
+        left, right = _with_imaginary_unit(left), _with_imaginary_unit(right)
+    constants = _same_constant(left, right)
+    if constants is not None:
+        return constants
+    return bool(verify(left, right, timeout_seconds=None, allow_set_relation_comp=True))
+
+
+@lru_cache(maxsize=4096)
+def _parse(text: str) -> Any | None:
+    """The sympy object that math-verify reads in a boxed expression, or None when it cannot read it."""
+    from latex2sympy2_extended import NormalizationConfig
+    from math_verify import LatexExtractionConfig, parse
+
+    # units are ours: math-verify takes the c of `\\frac{1}{2}c` for one
+    config = NormalizationConfig(basic_latex=True, units=False, malformed_operators=True, nits=True, boxed="last")
+
+    parsed = parse(
+        f"\\boxed{{{_as_symbols(text)}}}",
+        extraction_config=[LatexExtractionConfig(boxed_match_priority=0, normalization_config=config)],
+        fallback_mode="no_fallback",
+        parsing_timeout=None,  # type: ignore[arg-type]  # the worker is killed from outside instead
+    )
+    return parsed[0] if parsed else None
+
+
+_DERIVATIVE = re.compile(
+    r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
+)
+_NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
+
+
+def _as_symbols(text: str) -> str:
+    r"""What math-verify works out too early, as names: `\frac{dx}{dt}` (0 to it), `E_1` (2.718...)."""
+    return _NUMBERED_E.sub(r"\\Xi ", _DERIVATIVE.sub(r"\2_{d\1\3}", text))
+
+
+def _with_imaginary_unit(expression: Any) -> Any:
+    """`(1+i)^2` as the number that it is."""
+    from sympy import I
+
+    return expression.subs({symbol: I for symbol in expression.free_symbols})
+
+
+def _same_constant(left: Any, right: Any) -> bool | None:
+    """Equality of two constant expressions, or None when one of them is not a finite constant."""
+    from sympy import Float
+
+    a, b = _constant(left), _constant(right)
+    if a is None or b is None:
+        return None
+    exact = left.doit(), right.doit()
+    if all(side.is_Rational for side in exact):
+        return bool(exact[0] == exact[1])  # 2^{1009}+1 is not 2^{1009}
+    inexact = left.has(Float) or right.has(Float)
+    return bool(abs(a - b) <= max(abs(a), abs(b)) * 10 ** -(_FLOAT_DIGITS if inexact else _EXACT_DIGITS))
+
+
+def _constant(expression: Any) -> Any | None:
+    """The numerical value of a sympy expression without symbols, to 30 digits, or None."""
+    from sympy import Expr
+
+    if not isinstance(expression, Expr) or expression.free_symbols:
+        return None
+    number = expression.doit().evalf(30)
+    return (
+        number
+        if number.is_number and number.is_finite and number.is_comparable is not None and _is_float(number)
+        else None
+    )
+
+
+def _is_float(number: Any) -> bool:
+    real, imaginary = number.as_real_imag()
+    return bool(real.is_Number and imaginary.is_Number)
+
 
 LONGEST, DEEPEST = 10_000, 100
 IN_PROCESS_S = 2.0  # of processor time for a comparison in the calling process; it then goes to a worker
@@ -109,7 +211,7 @@ def compare(gold: str, answer: str) -> bool:
 
 
 def _math_verify(gold: str, answer: str) -> bool:
-    from evals.grading.symbolic import same_expression
+    from evals.grading.equivalence import same_expression
 
     return same_expression(gold, answer)
 

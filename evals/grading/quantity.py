@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from evals.grading.latex import split
-from evals.grading.numbers import number, spoken
+from evals.grading.numbers import number, split, spoken
 
 PERCENT, DEGREE = "%", "degree"
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evals.grading.extraction import boxes
-from evals.grading.latex import matching, split
+from evals.grading.numbers import matching, split
 
 END = r"(?![A-Za-z])"  # the end of a command's name
 FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"

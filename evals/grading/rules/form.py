@@ -8,8 +8,17 @@ from typing import NamedTuple
 from evals.grading.collection import is_name
 from evals.grading.conventions import Same
 from evals.grading.evaluation import constant
-from evals.grading.latex import balanced, before_condition, literal, same_text, split
-from evals.grading.numbers import number, ordinal, same_number, spoken
+from evals.grading.numbers import (
+    balanced,
+    before_condition,
+    literal,
+    number,
+    ordinal,
+    same_number,
+    same_text,
+    split,
+    spoken,
+)
 from evals.grading.quantity import bare_amount
 
 _LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)

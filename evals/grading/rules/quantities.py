@@ -6,8 +6,7 @@ import re
 
 from evals.grading.conventions import Same
 from evals.grading.evaluation import constant
-from evals.grading.latex import has_symbols
-from evals.grading.numbers import number, rounds_to
+from evals.grading.numbers import has_symbols, number, rounds_to
 from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, quantity, with_symbol
 
 

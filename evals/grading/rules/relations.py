@@ -9,7 +9,7 @@ from itertools import pairwise
 from evals.grading import evaluation
 from evals.grading.collection import has_names, is_name, named, one_by_one, renamed
 from evals.grading.conventions import Same
-from evals.grading.latex import RELATION, has_symbols, is_relation, literal, split
+from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, split
 
 _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")

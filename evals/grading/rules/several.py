@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from evals.grading.collection import COMPARABLE, UNORDERED, Collection, collection
 from evals.grading.conventions import Same
-from evals.grading.latex import literal, split
-from evals.grading.numbers import number
+from evals.grading.numbers import literal, number, split
 
 
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:

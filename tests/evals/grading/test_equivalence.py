@@ -16,14 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading import equivalence, rules
-from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick
+from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick, same_expression
 from evals.grading.evaluation import same_value
-from evals.grading.extraction import extract
-from evals.grading.locate import locate
+from evals.grading.extraction import extract, locate
 from evals.grading.numbers import number, same_number
 from evals.grading.quantity import quantity
 from evals.grading.spelling import clean
-from evals.grading.symbolic import same_expression
 
 
 def test_nothing_equals_no_answer():

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.grading.extraction import Extraction, boxes, extract
-from evals.grading.locate import locate
+from evals.grading.extraction import Extraction, boxes, extract, locate
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ resource.setrlimit(resource.RLIMIT_CPU, (600, 600))
 from contextlib import suppress
 from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
-from evals.grading.locate import locate
+from evals.grading.extraction import locate
 from evals.grading.rules.quantities import arithmetic_in_words
 from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE, SHORT
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.grading import spelling
-from evals.grading.latex import literal
+from evals.grading.numbers import literal
 from tests.evals.grading.test_rules import sections
 
 SPELLINGS = sections("spelling.txt")

@@ -1,0 +1,64 @@
+"""The walks of docs/architecture.md: their files exist, and a traced response runs exactly those of the third."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+POOL = "evals/grading/pool.py"  # asked whether a worker is needed
+
+
+def walks() -> dict[str, list[str]]:
+    """Title -> the files of its numbered list."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8").partition("## Three walks")[2]
+    parts = re.findall(r"^\*\*(.+?)\*\*(.*?)(?=^\*\*|\Z)", text, re.MULTILINE | re.DOTALL)
+    return {title: re.findall(r"^\d+\. `([^`]+\.py)`", body, re.MULTILINE) for title, body in parts}
+
+
+def files_run(call: Callable[[], Any]) -> set[str]:
+    """Our files whose functions run in this thread."""
+    seen: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: Any) -> None:
+        if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_filename.startswith(f"{ROOT}/"):
+            seen.add(str(Path(frame.f_code.co_filename).relative_to(ROOT)))
+
+    sys.setprofile(note)
+    try:
+        call()
+    finally:
+        sys.setprofile(None)
+    return {name for name in seen if not name.startswith("tests/")}
+
+
+def test_every_file_of_a_walk_exists() -> None:
+    assert [len(files) for files in walks().values()] == [8, 9, 15]
+    assert [name for files in walks().values() for name in files if not (ROOT / name).is_file()] == []
+
+
+def test_a_response_passes_the_files_of_its_walk() -> None:
+    import pandas as pd
+
+    from evals.grading import Grader
+    from evals.stats.score import score
+    from harness.tables.measured import show
+
+    walk = walks()["A response"]
+    with Grader(workers=1) as grader:
+        run = files_run(lambda: grader.grade_responses([(r"\frac{1}{2}", r"so \boxed{0.5}", "stop")]))
+    assert run == {*walk[4:10], POOL}  # from the grader to the numbers
+    rows = [
+        {
+            "benchmark": "b", "problem_id": f"p{i}", "sample": 0, "gold": "1", "verdict": ("wrong", "correct")[i % 2],
+            "answer_class": 0, "boxed": True, "tokens": 5, "finish_reason": "stop", "train_seed": seed,
+        }
+        for i in range(6) for seed in range(2)
+    ]  # fmt: skip
+    frame = pd.DataFrame(rows)
+    run = files_run(lambda: [show(s) for s in score(frame, ks=(1,), metrics=("avg", "pass"))])
+    assert run == set(walk[10:14])  # from the verdicts to the text of the cell
