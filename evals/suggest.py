@@ -1,4 +1,4 @@
-"""Names that were asked for and are not there: say so with the nearest one that is."""
+"""Errors for unknown names, with the nearest known one."""
 
 from __future__ import annotations
 

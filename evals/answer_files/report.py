@@ -115,7 +115,8 @@ class Report:
         lines = [f"{self.file}: {self.rows} rows"]
         if self.problems is not None and self.samples is not None:
             low, high = self.samples
-            lines[0] += f", {self.problems} problems, {low if low == high else f'{low} to {high}'} samples each"
+            samples = f"{low if low == high else f'{low} to {high}'} sample{'s' * (high > 1)}"
+            lines[0] += f", {self.problems} problems, {samples} each"
         lines.append("  " + ", ".join(f"{count} {verdict}" for verdict, count in self.verdicts.items()))
         lines[1:1] = self.stated.lines() if self.stated else []
         lines += [f"  unscored: {count} x {reason}" for reason, count in self.unscored_reasons.items()]

@@ -1,4 +1,4 @@
-"""What MLflow is told of commands: a parent run for each paper and scale of a command, and a courier that delivers."""
+"""What MLflow gets of commands: a parent run for each paper and scale of a command, and a courier that delivers."""
 
 from __future__ import annotations
 

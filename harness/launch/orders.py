@@ -1,4 +1,4 @@
-"""What a worker is told to do: one job and all that runs it, as JSON. No code travels, only names and values."""
+"""A worker's order: one job and all that runs it, as JSON. No code travels, only names and values."""
 
 from __future__ import annotations
 

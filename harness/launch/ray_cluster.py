@@ -1,7 +1,7 @@
 """`launcher=ray`: the jobs as tasks of a running Ray cluster, each with the resources that it asks for.
 
 A task only supervises a worker process (`harness.launch.worker`), so that a signal ends it as anywhere else. A task
-whose node or process died goes on elsewhere, from its last checkpoint. The tasks end with the command: stopped, it lets
+whose node or process died resumes elsewhere, from its last checkpoint. The tasks end with the command: stopped, it lets
 every job save first.
 """
 

@@ -1,4 +1,4 @@
-"""A full disk, said as such: each library fails on one in its own words, so the disk itself is asked."""
+"""Report a full disk as one clear error: each library fails on one in its own words, so the disk itself is asked."""
 
 from __future__ import annotations
 

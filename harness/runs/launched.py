@@ -1,4 +1,4 @@
-"""Who was told to run a job that is not finished: `launched.json` in its folder."""
+"""Which launcher runs a job that is not finished: `launched.json` in its folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run tells MLflow, on disk: written by whoever trains, delivered from there by a `Courier`.
+"""What a run logs to MLflow, on disk first: written by the training process, delivered by a `Courier`.
 
     <folder>/<stem>.jsonl   one line for each message, in order; never rewritten
     <folder>/<stem>.json    the MLflow run, and how many messages have been delivered

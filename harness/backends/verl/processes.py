@@ -1,4 +1,4 @@
-"""Ends everything that a training started, whoever dies first.
+"""Ends every process of a training, whichever process dies first.
 
 A veRL training is some twenty processes: Ray's, the workers, vLLM's engines. All inherit an environment variable with
 the name of the session. A reaper outside the session waits for the end of its input, which comes when the process
