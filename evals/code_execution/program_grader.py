@@ -1,60 +1,30 @@
 """Grade programs: run the model's function against the benchmark's tests (`evals.code_execution.function_sandbox`).
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
-defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is:
-
-    program      the prompt, then the response's last fenced Python block that defines the function (a chat model)
-    completion   the prompt directly followed by the response, up to the first line that starts something other than
-                 the function's body (a base model; Chen et al., arXiv 2107.03374, section 3.1)
-
-A response without such a block, or an empty completion, has no answer.
+defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
+(`evals.code_execution.programs`). A response without such a block, or an empty completion, has no answer.
 """
 
 from __future__ import annotations
 
 import json
-import re
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
 from evals.code_execution import function_sandbox as sandbox
 from evals.code_execution.function_sandbox import Limits, Outcome
+from evals.code_execution.programs import POLICIES
 from evals.grading import Grade
 from evals.grading.verdicts import Verdict
 
 FIELDS = ("prompt", "tests", "entry_point")
-STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # as in the paper: these start something new
-_BLOCK = re.compile(
-    r"^[ \t]*```[ \t]*(?:python|python3|py)?[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE
-)
 
 
 def gold(prompt: str, tests: str, entry_point: str) -> str:
     """The gold answer of a problem."""
     return json.dumps(dict(zip(FIELDS, (prompt, tests, entry_point), strict=True)), ensure_ascii=False)
-
-
-def last_block(response: str, entry_point: str) -> str | None:
-    """The last fenced Python block that defines the function, or None."""
-    defines = re.compile(rf"^(?:async[ \t]+)?def[ \t]+{re.escape(entry_point)}\b", re.MULTILINE)
-    blocks = [block for block in _BLOCK.findall(response) if defines.search(block)]
-    return blocks[-1] if blocks else None
-
-
-def completion(response: str, _: str = "") -> str | None:
-    """The response up to the first of STOPS; None when only white space is left."""
-    ends = [at for stop in STOPS if (at := response.find(stop)) >= 0]
-    kept = response[: min(ends, default=len(response))]
-    return kept if kept.strip() else None
-
-
-# how to extract the answer, and what joins it to the prompt
-POLICIES: dict[str, tuple[Callable[[str, str], str | None], str]] = {
-    "program": (last_block, "\n\n"),
-    "completion": (completion, ""),
-}
 
 
 class ProgramGrader:

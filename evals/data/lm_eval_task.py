@@ -28,8 +28,8 @@ from typing import Any
 
 from lm_eval.api.task import ConfigurableTask
 
-from evals.code_execution.program_grader import POLICIES as PROGRAMS
 from evals.code_execution.program_grader import ProgramGrader
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts
 from evals.grading import Grader
 from evals.stats.score import metric_name

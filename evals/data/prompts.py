@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from evals.code_execution.program_grader import POLICIES as PROGRAMS
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data.benchmarks import LETTERS, Problem
 from evals.grading.extraction import POLICIES
 from evals.suggest import expected
@@ -22,10 +22,9 @@ class Prompt:
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
-    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.program_grader`). `verbatim` keeps the
-    white space around the
-    problem, which code to be continued needs. `with_tools` names the prompt that takes this one's place where code in a
-    response is run (`evals.sampling.engines.tools`); "" where there is none.
+    extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`). `verbatim` keeps the white
+    space around the problem, which code to be continued needs. `with_tools` names the prompt that takes this one's
+    place where code in a response is run (`evals.sampling.engines.tools`); "" where there is none.
     """
 
     name: str

@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.program_grader import POLICIES as PROGRAMS
 from evals.code_execution.program_grader import ProgramGrader
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts, protocols
 from evals.data.benchmarks import Benchmark
 from evals.data.hub import check_hub

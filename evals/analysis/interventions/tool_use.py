@@ -15,7 +15,7 @@ from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.responses.curves_over_k import pass_curves
 from evals.analysis.subjects import Subject
 from evals.analysis.tokens.token_table import need_columns
-from evals.code_execution.program_grader import POLICIES as PROGRAMS
+from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data.benchmarks import Benchmark, content_hash
 from evals.data.prompts import Prompt
 from evals.plots.panels import check_panels, panels_size, run_panels, two_line_legend

@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution import program_grader as programs
+from evals.code_execution import programs
 from evals.code_execution.function_sandbox import Limits, Outcome
-from evals.code_execution.program_grader import ProgramGrader, completion, gold, last_block
+from evals.code_execution.program_grader import ProgramGrader, gold
+from evals.code_execution.programs import completion, last_block
 from evals.data import benchmarks, prompts, protocols
 from evals.grading.verdicts import Verdict
 from evals.provenance import Origin

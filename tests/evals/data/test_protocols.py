@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from evals.code_execution import program_grader as programs
+from evals.code_execution import programs
 from evals.data import prompts, protocols
 from evals.data.benchmarks import Problem
 from evals.data.protocols import PROTOCOLS, Protocol
