@@ -8,6 +8,7 @@ micro-batches, all processes), because a softmax over the batch or a statistic o
 from __future__ import annotations
 
 import json
+from collections import deque
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ from harness.step.loss import clipped_tokens, k3, policy_loss
 from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
 
+KEPT_GRAPHS = 2**30  # bytes that the passes of one step may hold together until their backward passes
 SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
 
 
@@ -35,14 +37,15 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
     A method that reads entropies or log-probabilities gets the current policy's, on the whole step, before any update.
-    Those of the first micro-batch come from the loss's own pass, so that a step of one micro-batch costs no pass more;
-    those of the others from a pass without gradients, because their graphs would not fit into memory together.
+    They come from the loss's own passes, so that a step costs no pass more, as far as the graphs of its micro-batches
+    fit into `KEPT_GRAPHS` together; those of the other micro-batches from a pass without gradients.
     """
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
         self._pending: list[dict[str, Any]] | None = None  # the step that begins, before its method has run
+        self._kept: deque[tuple[Tensor, Tensor]] = deque()  # passes of the next micro-batches, made for the method
         self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the step that is being made
         self._entropies: list[Tensor] = []  # of its micro-batches so far
         self._rollout_gaps: list[Tensor] = []  # the same, [3, b, T]: trainer's and sampler's log-probabilities, mask
@@ -139,10 +142,10 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         fields["mask"] = torch.cat([m["completion_mask"] for m in micro_batches]).bool()
         sizes = torch.tensor([len(m["rewards"]) for m in micro_batches], device=fields["groups"].device)
         fields["micro_batches"] = torch.arange(len(micro_batches), device=sizes.device).repeat_interleave(sizes)
+        self._kept.clear()
         if self._reads_signals:
-            known = [] if first is None else [(first[0].detach(), first[1].detach())]
-            signals = [*known, *(self._signals(self.model, m) for m in micro_batches[len(known) :])]
-            logp, entropies = zip(*signals, strict=True)
+            signals = self._step_signals(micro_batches, first)
+            logp, entropies = zip(*((p.detach(), h.detach()) for p, h in signals), strict=True)
             fields["logp"], fields["entropies"] = torch.cat(logp), torch.cat(entropies)
             fields["old_logp"] = torch.cat(
                 [m.get("old_per_token_logps", p) for m, p in zip(micro_batches, logp, strict=True)]
@@ -196,6 +199,23 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         gathered: Tensor = self.accelerator.gather(tensor)
         return gathered
 
+    def _step_signals(
+        self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None
+    ) -> list[tuple[Tensor, Tensor]]:
+        """`_signals` of every micro-batch; passes whose graphs are kept wait in `_kept` for their loss."""
+        signals = [] if first is None else [first]
+        bytes_kept = 0
+        for number, micro in enumerate(micro_batches):
+            bytes_kept += _graph_bytes(self.model.config, micro)
+            if number < len(signals):
+                continue
+            keep = first is not None and self.accelerator.num_processes == 1 and bytes_kept <= KEPT_GRAPHS
+            with torch.set_grad_enabled(keep):
+                signals.append(self._signals(self.model, micro))
+            if keep:
+                self._kept.append(signals[-1])
+        return signals
+
     def _signals(self, model: Any, micro: dict[str, Any]) -> tuple[Tensor, Tensor]:
         """(log-probabilities, entropies) of the completion tokens under `model`, [b, T] each."""
         ids = torch.cat([micro["prompt_ids"], micro["completion_ids"]], dim=1)
@@ -216,7 +236,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         if pending is not None and sharded and len(pending) > 1:
             self._apply_method(pending, None)
             pending = None
-        logp, entropies = self._signals(model, inputs)
+        made = self._kept.popleft() if pending is None and self._kept else None
+        logp, entropies = made or self._signals(model, inputs)
         if pending is not None:
             self._apply_method(pending, (logp, entropies))
         logp = logp.masked_fill(~mask, 0.0)
@@ -329,3 +350,13 @@ def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
         return value[index * size : (index + 1) * size] if whole else value
 
     return [{key: part(value, index) for key, value in rollout.items()} for index in range(parts)]
+
+
+def _graph_bytes(config: Any, micro: dict[str, Any]) -> int:
+    """About what a pass holds for its backward pass, rather more than less: 20 vectors of the model's width and 5 of
+    the inner one for each layer and token, the attention weights, and the logits."""
+    c = config.get_text_config()
+    rows, tokens = len(micro["prompt_ids"]), micro["prompt_ids"].shape[1] + micro["completion_ids"].shape[1]
+    inner = getattr(c, "intermediate_size", None) or 4 * c.hidden_size
+    layer = 20 * c.hidden_size + 5 * inner + 2 * c.num_attention_heads * tokens
+    return int(4 * rows * tokens * (c.num_hidden_layers * layer + 2 * c.vocab_size))
