@@ -44,7 +44,12 @@ def main() -> int:
     )
     parser.add_argument("--ours-only", action="store_true", help="leave math-verify out of the agreement (it is slow)")
     parser.add_argument("--heldout", type=Path, help="a folder of `python -m benchmarks.heldout`")
+    parser.add_argument("--only-heldout", action="store_true", help="that part alone, for results/grader_heldout.md")
     asked = parser.parse_args()
+    if asked.only_heldout:
+        if asked.heldout is None:
+            parser.error("--only-heldout needs --heldout FOLDER")
+        return finish(heading() + "\n" + unseen(asked.heldout), asked.write and "grader_heldout.md")
     sources = {path.stem: read(path) for path in sorted((asked.data / "grader").glob("*.jsonl"))}
     if not sources:
         parser.error(f"data: expected .jsonl files in {asked.data / 'grader'}, found none")
@@ -61,10 +66,13 @@ def main() -> int:
     if len(before) != len(rows):
         parser.error(f"data: expected the {len(before)} rows of agreement_before.txt, found {len(rows)}")
     parts = [heading(), agreement(sources, mine, alone or None, before), *sections]
-    text = "\n".join(parts)
+    return finish("\n".join(parts), asked.write and "grader.md")
+
+
+def finish(text: str, page: str | bool) -> int:
     print(text)
-    if asked.write:
-        (ROOT / "results" / "grader.md").write_text(text, encoding="utf-8")
+    if page:
+        (ROOT / "results" / str(page)).write_text(text, encoding="utf-8")
     return 0
 
 
