@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from evals.answer_files.differing import Disagreement, differing
 from evals.answer_files.formats import NEEDED
@@ -27,7 +27,7 @@ from evals.answer_files.table import (
     parquet_columns,
     write,
 )
-from evals.grading import LIMIT_S, Conventions, Explanation, Grader, Progress
+from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader, Progress
 from evals.grading.effects import PolicyEffect, policy_effects
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
@@ -89,43 +89,59 @@ def grade_file(
     used = policy_for(rows) if policy is None and not answers else policy
     if used is not None and used not in POLICIES:
         raise ValueError(f"extraction policy {used!r} is unknown; expected one of {', '.join(POLICIES)}")
-    effects: list[PolicyEffect] = []
-    others: list[Disagreement] = []
     with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         if answers:
-            grades = grader.grade_answers(
-                [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows], progress
-            )
-            scores, ours = [], columns_of_pairs(grades)
+            graded = _graded_pairs(grader, rows, progress)
         else:
-            triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
             assert used is not None
-            grades = grader.grade_responses(triples, used, progress)
-            effects = policy_effects(triples, grades, grader, used)
-            ours = columns_of_responses(rows, grades, grader)
-            scores = _scores(rows, ours, wanted)
-            others = differing(rows, grades, grader, used)
+            graded = _graded_responses(grader, rows, used, wanted, progress)
         explanations = [_explained(grader, rows[number - 1], None if answers else used) for number in explain]
     if target is not None:
-        write(target, rows, ours, parquet)
+        write(target, rows, graded.ours, parquet)
     samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
-    reasons = Counter(grade.reason.split(":")[0] for grade in grades if grade.reason)
+    reasons = Counter(grade.reason.split(":")[0] for grade in graded.grades if grade.reason)
     return Report(
         file=str(path),
         rows=len(rows),
         problems=len(samples) if samples else None,
         samples=(min(samples.values()), max(samples.values())) if samples else None,
-        verdicts=dict(sorted(Counter(str(grade.verdict) for grade in grades).items())),
+        verdicts=dict(sorted(Counter(str(grade.verdict) for grade in graded.grades).items())),
         unscored_reasons=dict(reasons),
-        scores=scores,
-        agreement=agreements(rows, grades),
+        scores=list(graded.scores),
+        agreement=agreements(rows, graded.grades),
         out=None if target is None else str(target),
         policy=None if answers else used,
-        policies=effects,
+        policies=list(graded.effects),
         explanations=explanations,
         stated=None if stated is None else Stated.of(stated),
-        differing=others,
+        differing=list(graded.differing),
     )
+
+
+class _Graded(NamedTuple):
+    """The grades of a file's rows, and what follows from them: our columns; of responses also scores and effects."""
+
+    grades: list[Grade]
+    ours: Columns
+    scores: Sequence[Score] = ()
+    effects: Sequence[PolicyEffect] = ()
+    differing: Sequence[Disagreement] = ()
+
+
+def _graded_pairs(grader: Grader, rows: list[Row], progress: Progress | None) -> _Graded:
+    pairs = [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows]
+    grades = grader.grade_answers(pairs, progress)
+    return _Graded(grades, columns_of_pairs(grades))
+
+
+def _graded_responses(
+    grader: Grader, rows: list[Row], policy: str, ks: list[int], progress: Progress | None
+) -> _Graded:
+    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
+    grades = grader.grade_responses(triples, policy, progress)
+    effects = policy_effects(triples, grades, grader, policy)
+    ours = columns_of_responses(rows, grades, grader)
+    return _Graded(grades, ours, _scores(rows, ours, ks), effects, differing(rows, grades, grader, policy))
 
 
 def _stated(path: Path, reading: Reading) -> AnswerFile | None:
