@@ -45,10 +45,15 @@ def main() -> int:
     parser.add_argument("--ours-only", action="store_true", help="leave math-verify out of the agreement (it is slow)")
     parser.add_argument("--heldout", type=Path, help="a folder of `python -m benchmarks.heldout`")
     parser.add_argument("--only-heldout", action="store_true", help="that part alone, for results/grader_heldout.md")
+    parser.add_argument("--only-golds", action="store_true", help="false accepts of its golds, for grader_golds.md")
     asked = parser.parse_args()
+    if asked.heldout is None and (asked.only_heldout or asked.only_golds):
+        parser.error("--only-heldout and --only-golds need --heldout FOLDER")
+    if asked.only_golds:
+        sets = rewrites.golds(asked.heldout, asked.heldout / "golds")
+        text = "\n".join([heading(), *accepts(sets, asked.size // 10)])
+        return finish(text, asked.write and "grader_golds.md")
     if asked.only_heldout:
-        if asked.heldout is None:
-            parser.error("--only-heldout needs --heldout FOLDER")
         return finish(heading() + "\n" + unseen(asked.heldout), asked.write and "grader_heldout.md")
     sources = {path.stem: read(path) for path in sorted((asked.data / "grader").glob("*.jsonl"))}
     if not sources:
@@ -213,7 +218,13 @@ def changes(data: Path, size: int, more: Path | None = None) -> str:
             parts += [columns((change, "graded", str(expected), "unscored"), lines, left=1), ""]
             parts += [f"Missed: `{gold}` by {kind}: `{text}`  " for gold, kind, text in missed[:20]]
             parts += [""] * bool(missed)
-        lines, accepted = rewrites.false_accepts(every, grader, size // 10)
+    return "\n".join([*parts, *accepts(every, size // 10)])
+
+
+def accepts(sets: dict[str, list[str]], pairs: int) -> list[str]:
+    """False accepts: of empty statements, and of other golds of the same set."""
+    with Grader() as grader:
+        lines, accepted = rewrites.false_accepts(sets, grader, pairs)
     header = (
         "benchmark",
         "golds",
@@ -222,7 +233,7 @@ def changes(data: Path, size: int, more: Path | None = None) -> str:
         "accepted",
         "per 10,000",
     )
-    parts += [
+    return [
         "## False accepts\n\nGolds that accept an empty statement, and pairs of different golds of one benchmark or "
         "public problem set (at most 600 golds of each) of which one accepts the other.\n",
         columns(header, lines, left=1),
@@ -230,7 +241,6 @@ def changes(data: Path, size: int, more: Path | None = None) -> str:
         *(f"Accepted in {name}: `{gold}` for `{answer}`  " for name, gold, answer in accepted),
         "",
     ]
-    return "\n".join(parts)
 
 
 def policies(sources: dict[str, list[Row]]) -> str:
