@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from evals.grading.verdicts import Verdict
 from evals.provenance import differing_fields
 from evals.stats.differences import Word, holm, paired_average, word
+from evals.stats.exchange import exchange_p
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
     TAUS,
@@ -38,10 +39,11 @@ AVERAGE = "average"  # the benchmark of a line over the mean of several
 class Line:
     """One metric on one benchmark: a minus b over the `problems` with a value in both runs.
 
-    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the line's `family`, which names the
-    comparisons that it was corrected for. `seeds_covered`: about methods, not about two checkpoints. `margin` and
-    `p_equal_holm` are those of "equal within the margin". `shared` counts the problems that are in both tables,
-    `only_a` and `only_b` those in one. What could not be computed is None, and `why` says so.
+    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the line's `family`, which names
+    the comparisons that it was corrected for. `p_samples`: of two checkpoints, by `evals.stats.exchange`.
+    `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
+    within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
+    What could not be computed is None, and `why` says so.
     """
 
     benchmark: str
@@ -76,6 +78,7 @@ class Line:
     p_not_lower: float | None = None
     p_not_higher: float | None = None
     p_equal_holm: float | None = None
+    p_samples: float | None = None
 
     @property
     def factor(self) -> float:
@@ -294,6 +297,7 @@ def _compared(
             compare(of_a, of_b, metric, k, tau, trained=(a.trained, b.trained), margin=margin),
             counts,
             margin,
+            exchange_p(of_a, of_b, metric, k),
         )
         for metric, k, tau in asked
     ]
@@ -319,7 +323,7 @@ def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
     return counts
 
 
-def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None) -> Line:
+def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None, p_samples: float | None = None) -> Line:
     result = c.result
     interval = result.interval if result else None
     return Line(
@@ -346,5 +350,6 @@ def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None) -
         margin=margin,
         p_not_lower=result.p_not_lower if result else None,
         p_not_higher=result.p_not_higher if result else None,
+        p_samples=p_samples,
         **counts,
     )

@@ -47,6 +47,13 @@ def _notes(result: CompareResult) -> list[str]:
         if len({line.benchmark for line in result.lines}) == 1:
             notes.append(SINGLE + ".")
     notes += [f"Test: {test}." for test in tests]
+    exact = [f"{line.benchmark} {line.name} {p_text(line.p_samples)}" for line in result.lines if line.p_samples]
+    if exact:
+        notes.append(
+            f"Exact p-values of these two checkpoints on these very problems, uncorrected: {', '.join(exact)}. By "
+            "exchange of each problem's samples; more powerful for pass@k. They say nothing of other problems, and no "
+            "verdict rests on them."
+        )
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return notes + [f"Note: {text}" for text in result.notes]

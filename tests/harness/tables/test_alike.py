@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from harness.tables.alike import alike, pairs_alike, why_alike
 from harness.tables.claims import check_claims
-from harness.tables.differences import difference_grid
+from harness.tables.differences import difference_grid, difference_rows
 from harness.tables.measured import Measured
 from tests.harness.tables.test_claims import HIGHER, measured, paper
 
@@ -58,3 +58,4 @@ def test_neither_a_claim_nor_a_difference_between_them_is_decided() -> None:
     assert grid is not None
     assert [row[-1] for row in grid.rows] == ["not tested"]
     assert f"{why_alike(new, old)}, on small at tiny scale." in grid.notes
+    assert [row["line"]["verdict"] for row in difference_rows(declared, [new, old])] == ["not tested"]

@@ -216,21 +216,21 @@ def test_a_curve_may_be_compared_with_its_own_beginning() -> None:
 
 
 def test_two_curves_of_one_arm_and_the_gap_between_them() -> None:
-    # ten steps: `high` starts at 2 and falls to 1.2, `low` stays at 1 (a hundredth of the seed more) up to step 9
+    # ten steps: `high` falls from 2 to 1.2, `low` rises from 1 to 1.1 (a hundredth of the seed more) and ends at step 9
     def both(seed: int) -> dict[str, list[tuple[int, float]]]:
         return {
             "high": [(i, 2.0 if i <= 5 else 1.2) for i in range(1, 11)],
-            "low": [(i, 1.0 + seed / 100) for i in range(1, 10)],
+            "low": [(i, (1.0 if i <= 5 else 1.1) + seed / 100) for i in range(1, 10)],
         }
 
     arm = measured("new", 5, curves={seed: both(seed) for seed in range(3)})
     above = replace(HIGHER, than="new", curve=Curve("high", than_metric="low"))
     closes = replace(above, direction="lower", curve=Curve("high", (0.5, 1), (0, 0.5), less="low"))
     first, second = check_claims(paper(above, closes), [arm], "tiny")
-    # paired by seed: means 1.6 less 1, 1.01 and 1.02
-    assert (first.outcome, first.evidence[0].line.difference) == ("holds", pytest.approx(0.59))
-    # of the nine steps that both have: (1 + 4 * 0.2) / 5 in steps 5 to 9, 1 before, each less a hundredth of the seed
-    assert second.evidence[0].line.difference == pytest.approx(0.36 - 1)
+    # paired by seed: 1.6 less (5 + 4 * 1.1) / 9 and 0, 1, 2 hundredths
+    assert (first.outcome, first.evidence[0].line.difference) == ("holds", pytest.approx(1.6 - 9.4 / 9 - 0.01))
+    # of the nine steps that both have: gaps (1 + 4 * 0.1) / 5 in steps 5 to 9, 1 before, less a hundredth of the seed
+    assert second.evidence[0].line.difference == pytest.approx(0.28 - 1)
     assert first.evidence[0].line.name.startswith("high against low, mean over")
     with pytest.raises(ValueError, match="compares 'new' with itself"):
         replace(above, curve=Curve("high", than_metric="high"))
