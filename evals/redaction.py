@@ -6,6 +6,8 @@ import os
 import re
 from typing import Any
 
+from evals.environment import variables
+
 HIDDEN = "[hidden]"
 _NAME = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL", re.IGNORECASE)  # environment variables whose values are hidden
 _SHORTEST = 6  # a shorter value (a "1", a "true") is no credential, and hiding it would garble text
@@ -54,5 +56,5 @@ def _redact_all(value: Any, secrets: list[str]) -> Any:
 
 def _secrets() -> list[str]:
     """Longest first: one may hold another."""
-    held = {value for name, value in os.environ.items() if _NAME.search(name) and len(value) >= _SHORTEST}
+    held = {value for name, value in variables().items() if _NAME.search(name) and len(value) >= _SHORTEST}
     return sorted((value for value in held if not os.path.exists(value)), key=len, reverse=True)  # a path of a key file

@@ -21,6 +21,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
 
+from evals.environment import variables
 from evals.grading.conventions import Conventions
 from evals.processes import shielded
 
@@ -133,7 +134,7 @@ class _Worker:
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
                 env={
-                    **os.environ,
+                    **variables(),
                     "PYTHONPATH": path,
                     "PYTHONHASHSEED": "0",
                 },  # sympy's order must not vary between workers

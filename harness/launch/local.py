@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from evals.environment import variables
 from harness.command.machine import gpu_count
 from harness.jobs.run import Outcome
 from harness.jobs.telling import told
@@ -143,7 +144,7 @@ class _Pool:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env={**os.environ, **self._environments[number]},
+                env={**variables(), **self._environments[number]},
                 start_new_session=True,  # a Ctrl-C reaches it through this process, once
             )
         worker = _Worker(number, process, task)

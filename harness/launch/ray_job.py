@@ -8,6 +8,8 @@ import signal
 import subprocess
 import sys
 
+from evals.environment import variables
+
 
 class WorkerDiedError(RuntimeError):
     """The worker process ended without an answer; the task may be tried again."""
@@ -26,7 +28,7 @@ def run_order(text: str) -> str:
 
     order = Order.from_json(text)
     order.log.parent.mkdir(parents=True, exist_ok=True)
-    environment = {**os.environ, "RLVR_HOME": order.home, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = {**variables(), "RLVR_HOME": order.home, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     with order.log.open("ab") as log:
         worker = subprocess.Popen(

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Pipe, wait
 from typing import Any
 
+from evals.environment import variables
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 
@@ -144,7 +145,7 @@ class _Worker:
         self.name = "a replica" if device is None else f"the replica on GPU {device}"
         self.connection, theirs = Pipe()
         alive, self._alive = os.pipe()  # closed when this process ends in any way: the replica then ends too
-        environment = {**os.environ, **({} if device is None else {"CUDA_VISIBLE_DEVICES": device})}
+        environment = {**variables(), **({} if device is None else {"CUDA_VISIBLE_DEVICES": device})}
         command = [sys.executable, "-m", "evals.sampling.engines.replica", str(theirs.fileno()), str(alive)]
         root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [root, environment.get("PYTHONPATH")]))

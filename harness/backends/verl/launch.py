@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+from evals.environment import variables
 from evals.files import write_json
 from harness.backends.common import metrics_reporter, prompt_rows
 from harness.backends.snapshots import notify
@@ -202,7 +203,7 @@ def environment(hardware: Hardware) -> dict[str, str]:
         }
     root = str(Path(__file__).resolve().parents[3])
     path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHONPATH": path, **own}
+    return {**variables(), "PYTHONPATH": path, **own}
 
 
 def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
