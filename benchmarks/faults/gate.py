@@ -65,11 +65,6 @@ HELD = (
         "tests/evals/grading/test_killed_workers.py::test_a_worker_killed_while_it_waits_costs_no_verdict",
     ),
     (
-        "A killed Ray replica of the sampling engine starts again and samples its piece again; one that dies each time "
-        "is named",
-        "tests/evals/sampling/test_ray.py::test_a_killed_replica_starts_again_and_loses_nothing",
-    ),
-    (
         "A killed evaluation goes on where it was",
         "tests/evals/sampling/test_evaluate.py::test_a_killed_evaluation_resumes_where_it_was",
         "tests/evals/sampling/test_evaluate.py::test_a_real_kill",
@@ -118,13 +113,16 @@ HELD = (
     ),
 )
 NOT_TRIED = (
-    "veRL with the random and chosen kills and the signals above (a start of Ray takes about 40 s a case): only the "
-    "tests named here.",
-    "An MLflow server that dies, is slow or answers 500 (`nox -s faults -- stores`), with today's code: only "
-    "tests/harness/runs/test_store.py and test_delivery.py.",
-    "A signal to a training of several processes under `accelerate launch`.",
-    "A training whose responses are all truncated or empty; a checkpoint without an end-of-sequence token.",
-    "A Ray replica of the sampling engine that is killed at work, on more than one machine.",
+    "veRL with the random and chosen kills and the signals above: `nox -s faults -- verl` does it and has not run yet. "
+    "On 2026-11-22 about 20 other processes shared the two cores, and Ray gave up each start of it after its own limit "
+    "of 30 s. Only the tests named here.",
+    "An MLflow server that dies, hangs, answers 500 or is slow during a run, by `nox -s faults -- stores`, with "
+    "today's code: MLflow's server needed more than 180 s to start beside the other work. Only the tests named here.",
+    "A signal to a training of several processes: `nox -s faults -- processes` does it and has not come to its end.",
+    "A training whose address space has no room at all (a limit of 0 MiB beyond what it has): tried once; Python's "
+    "start of a thread waits for ever for one that died of it, so that the command hangs until it is killed.",
+    "A Ray replica of the sampling engine that is killed at work: tests/evals/sampling/test_ray.py has a test, which "
+    "has not run yet, for the same reason; on more than one machine: nothing.",
     "Known vulnerabilities of dependencies: no advisory database can be reached ([licences](licences.md)).",
 )
 

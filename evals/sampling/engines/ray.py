@@ -109,6 +109,7 @@ class RayEngine(ModelFiles):
         busy: dict[Any, Any] = {}
         for actor in self._actors[: len(pieces)]:
             busy[actor.generate.remote(pieces.popleft(), decoding)] = actor
+        finished = False
         try:
             while busy:
                 for done in ray.wait(list(busy))[0]:
@@ -116,8 +117,9 @@ class RayEngine(ModelFiles):
                     if pieces:
                         busy[actor.generate.remote(pieces.popleft(), decoding)] = actor
                     yield _result(done)
+            finished = True
         finally:
-            if busy:  # replicas are in the middle of something that nobody waits for
+            if not finished:  # replicas are in the middle of something that nobody waits for, or one is dead
                 self.close()
 
     def _start(self) -> None:

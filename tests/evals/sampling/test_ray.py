@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import sys
+from collections import deque
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -134,3 +137,35 @@ def test_options_of_the_inner_engine() -> None:
         engines.create("ray", "m", inner="vlm")
     with pytest.raises(ValueError, match="engine transformers, option: got 'context'"):
         engines.create("ray", "m", inner="transformers", context=5)
+
+
+def test_after_a_failure_no_dead_replica_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The last busy replica dies: no other is busy, and yet the next request must start new ones. Ray is made up."""
+    killed: list[Any] = []
+
+    class Died(Exception):
+        pass
+
+    def get(piece: Any) -> Any:
+        if piece == "dies":
+            raise Died("killed")
+        return [piece]
+
+    fake = SimpleNamespace(
+        wait=lambda pieces: (pieces[:1], pieces[1:]),
+        get=get,
+        kill=killed.append,
+        exceptions=SimpleNamespace(RayError=Died),
+    )
+    monkeypatch.setitem(sys.modules, "ray", fake)
+    engine = RayEngine.__new__(RayEngine)
+    actors = [SimpleNamespace(generate=SimpleNamespace(remote=lambda piece, _: piece)) for _ in range(2)]
+    engine._actors = list(actors)
+    given: Any = deque(["fine", "dies"])
+    with pytest.raises(EngineError, match="a replica on the cluster failed: killed"):
+        list(engine._hand_out(given, DECODING))
+    assert killed == actors
+    assert engine._actors == []
+    engine._actors = list(actors)
+    assert list(engine._hand_out(deque(["a", "b", "c"]), DECODING)) == [["a"], ["b"], ["c"]]  # type: ignore[list-item]
+    assert engine._actors == actors
