@@ -173,7 +173,7 @@ def test_text_from_a_model_cannot_run(page: Any) -> None:
     assert page.said == []
 
 
-def test_a_script_that_gets_in_all_the_same_is_refused(page: Any) -> None:
+def test_an_injected_script_is_refused(page: Any) -> None:
     page.evaluate("""() => {
       const script = document.createElement("script");
       script.textContent = "window.hit = 3";

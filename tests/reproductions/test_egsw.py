@@ -175,7 +175,7 @@ def test_alpha_zero_is_the_softmax_of_the_advantages(batch: TokenBatch) -> None:
 
 
 @given(token_batches())
-def test_a_high_temperature_weighs_all_alike(batch: TokenBatch) -> None:
+def test_a_high_temperature_gives_equal_weights(batch: TokenBatch) -> None:
     weights = egsw(batch, **{**DEFAULTS, "temperature": 1e9, "rescale": "mean_one"})
     assert torch.allclose(weights, batch.mask.to(torch.float64), atol=1e-6)
 

@@ -33,7 +33,7 @@ def test_a_box_must_be_complete_and_filled(response: str, kept: bool) -> None:
     assert (rft.has_box(sample(response)) is not None) is kept
 
 
-def test_a_digit_is_asked_for() -> None:
+def test_a_response_needs_a_digit() -> None:
     assert rft.has_digit(sample(r"\boxed{x}")) is None
     assert rft.has_digit(sample(r"\boxed{x_1}")) is not None
 

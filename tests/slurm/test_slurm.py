@@ -114,7 +114,7 @@ def test_the_command_may_go_and_come_back_and_a_cancelled_job_stays_cancelled(
         assert log(tmp_path, arm).count("== ") == 1 and "not queued again" in log(tmp_path, arm)
 
 
-def test_what_sbatch_refuses_is_said(slurm: dict[str, str], model_dir: Path, tmp_path: Path) -> None:
+def test_a_refusal_of_sbatch_is_reported(slurm: dict[str, str], model_dir: Path, tmp_path: Path) -> None:
     process = start(tmp_path, model_dir, slurm, "launcher=slurm", "launcher.partition=nowhere")
     _, err = process.communicate(timeout=300)
     assert process.returncode == 2 and "sbatch refused the jobs" in err and "nvalid partition" in err, err

@@ -86,7 +86,7 @@ def test_a_killed_job_is_tried_again_and_ends_the_same(address: str, model_dir: 
 
 
 @pytest.mark.timeout(600)
-def test_what_the_cluster_has_not_is_said_before_the_start(address: str, model_dir: Path, tmp_path: Path) -> None:
+def test_missing_cluster_resources_are_reported_before_the_start(address: str, model_dir: Path, tmp_path: Path) -> None:
     process = start(tmp_path, model_dir, "launcher=ray", f"launcher.address={address}", "launcher.num_cpus=64")
     _, err = process.communicate(timeout=500)
     assert process.returncode == 2, err

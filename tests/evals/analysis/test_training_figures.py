@@ -70,7 +70,7 @@ def test_short_and_gappy_curves_are_plotted() -> None:
     assert [d.name for d in plot_training(SUBJECTS, {"GRPO": bare})] == ["training_dynamics"]
 
 
-def test_curves_of_nobody_are_refused() -> None:
+def test_curves_of_unknown_runs_are_refused() -> None:
     with pytest.raises(ValueError, match="got 'other'"):
         plot_training(SUBJECTS, {"other": curves()})
     with pytest.raises(ValueError, match="at least one run, got none"):

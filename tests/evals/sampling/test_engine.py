@@ -253,7 +253,7 @@ def test_engines_by_name(model_dir: Path) -> None:
         engines.create("transformers", "x", batch_rows=0)
 
 
-def test_nothing_asked_nothing_loaded() -> None:
+def test_without_requests_nothing_is_loaded() -> None:
     nowhere = TransformersEngine("/no/such/model")
     got: Iterator[list[Completion]] = nowhere.generate([], Decoding(1.0, 1.0, 1))
     assert list(got) == []

@@ -65,7 +65,7 @@ def test_the_manifest_says_how(place: dict[str, Any]) -> None:
     assert manifest["record"]["protocol"]["n"] == {"value": 2, "origin": "assumed", "note": "a test", "was": None}
 
 
-def test_quiet_unless_asked(place: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+def test_no_progress_unless_requested(place: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
     evaluate(protocol=protocol(1), engine=Scripted(), **place)
     assert capfd.readouterr().err == ""
     evaluate(protocol=protocol(2), engine=Scripted(), progress=True, **place)
@@ -121,7 +121,7 @@ def test_a_real_kill(tmp_path: Path, model_dir: Path, place: dict[str, Any]) -> 
     assert len(rest.asked) == 15 - 5 * 2  # five batches of two were on disk
 
 
-def test_one_batch_for_each_life(place: dict[str, Any]) -> None:
+def test_repeated_kills_generate_each_sample_once(place: dict[str, Any]) -> None:
     """killed again and again, it still ends, having generated each sample once."""
     asked: list[tuple[str, int]] = []
     for _ in range(8):
@@ -203,7 +203,7 @@ def test_another_model_is_refused(place: dict[str, Any], tmp_path: Path) -> None
         evaluate(protocol=protocol(2), engine=Scripted(), **{**place, "model_path": other})
 
 
-def test_a_fingerprint_is_of_what_the_model_does(tmp_path: Path) -> None:
+def test_a_fingerprint_covers_what_changes_outputs(tmp_path: Path) -> None:
     from evals.fingerprint import model_fingerprint
     from tests.evals.conftest import make_model
 
@@ -271,7 +271,7 @@ def test_an_engine_that_drops_a_request_is_noticed(place: dict[str, Any]) -> Non
 # --------------------------------------------------------------------------------------------- a model, for once
 
 
-def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
+def test_a_real_model_interrupted_and_resumed(place: dict[str, Any]) -> None:
     from evals.sampling.engines.transformers import TransformersEngine
 
     def engine() -> TransformersEngine:
@@ -298,7 +298,7 @@ def test_a_real_model_broken_off_and_resumed(place: dict[str, Any]) -> None:
     assert "model" not in vars(complete), "a finished evaluation loads no weights"
 
 
-def test_a_model_that_is_not_there_is_said_before_any_data_is_read(place: dict[str, Any]) -> None:
+def test_a_missing_model_is_reported_before_data_is_read(place: dict[str, Any]) -> None:
     wrong = {**place, "model_path": "/no/such/model", "data_dir": place["data_dir"] / "nowhere"}
     with pytest.raises(ValueError, match="'/no/such/model': no such folder"):
         evaluate(protocol=protocol(1), engine="transformers", **wrong)

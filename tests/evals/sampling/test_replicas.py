@@ -74,7 +74,7 @@ def test_it_describes_one_replica(two: Replicas) -> None:
         ("refuse", ValueError, "problem 'f0' is too long"),
     ],
 )
-def test_a_fault_is_told_and_the_next_request_starts_afresh(
+def test_a_fault_is_reported_and_the_next_request_starts_fresh(
     two: Replicas, fault: str, kind: type[Exception], message: str
 ) -> None:
     with pytest.raises(kind, match=message):

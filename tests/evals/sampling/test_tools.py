@@ -141,7 +141,7 @@ def test_turns_are_bounded(model_path: Path) -> None:
 
 
 @needs_sandbox
-def test_limits_of_time_and_output_are_told(model_path: Path) -> None:
+def test_limits_of_time_and_output_are_reported(model_path: Path) -> None:
     loop, flood = code("while True: pass"), code("print('x' * 50)")
     stopped = f"{loop}\n```output\nTimeoutError: more than 1 s of processor time\n```\n"
     cut = f"{flood}\n```output\n{'x' * 46}\n(cut after 46 characters)\n```\n"

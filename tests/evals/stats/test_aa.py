@@ -59,7 +59,7 @@ def test_sizes_that_do_not_fit_are_skipped_and_different_runs_refused() -> None:
         aa_test({"x": runs(4, 0.1), "y": runs(5, 0.1)})
 
 
-def test_runs_are_told_apart_from_an_equal_untrained_model_in_at_most_one_of_twenty() -> None:
+def test_an_equal_untrained_model_differs_in_at_most_one_of_twenty() -> None:
     # 10 independent sets of 20 runs; seeds that differ by 6 points. With Student's t on S - 1 this is near 5 %; half of
     # the degrees of freedom leave fewer
     results = [untrained_test({"x": runs(20, 0.06, seed=s)}, splits=40) for s in range(10)]

@@ -226,7 +226,7 @@ def test_a_single_seed_on_one_side_covers_problems_only() -> None:
     assert not result.seeds_covered
 
 
-def test_one_problem_tells_nothing() -> None:
+def test_one_problem_gives_no_interval_of_a_difference() -> None:
     result = paired([1.0], [0.0])
     assert (result.difference, result.interval, result.p_value) == (1.0, None, None)
 

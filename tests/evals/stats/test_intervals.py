@@ -40,7 +40,7 @@ def matrices(seeds: int) -> st.SearchStrategy[list[list[float]]]:
 
 
 @given(st.floats(0.001, 0.999))
-def test_t_has_its_closed_forms(p: float) -> None:
+def test_t_quantiles_equal_closed_forms(p: float) -> None:
     assert t_quantile(p, 1) == pytest.approx(math.tan(math.pi * (p - 0.5)), rel=1e-9, abs=1e-12)
     assert t_quantile(p, 2) == pytest.approx((2 * p - 1) / math.sqrt(2 * p * (1 - p)), rel=1e-9, abs=1e-12)
 
@@ -227,7 +227,7 @@ def slow_half_width(
 
 
 @given(matrices(3))
-def test_both_chances_add_up(table: list[list[float]]) -> None:
+def test_problem_and_seed_variances_add_up(table: list[list[float]]) -> None:
     got = over_problems_and_seeds(table, bounds=None)
     half = slow_half_width([sum(column) / 3 for column in zip(*table, strict=True)], [table])
     if got is None:
@@ -239,7 +239,7 @@ def test_both_chances_add_up(table: list[list[float]]) -> None:
 
 
 @given(matrices(3))
-def test_both_chances_of_bounded_values(table: list[list[float]]) -> None:
+def test_problem_and_seed_variances_of_bounded_values(table: list[list[float]]) -> None:
     by_problem = [sum(column) / 3 for column in zip(*table, strict=True)]
     # the seeds' own spread s^2 / 3 on two degrees of freedom, or (2 (10 points)^2 + 2 s^2) / 4 / 3 on four
     got = over_problems_and_seeds(table)
@@ -250,7 +250,7 @@ def test_both_chances_of_bounded_values(table: list[list[float]]) -> None:
             assert (x - p) ** 2 == pytest.approx(half**2 * x * (1 - x) / (p * (1 - p)), rel=1e-4, abs=1e-9)
 
 
-def test_two_seeds_and_few_problems_are_rough() -> None:
+def test_two_seeds_and_few_problems_are_marked_approximate() -> None:
     many = np.random.default_rng(0).random((3, 20))
     three, two, sparse = (over_problems_and_seeds(t) for t in (many, many[:2], many * (np.arange(20) < 4)))
     assert three is not None and two is not None and sparse is not None

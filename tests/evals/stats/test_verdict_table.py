@@ -136,7 +136,7 @@ def test_maj_shares_ties_and_leaves_out_none() -> None:
     assert maj_at_k([2, 2, 3], [False, False, False], 2) == 0.0
 
 
-def test_maj_with_640_samples_agrees_with_drawn_subsets() -> None:
+def test_maj_with_640_samples_agrees_with_sampled_subsets() -> None:
     # five classes and 60 samples without an answer; 20,000 sampled subsets estimate a share to 0.0036 (one deviation)
     sizes = {1: 190, 2: 200, 3: 90, 4: 60, 5: 40}
     classes: list[int | None] = [a for a, size in sizes.items() for _ in range(size)]

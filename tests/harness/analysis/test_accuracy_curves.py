@@ -38,7 +38,7 @@ def test_other_values_of_an_arm_are_another_curve(tmp_path: Path) -> None:
     assert [arm for arm, *_ in evaluated_runs(tmp_path, "egsw", "tiny")] == ["m/grpo aa", "m/grpo bb"]
 
 
-def test_no_evaluation_is_said(tmp_path: Path) -> None:
+def test_no_evaluation_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"give eval\.every=K"):
         accuracy_curves(evaluated_runs(tmp_path, "egsw", "tiny"), scale="tiny")
     write_run(tmp_path, "grpo", 0, {10: 0.2})

@@ -77,7 +77,7 @@ def test_show_says_what_a_run_is(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main(["show", str(tmp_path / "nowhere")]) == 2
 
 
-def test_status_tells_running_finished_failed_and_stopped_apart(
+def test_status_distinguishes_running_finished_failed_and_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))

@@ -62,7 +62,7 @@ def test_runs_already_in_the_store_are_skipped(archive: Path) -> None:
         assert import_runs(archive, tracker) == 0 and len(tracker.arms("egsw")) == 4
 
 
-def test_environment_is_left_as_it_was(archive: Path, tmp_path: Path) -> None:
+def test_environment_is_unchanged(archive: Path, tmp_path: Path) -> None:
     import os
 
     with imported([archive]):

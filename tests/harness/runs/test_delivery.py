@@ -148,7 +148,7 @@ def test_a_deleted_outbox_is_made_again_without_doubling(tmp_path: Path) -> None
     assert len(run["points"]) == len({p[:2] for p in run["points"]}) == 7
 
 
-def test_what_mlflow_refuses_for_good_is_told_and_does_not_block(tmp_path: Path) -> None:
+def test_a_permanent_refusal_of_mlflow_is_reported_and_does_not_block(tmp_path: Path) -> None:
     store = FakeStore()
 
     def refuse(run_id: str, params: dict[str, str]) -> None:

@@ -31,7 +31,7 @@ def test_it_waits_until_the_launcher_is_gone(tmp_path: Path) -> None:
     assert launched(job) is None
 
 
-def test_slurm_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_state_in_slurm_is_queried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         note(folder(tmp_path, f"job{number}"), "slurm", "rlvr run", f"7_{number}")
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")

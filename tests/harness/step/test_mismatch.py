@@ -53,7 +53,7 @@ def sampled(temperature: float, top_p: float, stale: float, dtype: torch.dtype) 
     return mismatch_metrics(trainer.gather(-1, tokens).T, q.gather(-1, tokens).log().T, mask)
 
 
-def test_planted_mismatches_are_told_from_none() -> None:
+def test_planted_mismatches_are_detected() -> None:
     exact = sampled(1.0, 1.0, 0.0, torch.float64)
     assert exact["train/mismatch_max_logp_gap"] < 1e-9 and exact["train/mismatch_ess"] > 1 - 1e-9
     rounded = sampled(1.0, 1.0, 0.0, torch.bfloat16)

@@ -37,7 +37,7 @@ def test_an_effect_too_small_for_so_few_steps() -> None:
     )
 
 
-def test_one_token_of_one_sample_tells_arms_apart() -> None:
+def test_one_differing_token_distinguishes_arms() -> None:
     new, old = pair()
     assert alike(new, old)
     assert list(pairs_alike([old, new, replace(new, arm="third", overrides="max_steps=20")])) == [(old, new)]

@@ -56,7 +56,7 @@ FRAME = frame_of(
 )  # fmt: skip
 
 
-def test_every_problem_counts_once_and_the_unknown_not_at_all() -> None:
+def test_every_problem_counts_once_and_unknown_ones_are_excluded() -> None:
     summary = by_group(FRAME).set_index("group")
     top = summary.loc["top"]
     assert top[["drop", "problems", "interventions", "unknown", "k"]].tolist() == [0.5, 2, 3, 1, 1]

@@ -59,7 +59,7 @@ def test_one_token_of_the_share() -> None:
     assert cuts == {("top", i) for i in (5, 6, 7, 8)} | {("bottom", i) for i in (1, 3, 4, 9)}
 
 
-def test_random_tokens_are_others_all_alike() -> None:
+def test_random_replacements_are_other_tokens_with_equal_probability() -> None:
     generator = np.random.default_rng(0)
     sampled = [random_other(generator, [3, 5, 8, 9], 5) for _ in range(3000)]
     counts = [sampled.count(token) for token in (3, 5, 8, 9)]

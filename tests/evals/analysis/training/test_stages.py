@@ -50,13 +50,13 @@ def test_steps_need_not_be_even() -> None:
         (broken(40, 0.001, 0.02), "gains more than 0.5"),
     ],
 )
-def test_without_two_stages_the_reason_is_said(values: np.ndarray, why: str) -> None:
+def test_without_two_stages_the_reason_is_given(values: np.ndarray, why: str) -> None:
     noise = 1e-4 * np.random.default_rng(1).normal(size=100)
     stages = find_stages(STEPS, values + noise)
     assert stages.break_step is None and stages.why is not None and why in stages.why
 
 
-def test_how_marginal_a_plateau_is_can_be_said() -> None:
+def test_the_plateau_threshold_can_be_set() -> None:
     assert find_stages(STEPS, broken(40, 0.01, 0.008), marginal=0.9).break_step == 40
     assert find_stages(STEPS, broken(40, 0.01, -0.005), marginal=0).break_step == 40  # a decline is no gain
 

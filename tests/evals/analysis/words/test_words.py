@@ -82,7 +82,7 @@ def test_bad_tables_are_named() -> None:
         read_words(["base"], {"base": BASE.iloc[:0]})
 
 
-def test_a_remembered_embedder_is_asked_once() -> None:
+def test_a_cached_embedder_embeds_each_sentence_once() -> None:
     asked: list[str] = []
 
     class Counting(CharacterNgrams):
