@@ -50,7 +50,7 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
 
     from evals.files import read_json
 
-    found: dict[str, dict[int, Direct]] = defaultdict(dict)
+    answers: dict[str, dict[int, Direct]] = defaultdict(dict)
     for record in sorted(home.glob(f"*/{FAMILY}/*/record.json")):
         of = read_json(record)
         tables = sorted(record.parent.glob("eval/*/verdicts.parquet"))
@@ -58,8 +58,8 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
             continue
         rows = [row for path in tables for row in pq.read_table(path, columns=["response", "verdict"]).to_pylist()]
         name = f"{record.parts[-4]} {of['arm']}" + "".join(f" {o}" for o in _alternative(of))
-        found[name][of["seed"]] = direct((row["response"], row["verdict"] == "correct") for row in rows)
-    return found
+        answers[name][of["seed"]] = direct((row["response"], row["verdict"] == "correct") for row in rows)
+    return answers
 
 
 def _alternative(record: dict[str, object]) -> list[str]:

@@ -108,12 +108,12 @@ def write(path: Path, rows: list[Row]) -> None:
 
 def golds(repositories: Path) -> dict[str, list[str]]:
     """The distinct golds of each set of GOLDS."""
-    found = {}
+    cases = {}
     for name, (repository, path, field) in GOLDS.items():
         given = show(repositories, repository, path)
         rows = json.loads(given or "[]") if path.endswith(".json") else map(json.loads, given.splitlines())
-        found[name] = list(dict.fromkeys(str(row[field]) for row in rows))
-    return found
+        cases[name] = list(dict.fromkeys(str(row[field]) for row in rows))
+    return cases
 
 
 def key(row: Row) -> tuple[str, str]:
@@ -182,10 +182,10 @@ def parametrized(function: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[T
 
 
 def fields(row: dict[str, Any], expected: bool | None) -> Iterator[Triple]:
-    found = [next((row[name] for name in names if name in row), None) for names in (GOLD, PREDICTION, EXPECTED)]
-    label = found[2] if expected is None else expected
-    if label in (0, 1) and all(isinstance(part, str | int | float) for part in found[:2]):
-        yield found[0], found[1], label
+    values = [next((row[name] for name in names if name in row), None) for names in (GOLD, PREDICTION, EXPECTED)]
+    label = values[2] if expected is None else expected
+    if label in (0, 1) and all(isinstance(part, str | int | float) for part in values[:2]):
+        yield values[0], values[1], label
 
 
 def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls) -> Iterator[Triple]:
@@ -200,12 +200,12 @@ def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls) -> 
         for test, expected in checks(line):
             index = value(test.slice) if isinstance(test, ast.Subscript) else None
             held = test.value if isinstance(test, ast.Subscript) else test
-            found = results.get(held.id, []) if isinstance(held, ast.Name) else pairs(held, known, calls)
+            nested = results.get(held.id, []) if isinstance(held, ast.Name) else pairs(held, known, calls)
             label = value(expected, known) if isinstance(expected, ast.expr) else expected
             if isinstance(index, int):
-                found, label = found[index : index + 1] if index >= 0 else [], label
-            labels = label if isinstance(label, list | tuple) else [label] * len(found)
-            for (gold, prediction), each in zip(found, labels, strict=False):
+                nested, label = nested[index : index + 1] if index >= 0 else [], label
+            labels = label if isinstance(label, list | tuple) else [label] * len(nested)
+            for (gold, prediction), each in zip(nested, labels, strict=False):
                 if isinstance(each, bool | int | float) and each in (0, 1):
                     yield gold, prediction, each
 

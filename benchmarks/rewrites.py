@@ -29,8 +29,8 @@ Changed = tuple[str, str, str]  # gold, its kind of change, the changed gold
 def golds(folder: Path, more: Path | None = None) -> dict[str, list[str]]:
     """The distinct golds of every benchmark file, by benchmark; `more` holds further files, at most MOST golds each."""
     by_benchmark: dict[str, list[str]] = {}
-    found = sorted([*(folder / "benchmarks").glob("*.jsonl"), *(folder / "fresh").glob("*.jsonl")])
-    for path in [*found, *(sorted(more.glob("*.jsonl")) if more else ())]:
+    files = sorted([*(folder / "benchmarks").glob("*.jsonl"), *(folder / "fresh").glob("*.jsonl")])
+    for path in [*files, *(sorted(more.glob("*.jsonl")) if more else ())]:
         rows = map(json.loads, path.read_text(encoding="utf-8").splitlines())
         own = list(dict.fromkeys(str(row["answer"]).strip() for row in rows if row.get("answer")))
         by_benchmark[path.stem] = random.Random(SEED).sample(own, min(MOST, len(own))) if path.parent == more else own

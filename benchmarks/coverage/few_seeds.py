@@ -99,6 +99,6 @@ def _table(
     yield "|---|---|" + "---:|" * len(names)
     for seeds in SEEDS:
         for shape in shapes:
-            found = [share(seeds, shape, case) for case in cases]
-            cells = [f"{100 * f.now:.1f} / {100 * f.own:.1f} / {100 * f.welch:.1f}" for f in found]
+            shares = [share(seeds, shape, case) for case in cases]
+            cells = [f"{100 * f.now:.1f} / {100 * f.own:.1f} / {100 * f.welch:.1f}" for f in shares]
             yield f"| {seeds} | {shape} | " + " | ".join(cells) + " |"

@@ -210,21 +210,21 @@ def result(home: Path, *, uri: str | None = None) -> dict[str, Any]:
     if pid == 0:
         with os.fdopen(writing, "wb") as answer:
             try:
-                found: Any = _result(home, uri)
+                result: Any = _result(home, uri)
             except (AssertionError, ValueError, OSError) as error:
-                found = str(error) or type(error).__name__
+                result = str(error) or type(error).__name__
             except BaseException as error:
-                found = f"{type(error).__name__}: {error}"
-            pickle.dump(found, answer)
+                result = f"{type(error).__name__}: {error}"
+            pickle.dump(result, answer)
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
         data = answer.read()
     os.waitpid(pid, 0)
-    found = pickle.loads(data)
-    if isinstance(found, str):
-        raise AssertionError(found)
-    return dict(found)
+    result = pickle.loads(data)
+    if isinstance(result, str):
+        raise AssertionError(result)
+    return dict(result)
 
 
 def _result(home: Path, uri: str | None) -> dict[str, Any]:

@@ -334,6 +334,6 @@ def _forked(what: Callable[[], Any]) -> Any:
         os._exit(0)
     os.close(writing)
     with os.fdopen(reading, "rb") as answer:
-        found = pickle.loads(answer.read())
+        result = pickle.loads(answer.read())
     os.waitpid(pid, 0)
-    return found
+    return result

@@ -39,14 +39,14 @@ def differing(
     Args:
         grades: of the rows, under `policy`. policies: those that may explain a difference by what they extract.
     """
-    found = [
+    differing_rows = [
         i
         for i, (row, grade) in enumerate(zip(rows, grades, strict=True))
         if row.get("expected") is not None
         and grade.verdict != Verdict.UNSCORED
         and (grade.verdict == Verdict.CORRECT) != row["expected"]
     ]
-    triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in found]
+    triples = [(as_text(rows[i]["answer"]), rows[i]["response"], rows[i].get("finish_reason")) for i in differing_rows]
     others = {other: grader.grade_responses(triples, other) for other in policies if other != policy}
     return [
         Disagreement(
@@ -60,7 +60,7 @@ def differing(
             cause(rows[i], grades[i], [own[at] for own in others.values()]),
             rows[i]["response"][-160:],
         )
-        for at, i in enumerate(found)
+        for at, i in enumerate(differing_rows)
     ]
 
 
@@ -82,8 +82,8 @@ def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
         others: of the same response under other extraction policies.
     """
     gold, answer = str(row["answer"]), grade.answer
-    found = [g for g in others if g.answer not in (None, answer)]
-    agreeing = any((other.verdict == Verdict.CORRECT) == row["expected"] for other in found)
+    answered = [g for g in others if g.answer not in (None, answer)]
+    agreeing = any((other.verdict == Verdict.CORRECT) == row["expected"] for other in answered)
     if answer is None:
         if grade.verdict == Verdict.TRUNCATED:
             return "cut off before an answer"
@@ -137,25 +137,25 @@ def _number(text: str) -> float | None:
         return None
 
 
-def letter(found: Sequence[Disagreement], *, about: str, policy: str, labelled: int) -> str:
+def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, labelled: int) -> str:
     """A page to send to the authors: how many samples, why, and each with what either side read, as Markdown.
 
     Args:
         about: the file, as they know it. labelled: samples that have a label and a verdict.
     """
-    refused = [one for one in found if not one.label]
-    accepted = [one for one in found if one.label]
+    refused = [one for one in disagreements if not one.label]
+    accepted = [one for one in disagreements if one.label]
     lines = [
         f"# Verdicts that differ: {about}",
         "",
-        f"{len(found)} of {labelled} labelled samples have another verdict when rlvr-harness grades them (extraction "
-        f"policy `{policy}`; rules of spelling, then math-verify): {len(refused)} labelled incorrect that we read as "
-        f"correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. Ours may be the wrong "
+        f"{len(disagreements)} of {labelled} labelled samples have another verdict when rlvr-harness grades them "
+        f"(extraction policy `{policy}`; rules of spelling, then math-verify): {len(refused)} labelled incorrect that "
+        f"we read as correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. Ours may be the wrong "
         "ones: please say so.",
         "",
         "| cause | samples |",
         "| --- | --- |",
-        *(f"| {name} | {count} |" for name, count in Counter(one.cause for one in found).most_common()),
+        *(f"| {name} | {count} |" for name, count in Counter(one.cause for one in disagreements).most_common()),
     ]
     for title, ones in (("Labelled incorrect, correct for us", refused), ("Labelled correct, not for us", accepted)):
         if ones:

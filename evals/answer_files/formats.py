@@ -64,25 +64,25 @@ def _qwen_math(_: int, row: Row) -> list[Row]:
 def _lm_eval(_: int, row: Row) -> list[Row]:
     responses = [r for group in row["resps"] for r in (group if isinstance(group, list) else [group])]
     doc = row.get("doc") or {}
-    found: Row = {
+    common: Row = {
         "problem_id": str(row["doc_id"]),
         "problem": doc.get("problem") or doc.get("question"),
         "answer": str(row["target"]),
     }
     if len(responses) != 1:  # a metric of all samples is no verdict on one
-        return [{**found, "response": response} for response in responses]
+        return [{**common, "response": response} for response in responses]
     name = row.get("filter") or "none"
     metrics = [m for m in row.get("metrics") or ("exact_match",) if m in row]
     labels = {f"{metric},{name}": as_label(row[metric]) for metric in metrics}
     filtered = row.get("filtered_resps") or [None]
     extracted = filtered[0] if isinstance(filtered[0], str) else None
-    return [{**found, "response": responses[0], "labels": labels, "their_answer": extracted}]
+    return [{**common, "response": responses[0], "labels": labels, "their_answer": extracted}]
 
 
 def samples_named(metric: str) -> int | None:
     """The n that a metric's name says, such as 4 of "pass@k:k=1&n=4", "math_pass@1:4_samples", "avg@n:n=4"."""
-    found = re.search(r"(?:\bn=|pass@1:)(\d+)", metric)
-    return int(found[1]) if found else None
+    match = re.search(r"(?:\bn=|pass@1:)(\d+)", metric)
+    return int(match[1]) if match else None
 
 
 def _of_one(metric: str, value: Any) -> Any:

@@ -128,13 +128,13 @@ def grade_entry(
         groups.setdefault(row.get("benchmark") or str(entry["benchmark"]).split("-")[0], []).append(row)
     reports = entry.get("reported_by_the_repository") or [{}]
     own, metric = (reports[0].get("acc") if len(groups) == 1 else None), reports[0].get("metric")
-    found = []
+    evaluations = []
     for benchmark, group in groups.items():
         claim = next((c for c in claims if c["path_contains"] in entry["path"] and c["benchmark"] == benchmark), None)
         said = {**entry, "metric": metric, **({"where": claim["where"]} if claim else {})}
         reported = float(claim["reported"]) if claim else own
-        found.append(_graded(said, benchmark, name, group, reported, grader))
-    return found
+        evaluations.append(_graded(said, benchmark, name, group, reported, grader))
+    return evaluations
 
 
 def _graded(
@@ -285,8 +285,8 @@ def _checkpoints(entries: Sequence[Entry]) -> list[str]:
     """Files of several steps of one training, by step, with intervals."""
     curves: dict[tuple[str, str, str], list[tuple[int, Entry]]] = {}
     for e in entries:
-        if found := re.search(r"checkpoint-(\d+)", e.path):
-            curves.setdefault((e.repository, e.path[: found.start()], e.benchmark), []).append((int(found[1]), e))
+        if match := re.search(r"checkpoint-(\d+)", e.path):
+            curves.setdefault((e.repository, e.path[: match.start()], e.benchmark), []).append((int(match[1]), e))
     lines: list[str] = []
     for (repository, path, benchmark), points in sorted(curves.items()):
         if len(points) > 1:

@@ -19,15 +19,15 @@ _EXAMPLE_ROWS = re.compile(r"^[\w]+-(?P<temperature>[\d.]+)-\d+-(?P<max_tokens>\
 def settings(name: str | None, where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
     """Model and sampling as far as the file, its header or the name that its tool gave it says."""
     read = _SETTINGS.get(name or "")
-    found = read(where, first, header) if read else {}
-    return {key: found[key] for key in NAMES if found.get(key) is not None}
+    values = read(where, first, header) if read else {}
+    return {key: values[key] for key in NAMES if values.get(key) is not None}
 
 
 def _from_name(pattern: re.Pattern[str]) -> Callable[..., dict[str, Any]]:
     def read(where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
-        found = pattern.search(where.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
+        match = pattern.search(where.name.removesuffix(".gz").removesuffix(".jsonl").removesuffix(".json"))
         kinds = {"seed": int, "max_tokens": int}
-        return {key: kinds.get(key, float)(text) for key, text in (found.groupdict() if found else {}).items()}
+        return {key: kinds.get(key, float)(text) for key, text in (match.groupdict() if match else {}).items()}
 
     return read
 
@@ -35,16 +35,16 @@ def _from_name(pattern: re.Pattern[str]) -> Callable[..., dict[str, Any]]:
 def _lm_eval(where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
     asked: Any = next(iter((first.get("arguments") or {}).values()), {})
     options = asked.get("arg_1") if isinstance(asked, dict) else None
-    found = dict(options) if isinstance(options, dict) else {}
-    if found.get("do_sample") is False:
-        found["temperature"] = 0.0
-    found["max_tokens"] = found.get("max_gen_toks", found.get("max_tokens"))
+    values = dict(options) if isinstance(options, dict) else {}
+    if values.get("do_sample") is False:
+        values["temperature"] = 0.0
+    values["max_tokens"] = values.get("max_gen_toks", values.get("max_tokens"))
     config = _lm_eval_results(where).get("config", {})
     arguments = config.get("model_args")
     if isinstance(arguments, str):
         arguments = dict(pair.partition("=")[::2] for pair in arguments.split(","))
-    found["model"] = (arguments or {}).get("pretrained") or (arguments or {}).get("model")
-    return found
+    values["model"] = (arguments or {}).get("pretrained") or (arguments or {}).get("model")
+    return values
 
 
 def _lm_eval_results(samples: Path) -> dict[str, Any]:
@@ -114,9 +114,9 @@ def _lighteval_reported(path: Path) -> dict[str, float]:
 
 def _evalscope_reported(path: Path) -> dict[str, float]:
     """From reports/<model>/<benchmark>.json beside reviews/<model>/<benchmark>_<subset>.jsonl."""
-    found: dict[str, float] = {}
+    scores: dict[str, float] = {}
     for report in sorted((path.parent.parent.parent / "reports" / path.parent.name).glob("*.json")):
         if path.name.startswith(f"{report.stem}_"):
             for metric in json.loads(report.read_text(encoding="utf-8")).get("metrics") or ():
-                found[str(metric.get("name") or metric["identity"]["name"])] = float(metric["score"])
-    return found
+                scores[str(metric.get("name") or metric["identity"]["name"])] = float(metric["score"])
+    return scores

@@ -113,16 +113,16 @@ def _root_near(equation: _Equation, point: dict[str, Any], free: str) -> Any | N
     def difference(value: Any) -> Any | None:
         return real(_difference(*equation, {**point, free: value}))
 
-    known = [(value, found) for value in _GRID if (found := difference(value)) is not None]
+    known = [(value, gap) for value in _GRID if (gap := difference(value)) is not None]
     for (low, below), (high, above) in pairwise(known):
         if (below > 0) != (above > 0):
             a, b = inexact(low), inexact(high)
             for _ in range(_HALVINGS):
                 middle = (a + b) / mpf(2)
-                found = difference(middle)
-                if found is None:
+                gap = difference(middle)
+                if gap is None:
                     return None
-                a, b = (middle, b) if (found > 0) == (below > 0) else (a, middle)
+                a, b = (middle, b) if (gap > 0) == (below > 0) else (a, middle)
             return a
     return None
 

@@ -205,16 +205,16 @@ def congruence(gold: str, answer: str, same: Same) -> bool | None:
     if not any(both):
         return None
     values = []
-    for found, text in zip(both, (gold, answer), strict=True):
-        if found is None:
+    for match, text in zip(both, (gold, answer), strict=True):
+        if match is None:
             values.append(text)
             continue
-        sides = [evaluation.constant(side) for side in (found[1], found[2], found[3] or found[4])]
-        if sides[1] is None or sides[2] is None or (sides[0] is None and not is_name(found[1])):
+        sides = [evaluation.constant(side) for side in (match[1], match[2], match[3] or match[4])]
+        if sides[1] is None or sides[2] is None or (sides[0] is None and not is_name(match[1])):
             return None
         if sides[2] <= 0 or (sides[0] is not None and (sides[0] - sides[1]) % sides[2]):
             return False
-        values.append(str(sides[1] % sides[2]) if all(both) else found[2].strip())
+        values.append(str(sides[1] % sides[2]) if all(both) else match[2].strip())
     if both[0] and both[1] and not same(both[0][3] or both[0][4], both[1][3] or both[1][4]):
         return False
     return None if is_relation(values[0]) or is_relation(values[1]) else same(*values)

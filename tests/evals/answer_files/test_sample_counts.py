@@ -41,8 +41,8 @@ def test_one_sample_a_problem_has_only_the_division(labels: list[bool], n: int) 
     ids = [str(i) for i in range(len(labels))]
     average = 100 * sum(labels) / len(labels)
     assert counting(average, ids, labels, f"pass@k:k=1&n={n}") is None
-    found = counting(average / n, ids, labels, f"pass@k:k=1&n={n}")
-    assert (found is None) == (average - average / n <= 0.05)
+    count = counting(average / n, ids, labels, f"pass@k:k=1&n={n}")
+    assert (count is None) == (average - average / n <= 0.05)
 
 
 def test_names_that_say_n() -> None:
