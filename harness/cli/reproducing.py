@@ -15,7 +15,9 @@ options:
   budget=HOURS           GPU-hours that may be spent, required
   hardware=PROFILE       the machine (default h100x8); see `rlvr run --help`
   power=0.8              the wanted chance that the difference which the paper prints is resolved
-  run=true               start what was chosen (default: only say what it would be)"""
+  run=true               start what was chosen (default: only say what it would be)
+  rehearse=true          start it at tiny scale instead: its arms and seeds with the tiny base model
+With either, any further option is one of `rlvr run`, such as launcher=slurm."""
 
 
 def do_reproduce(arguments: Any) -> int:
@@ -28,22 +30,29 @@ def do_reproduce(arguments: Any) -> int:
         raise UsageError(f"budget: expected GPU-hours above 0, got {budget:g}")
     if not 0 < wanted < 1:
         raise UsageError(f"power: expected a number in (0, 1), got {wanted:g}")
-    start = take(values, "run", bool, False)
+    start, rehearse = take(values, "run", bool, False), take(values, "rehearse", bool, False)
     hardware = take(values, "hardware", str, "h100x8")
-    no_more(values, ("budget", "power", "run", "hardware"))
+    own = ("budget", "power", "run", "rehearse", "hardware")
+    if start and rehearse:
+        raise UsageError("rehearse=true: expected it or run=true, got both")
+    if not start and not rehearse:
+        no_more(values, own)
+    more = [option for option in arguments.options if option.partition("=")[0] not in own]
     paper = paper_of(arguments.paper)
     machine = take_machine({"hardware": hardware})
     plan = document(paper, designs(paper, machine, wanted=wanted), budget, hardware, wanted)
     print(json.dumps(plan, indent=2) if arguments.json else as_text(plan))
-    if not start:
+    if not start and not rehearse:
         return 0
     if plan["options"] is None:
-        raise UsageError(f"run=true: nothing resolves a claim of {paper} within {budget:g} GPU-hours")
+        name = "run" if start else "rehearse"
+        raise UsageError(f"{name}=true: nothing resolves a claim of {paper} within {budget:g} GPU-hours")
     from harness.cli.training import report
     from harness.launch import launch
     from harness.launch.prepare import prepare
+    from harness.launch.reproduce import rehearsed
 
-    prepared = prepare(plan["options"])
+    prepared = prepare([*(plan["options"] if start else rehearsed(plan["options"])), *more])
     return report(launch([prepared], prepared.launcher, keep_going=False))
 
 

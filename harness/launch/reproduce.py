@@ -135,6 +135,12 @@ def _hours(jobs: Sequence[Job], machine: Machine, benchmark: str, samples: int) 
     return trained, once
 
 
+def rehearsed(options: Sequence[str]) -> list[str]:
+    """The same arms and seeds at tiny scale, on the benchmarks and with the samples of that scale."""
+    kept = [option for option in options if option.partition("=")[0] in ("paper", "arm", "model", "seeds")]
+    return [*kept, "scale=tiny"]
+
+
 def document(paper: str, candidates: Sequence[Design], budget: float, hardware: str, wanted: float) -> dict[str, Any]:
     """What there is, what fits, and the command of the best that fits."""
     fit = [design for design in candidates if design.hours is not None and design.hours <= budget]

@@ -26,13 +26,13 @@ def address() -> Iterator[str]:
     os.environ["RAY_AUTH_MODE"] = "token"  # as Ray chooses for a cluster of its own; commands inherit it
     import ray
 
-    for tries in range(8):  # Ray gives its own daemons 30 s, which a busy machine may not
+    for tries in range(3):  # Ray gives its own daemons 30 s, which a busy machine may not
         try:
             context = ray.init(num_cpus=2, include_dashboard=False, object_store_memory=100 * 2**20)
             break
         except Exception as error:
             ray.shutdown()
-            if "timed out during startup" not in str(error) or tries == 7:
+            if "timed out during startup" not in str(error) or tries == 2:
                 raise
     yield context.address_info["address"]
     ray.shutdown()

@@ -7,10 +7,11 @@ import pytest
 from evals.data import benchmarks
 from evals.stats.power import power
 from evals.stats.variance_components import default_spread
+from harness.cli.main import main
 from harness.cli.reproducing import as_text
 from harness.command.config import UsageError
 from harness.command.machine import take_machine
-from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of
+from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of, rehearsed
 
 
 def test_a_paper_by_its_arxiv_id() -> None:
@@ -33,6 +34,30 @@ def test_each_design_has_the_power_and_no_fewer_seeds_do() -> None:
             assert power(design.difference, spread, **at, seeds=design.seeds - 1) < 0.8
     hours = [design.hours for design in resolved]
     assert hours == sorted(hours)
+
+
+def test_a_rehearsal_has_the_arms_and_seeds_at_tiny_scale() -> None:
+    design = Design("claim", "math-7b", "egsw", "grpo", "math500", 0.04, 3, 1, 50.0, 0.81)
+    expected = ["paper=egsw", "arm=grpo,egsw", "model=math-7b", "seeds=3", "scale=tiny"]
+    assert rehearsed(design.options("egsw", "h100x8")) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["budget=8", "run=true"], "run=true: nothing resolves a claim of egsw within 8 GPU-hours"),
+        (["budget=8", "rehearse=true"], "rehearse=true: nothing resolves a claim"),
+        (["budget=8", "max_steps=2"], "max_steps"),
+        (["budget=8", "rehearse=true", "run=true"], "got both"),
+    ],
+)
+def test_what_cannot_start_is_said(
+    options: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dear = Design("claim", "math-7b", "egsw", "grpo", "math500", 0.04, 5, 1, 90.0, 0.9)
+    monkeypatch.setattr("harness.launch.reproduce.designs", lambda *_, **__: [dear])
+    assert main(["reproduce", "2503.22456", *options]) == 2
+    assert message in capsys.readouterr().err
 
 
 def test_what_fits_is_chosen_and_nothing_else() -> None:
