@@ -50,7 +50,7 @@ def document(runs: int, only: str = "", page: str = "") -> Iterator[str]:
         raise ValueError(f"only: expected a page that `{command}` wrote, with the same runs")
     kept = {text.split("\n")[0]: text.split("\n", 1)[1] for text in rest}
     if only:
-        yield head
+        yield head.rstrip("\n")
     else:
         yield "# Coverage of the 95 % intervals"
         yield ""
