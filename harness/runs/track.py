@@ -14,7 +14,8 @@ import sqlite3
 import threading
 import time
 import urllib.parse
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -127,7 +128,10 @@ class Tracker:
         known = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
         if known:
             return str(known[0].info.run_id)
-        made = self.client.create_run(experiment_id, start_time=start_time, run_name=name, tags={**tags, TOKEN: token})
+        with _asked_once():
+            made = self.client.create_run(
+                experiment_id, start_time=start_time, run_name=name, tags={**tags, TOKEN: token}
+            )
         return str(made.info.run_id)
 
     def has_run(self, run_id: str) -> bool:
@@ -227,6 +231,22 @@ class Tracker:
     def download(self, run_id: str, path: str, folder: Path) -> Path:
         """Fetch one artifact into a folder."""
         return Path(self.client.download_artifacts(run_id, path, str(folder)))
+
+
+@contextmanager
+def _asked_once() -> Iterator[None]:
+    """Without MLflow's own second try, which would make a second run where the first was made and only its answer was
+    lost; whoever asks again looks for the token first."""
+    name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"  # read at each request
+    before = os.environ.get(name)
+    os.environ[name] = "0"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[name]
+        else:
+            os.environ[name] = before
 
 
 def _prepare_mlflow() -> None:

@@ -191,6 +191,7 @@ def run_to_end(
     import torch
     from transformers.trainer_callback import PrinterCallback
 
+    _know_numbered_cpus()
     trainer.remove_callback(PrinterCallback)  # it prints every log to stdout, which is for results
     saving = saver(out_dir, save_minutes=save_minutes, rollout_steps=rollout_steps)
     trainer.add_callback(saving)
@@ -273,3 +274,14 @@ def _wait_for_all() -> None:
 
     if torch.distributed.is_available() and torch.distributed.is_initialized():
         torch.distributed.barrier()
+
+
+def _know_numbered_cpus() -> None:
+    """Let torch load to "cpu:0": a process of several on a CPU has that device, and transformers loads the optimiser's
+    state to it, which torch refuses."""
+    import torch
+
+    def restore(storage: Any, location: str) -> Any:
+        return storage if location.startswith("cpu:") else None
+
+    torch.serialization.register_package(5, lambda _: None, restore)
