@@ -277,6 +277,7 @@ _DATE = re.compile(
 )
 _JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
 _IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
+_OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
 _LABEL = re.compile(r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}", re.IGNORECASE)
 
 
@@ -292,8 +293,8 @@ def locate(text: str, *, numbers: bool = True) -> str:
     a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a
     number as well.
 
-    In a gold (`numbers=False`) prose is kept whole, unless it ends with "is" and one `$...$`. Text beside an empty box
-    does not count. In a text longer than 10,000 characters only boxes are looked for.
+    In a gold (`numbers=False`) a box need not be closed, and prose is kept whole, unless it ends with "is" and one
+    `$...$`. Text beside an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
     """
     if len(text) > _LONGEST:
         filled = [box for box in find_boxes(text) if box.content.strip()]
@@ -306,6 +307,8 @@ def locate(text: str, *, numbers: bool = True) -> str:
     if line := _HASHES.search(text):
         return locate(line[1].strip(), numbers=numbers)
     contents = find_boxes(text)
+    if not contents and not numbers:
+        text = _OPEN_BOX.sub("", text)
     if contents:
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""

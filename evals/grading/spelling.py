@@ -278,7 +278,6 @@ REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox)(?![A-Za-z])")
 _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
-_OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
 _IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
 _CASES = re.compile(r"\\begin\s*\{cases\}([^&]*?)\\end\s*\{cases\}", re.DOTALL)
@@ -300,7 +299,6 @@ def _bare(text: str) -> str:
     """Without what came with it: a box, backslashes that were escaped twice, delimiters of mathematics, Markdown."""
     if len(inside := boxes(text)) == 1 and _IN_A_BOX.fullmatch(text.replace(inside[0], "\0")):
         text = inside[0]
-    text = _OPEN_BOX.sub("", text) if not inside else text
     text = _IN_DOLLARS.sub(r"\1", text)
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
         text = text.replace("\\\\", "\\")

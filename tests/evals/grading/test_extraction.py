@@ -201,3 +201,8 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
 )
 def test_a_number_stated_in_a_sentence(text: str, answer: str) -> None:
     assert locate(text) == answer
+
+
+def test_only_a_gold_may_leave_its_box_open() -> None:
+    assert locate(r"\boxed{42", numbers=False) == "42"
+    assert locate(r"\boxed{42") == r"\boxed{42"  # an answer that was cut
