@@ -15,16 +15,19 @@ sampled tokens' probabilities change most. With d what a training added to the w
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from evals.grading import Grader
 
 PAGE = Path("results/controls/random_walk.md")
 ARM = "grpo+random_reward"
+SAMPLES = 4
 ALONG = {"w + d": 1.0, "w + d/2": 0.5, "w - d": -1.0}
 
 
@@ -74,32 +77,37 @@ def flat(d: dict[str, Any]) -> Any:
     return torch.cat([value.flatten() for value in d.values()]).double()
 
 
-def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any) -> float:
+def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader) -> float:
     """Percent, mean over the tiny benchmarks, 4 samples a problem from the same random numbers for all weights."""
-    from evals.data import protocols
-    from evals.files import read_parquet
-    from evals.provenance import Origin
-    from evals.sampling.evaluate import evaluate
-    from evals.stats.score import score
-    from harness.data.tiny import write_benchmarks
+    import torch
 
-    model.load_state_dict(weights)
-    with tempfile.TemporaryDirectory() as folder:
-        model.save_pretrained(f"{folder}/model")
-        tokenizer.save_pretrained(f"{folder}/model")
-        protocol = protocols.get("tiny").override({"n": 4, "ks": (1, 4)}, Origin.USER, "as in benchmarks/controls.txt")
-        write_benchmarks(Path(folder, "data"))
-        verdicts = evaluate(
-            f"{folder}/model", protocol, out_dir=f"{folder}/eval", data_dir=f"{folder}/data", workers=1, progress=False
-        )
-        of = [score(read_parquet(path), ks=(1,), metrics=("avg",))[0].value for path in verdicts.values()]
-    return 100 * fmean(float(value) for value in of if value is not None)
+    from evals.data import prompts
+    from evals.data.benchmarks import Problem
+    from evals.grading.verdicts import Verdict
+    from evals.sampling.engines.encode import prompt_tokens
+    from harness.backends.trl import tiny_sampler
+    from harness.data.tiny import family
+
+    prompt = prompts.get("plain")
+    model.load_state_dict(weights, strict=False)  # what is tied is named once
+    shares = []
+    for tier in family("tiny").EVAL_SHAPES:
+        problems = [Problem(**row) for row in family("tiny").eval_problems(tier) for _ in range(SAMPLES)]
+        asked = [prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer)) for problem in problems]
+        torch.manual_seed(0)
+        said = tiny_sampler.sample(model, asked, max_tokens=96, stop_tokens=[tokenizer.eos_token_id])
+        texts = [tokenizer.decode(tokens, skip_special_tokens=True) for tokens in said]
+        graded = [(problem.answer, text, None) for problem, text in zip(problems, texts, strict=True)]
+        grades = grader.grade_responses(graded, prompt.policy)
+        shares.append(fmean(grade.verdict is Verdict.CORRECT for grade in grades))
+    return 100 * fmean(shares)
 
 
 def measure(seeds: int) -> tuple[float, list[Walk], dict[float, float]]:
     """(accuracy of the base model, every walk, learning rate -> mean cosine between the d of two seeds)."""
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
+    from evals.grading import Grader
     from harness.data.base_models import locate
 
     runs = trained_models(seeds)
@@ -110,19 +118,19 @@ def measure(seeds: int) -> tuple[float, list[Walk], dict[float, float]]:
     base = locate("tiny")
     model, tokenizer = AutoModelForCausalLM.from_pretrained(base), AutoTokenizer.from_pretrained(base)
     w = {name: value.detach().clone() for name, value in model.named_parameters()}
-    walks, directions = [], {}
-    at_base = accuracy(w, model, tokenizer)
-    for rate, seed, steps, folder in runs:
-        trained = dict(AutoModelForCausalLM.from_pretrained(folder).named_parameters())
-        d = {name: trained[name].detach() - value for name, value in w.items()}
-        directions.setdefault(rate, []).append(flat(d))
-        points = {name: moved(w, d, times) for name, times in ALONG.items()} | {
-            "w + noise": moved(w, noise_like(d, seed), 1)
-        }
-        found = {name: accuracy(weights, model, tokenizer) for name, weights in points.items()}
-        length = float(flat(d).pow(2).mean().sqrt()) / rate
-        walks.append(Walk(rate, seed, steps, length, found))
-        print(walks[-1], file=sys.stderr, flush=True)
+    walks: list[Walk] = []
+    directions: dict[float, list[Any]] = {}
+    with Grader(workers=1) as grader:
+        at_base = accuracy(w, model, tokenizer, grader)
+        for rate, seed, steps, folder in runs:
+            trained = dict(AutoModelForCausalLM.from_pretrained(folder).named_parameters())
+            d = {name: trained[name].detach() - value for name, value in w.items()}
+            directions.setdefault(rate, []).append(flat(d))
+            points = {name: moved(w, d, times) for name, times in ALONG.items()}
+            points["w + noise"] = moved(w, noise_like(d, seed), 1)
+            found = {name: accuracy(weights, model, tokenizer, grader) for name, weights in points.items()}
+            walks.append(Walk(rate, seed, steps, float(flat(d).pow(2).mean().sqrt()) / rate, found))
+            print(walks[-1], file=sys.stderr, flush=True)
     cosines = {
         rate: fmean(float(a @ b / (a.norm() * b.norm())) for a, b in combinations(of, 2))
         for rate, of in directions.items()
