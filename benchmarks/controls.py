@@ -66,6 +66,21 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
     return sorted(rows, key=lambda row: (ARMS.index(row.arm), -row.rate, row.seed))
 
 
+def decided(rows: Sequence[Against]) -> list[str]:
+    """Whether a random reward's interval holds zero in 37 of 40 seeds, at each learning rate, as far as they ran."""
+    said = []
+    for rate in dict.fromkeys(row.rate for row in rows if row.arm == "grpo+random_reward"):
+        of = [row.says for row in rows if (row.arm, row.rate) == ("grpo+random_reward", rate)]
+        holds = of.count("nothing")
+        word = "not decided: stopped before 40 seeds"
+        if len(of) - holds > 3:
+            word = "no, whatever the others would do"
+        elif holds >= 37:
+            word = "yes"
+        said.append(f"- Random reward at {rate:g}: zero is in {holds} of {len(of)} intervals. 37 of 40: {word}.")
+    return said
+
+
 def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
     """The counts, and every seed."""
     lines = [
@@ -87,7 +102,7 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
         spread = f"{sum(gains) / len(gains):+.1f} ({min(gains):+.1f} to {max(gains):+.1f})"
         counts = " | ".join(str(said.count(word)) for word in ("nothing", "gains", "loses"))
         lines.append(f"| {arm} | {rate:g} | {len(of)} | {spread} | {counts} |")
-    lines += ["", *WORDS, ""]
+    lines += ["", *decided(rows), "", *WORDS, ""]
     lines += [
         "| arm | learning rate | seed | points [95 % interval over problems] | |",
         "| --- | ---: | ---: | --- | --- |",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.controls import against_base, page
+from benchmarks.controls import against_base, decided, page
 from tests.harness.tables.test_claims import measured
 
 
@@ -27,4 +27,11 @@ def test_each_seed_against_the_base_model() -> None:
     }
     assert [r.difference for r in rows] == [50.0] * 3 + [0.0] * 3 + [-50.0] * 3
     text = page(rows, {"samples a problem": "2"})
+    assert (
+        "Random reward at 0.0001: zero is in 3 of 3 intervals. 37 of 40: not decided: stopped before 40 seeds." in text
+    )
+    losing = [replace(row, arm="grpo+random_reward") for row in rows if row.says == "loses"] * 2
+    assert decided(losing)[0].endswith("zero is in 0 of 6 intervals. 37 of 40: no, whatever the others would do.")
+    nothing = [row for row in rows if row.says == "nothing"]
+    assert decided([*nothing * 13, losing[0]])[0].endswith("zero is in 39 of 40 intervals. 37 of 40: yes.")
     assert "| grpo+random_reward | 0.0001 | 3 | +0.0 (+0.0 to +0.0) | 3 | 0 | 0 |" in text
