@@ -45,6 +45,9 @@ ALTERNATIVES = (
                 "softmax over the batch, as the text says; or over a micro-batch of 16, as inside TRL's loss"),
     Alternative("egsw", "egsw", {"egsw.entropy": "raw"}, "entropy divided by log |V|; or in nats"),
     Alternative("egsw", "egsw", {"egsw.level": "trajectory"}, "a weight for each step; or one for each response"),
+    # which part of EGSW's weights exp((A + alpha H) / P) makes it guess on tiny_search (results/study/findings.md)
+    Alternative("egsw", "egsw", {"egsw.alpha": 0.0}, "weights of advantage and entropy; or of the advantage alone"),
+    Alternative("egsw", "egsw", {"egsw.temperature": 20.0}, "P = 1; or 20, where all weights are nearly equal"),
     Alternative("forking_tokens", "top20", {"denominator": "all"},
                 "mean over the kept tokens, as the code and v2 have it; or over all, as v1 has it"),
     Alternative("forking_tokens", "top20", {"forking_tokens.micro_batch_tokens": 512},
