@@ -19,6 +19,14 @@ HELD = (
         f"{STORE}::test_a_closed_port_is_named_without_the_password",
         f"{STORE}::test_a_silent_server_is_given_up",
     ),
+    (
+        "A run that the server made before it answered 500 is not made twice",
+        "tests/harness/runs/test_one_run.py::test_a_run_is_asked_for_once",
+    ),
+    (
+        "A training in several processes on a CPU loads its optimiser when it resumes",
+        "tests/harness/backends/test_numbered_cpu.py::test_a_state_is_loaded_to_a_numbered_cpu",
+    ),
     ("A run that never began leaves nothing in MLflow", f"{DELIVERY}::test_a_run_that_never_began_is_not_delivered"),
     (
         "A store whose writer was killed inside a transaction is rolled back and used",
@@ -116,9 +124,6 @@ NOT_TRIED = (
     "veRL with the random and chosen kills and the signals above: `nox -s faults -- verl` does it and has not run yet. "
     "On 2026-11-22 about 20 other processes shared the two cores, and Ray gave up each start of it after its own limit "
     "of 30 s. Only the tests named here.",
-    "An MLflow server that dies, hangs, answers 500 or is slow during a run, by `nox -s faults -- stores`, with "
-    "today's code: MLflow's server needed more than 180 s to start beside the other work. Only the tests named here.",
-    "A signal to a training of several processes: `nox -s faults -- processes` does it and has not come to its end.",
     "A training whose address space has no room at all (a limit of 0 MiB beyond what it has): tried once; Python's "
     "start of a thread waits for ever for one that died of it, so that the command hangs until it is killed.",
     "A Ray replica of the sampling engine that is killed at work: tests/evals/sampling/test_ray.py has a test, which "
