@@ -7,6 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -276,6 +277,7 @@ def _wait_for_all() -> None:
         torch.distributed.barrier()
 
 
+@cache  # registered once in a process: torch sorts what is registered, and cannot sort two entries of one priority
 def _know_numbered_cpus() -> None:
     """Let torch load to "cpu:0": a process of several on a CPU has that device, and transformers loads the optimiser's
     state to it, which torch refuses."""
