@@ -44,7 +44,9 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    replaced = {option.partition("=")[0] for option in more}
+    kept = [option for option in SMALL if option.partition("=")[0] not in replaced]
+    command = [sys.executable, "-m", "harness.cli", "run", *kept, f"base_model={model}", *more]
     environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
     environment.pop("MLFLOW_TRACKING_URI", None)
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -75,6 +77,13 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory, model_dir: Path) -> tuple
     home = tmp_path_factory.mktemp("unbroken")
     out, _ = finish(start(home, model_dir))
     return home, out
+
+
+def test_one_process_trains_several_models(tmp_path: Path, model_dir: Path) -> None:
+    finish(start(tmp_path, model_dir, "arm=egsw", "seeds=2", "max_steps=1"))
+    records = [json.loads(path.read_text()) for path in (tmp_path / "egsw" / "tiny").glob("*/record.json")]
+    assert sorted(record["seed"] for record in records) == [0, 1]
+    assert all(record["training"]["steps"] == 1 for record in records)
 
 
 def test_the_record_holds_every_value_with_its_source(unbroken: tuple[Path, str]) -> None:
