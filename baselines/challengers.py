@@ -23,6 +23,11 @@ LUSPO = "LUSPO (arXiv 2602.05261), "
 DPPO = "DPPO (arXiv 2602.04879), "
 DPPO_SCRIPT = "verl-project/verl at 8f11888a, examples/dppo_trainer/run_qwen30b_dppo.sh: clip_ratio for dppo_tv"
 VERL = "veRL 0.9.1, core_algos: "
+DPPO_TRUNCATE = (
+    VERL
+    + "compute_policy_loss_dppo_tv: its own fallback for clip_ratio_c. The trainer's configuration has 3 in its place, "
+    "the DPPO script 10,000"
+)
 TRL = "TRL 1.16, GRPOConfig: "
 GPG = "GPG (arXiv 2504.02546), "
 
@@ -86,7 +91,7 @@ def _token_ratios(recipe: Experiment) -> Arms:
         divergence=code("binary_tv", VERL + "loss_mode=dppo_tv"),
         low=code(0.15, DPPO_SCRIPT),
         high=code(0.15, DPPO_SCRIPT),
-        truncate=code(20.0, VERL + "compute_policy_loss_dppo_tv: clip_ratio_c, 20 unless configured"),
+        truncate=code(20.0, DPPO_TRUNCATE),
     )
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode")
     return {

@@ -31,7 +31,7 @@ METHOD = Method(
 )
 
 EXPERIMENT = Experiment(
-    base_model=paper("Qwen/Qwen2.5-32B", DAPO_PAPER + "section 4.1"),
+    base_model=paper("Qwen/Qwen2.5-32B", DAPO_PAPER + "abstract and figure 1"),
     dataset=code("BytedTsinghua-SIA/DAPO-Math-17k", "DAPO's released data"),
     dataset_rows=paper(17000, DAPO_PAPER + "section 3.5: 17K prompts"),
     prompt=code("dapo", "DAPO's released data: the prompts are part of it"),

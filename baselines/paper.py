@@ -21,9 +21,11 @@ from harness.spec import Arm, EntropySearch, Experiment, Method, Reproduction, S
 COV = "Clip-Cov and KL-Cov (arXiv 2505.22617), "
 COV_CODE = "its authors' recipe (verl, recipe/entropy/7b_clip_cov.sh), "
 NSR = "PSR and NSR (arXiv 2506.01347), "
+WEIGHTS = NSR + "v2, section 3.1 (PSR: 1, 0; NSR: 0, 1), Eq. 9 and section 5 (Weighted-REINFORCE: 0.1, 1)"
 PASSK = "pass@k training (arXiv 2508.10751), "
 PRORL = "ProRL (arXiv 2505.24864), "
 SKYWORK = "Skywork Open Reasoner 1 (arXiv 2505.22312), "
+SKYWORK_SCRIPT = SKYWORK + "github.com/SkyworkAI/Skywork-OR1, or1_scripts/train/7b_8k.sh: "
 COMMON = "the common ground of all arms here: "
 UNCLIPPED: Sourced[float | None] = paper(None, COV + "section 4.2: the penalty takes the place of clipping")
 
@@ -66,8 +68,8 @@ def reinforced(positive: float, negative: float) -> Experiment:
     """Correct and incorrect responses with a weight each (arXiv 2506.01347)."""
     advantage = use(
         weighted_reinforce,
-        positive=paper(positive, NSR + "its sections on PSR (1, 0) and NSR (0, 1), and on Weighted-REINFORCE (0.1, 1)"),
-        negative=paper(negative, NSR + "its sections on PSR (1, 0) and NSR (0, 1), and on Weighted-REINFORCE (0.1, 1)"),
+        positive=paper(positive, WEIGHTS),
+        negative=paper(negative, WEIGHTS),
     )
     return replace(RECIPE, method=replace(GRPO, advantage=advantage))
 
@@ -110,7 +112,7 @@ PASS_AT_K = replace(
         advantage=use(
             passk,
             k=assumed(4, PASSK + "which has several k; this one leaves a signal in groups of 8"),
-            epsilon=code(1e-6, PASSK + "github.com/RUCAIBox/Passk_Training, the advantage function of its README"),
+            epsilon=code(1e-6, PASSK + "github.com/RUCAIBox/Passk_Training, code/passk_adv.py, calc_adv"),
         ),
     ),
 )
@@ -124,13 +126,11 @@ KL_RESET = replace(
 ENTROPY_BONUS = replace(RECIPE, entropy_coefficient=assumed(1e-3, "veRL's own coefficient for long"))
 ENTROPY_TARGET = replace(
     RECIPE,
-    entropy_coefficient=paper(0.0, SKYWORK + "its section on adaptive entropy control: from 0"),
-    entropy_target=paper(0.2, SKYWORK + "its section on adaptive entropy control"),
+    entropy_coefficient=paper(0.0, SKYWORK + "section 3.2.5, adaptive entropy control: from 0"),
+    entropy_target=paper(0.2, SKYWORK + "section 3.2.5, adaptive entropy control"),
     entropy_search=EntropySearch(
-        step=code(
-            1e-4, SKYWORK + "github.com/SkyworkAI/Skywork-OR1, its released scripts; the text has an example with 0.005"
-        ),
-        maximum=code(0.005, SKYWORK + "github.com/SkyworkAI/Skywork-OR1, its released scripts"),
+        step=code(1e-4, SKYWORK_SCRIPT + "DELTA_ENT_COEF; the text has an example with 0.005"),
+        maximum=code(0.005, SKYWORK_SCRIPT + "MAX_ENT_COEF"),
     ),
 )
 

@@ -214,9 +214,9 @@ def _frozen(value: Any) -> Any:
 
 _QWEN_CONTEXT = "Qwen2.5-Math's context is 4096 tokens; this leaves 1024 for the prompt"
 _ENTROPY_LATER = "arXiv 2506.14758 v3, section 4 (the value is lost in our text, v1)"
-_RELEASED = "github.com/RUCAIBox/Slow_Thinking_with_LLMs, entropy2performance/scripts/low_ppl.sh"
+_RELEASED = "github.com/RUCAIBox/Slow_Thinking_with_LLMs at 834e1b7, entropy2performance/scripts/low_ppl.sh"
 _FORKING = (
-    "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR, recipe/rlvr_with_high_entropy_tokens_only/"
+    "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh"
 )
 
@@ -267,7 +267,7 @@ _PROTOCOLS = (
         max_tokens=code(8192, _RELEASED + ", max_response_length"),
         prompt=assumed(
             {"default": "boxed_suffix", "gpqa_diamond": "gpqa", "humaneval": "humaneval"},
-            "not stated; section 3 counts unboxed answers as format violations, so a box is asked for",
+            "not stated; section 3.2.2 counts unboxed answers as format violations, so a box is asked for",
         ),
         ks=paper({"default": (8,), "humaneval": (4,)}, "tables 4 and 6"),
     ),
@@ -314,11 +314,13 @@ _PROTOCOLS = (
             ("aime24", "aime25", "amc23", "math500", "minerva", "olympiadbench"),
             "arXiv 2506.01939 v2, table 2 (our text is a page about the paper, without its tables)",
         ),
-        n=paper(16, "arXiv 2506.01939 v2, table 2: accuracy@16; README.md of the authors' repository has 32 on AIME24"),
-        temperature=code(1.0, _FORKING + ", val_kwargs.temperature"),
+        n=paper(
+            16, "arXiv 2506.01939 v2, section 5.2 and table 2; README.md of the authors' repository has 32 on AIME24"
+        ),
+        temperature=code(1.0, _FORKING + ", val_kwargs.temperature; v2, section 5.2, has it too"),
         top_p=assumed(1.0, "the paper names none beside T=1.0; the authors' script, val_top_p, has 0.7"),
         max_tokens=code(20480, _FORKING + ", max_response_length (29,696 in one comparison)"),
-        prompt=paper("forking_tokens", "arXiv 2506.01939 v2, its prompt; in which section is not known to us"),
+        prompt=paper("forking_tokens", "arXiv 2506.01939 v2, section 5.2: the chat template of the training"),
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
     ),
     Protocol(

@@ -68,21 +68,22 @@ CLAIMS = (
     ),
     Claim(
         "With raw entropy, too, the training reward is above GRPO's.",
-        "section 5, below table 1's discussion: higher rewards by using raw entropy",
+        "section 5, the second paragraph above table 2 (higher rewards with raw entropy)",
         arm="egsw_raw_0.30",
         than="grpo",
         curve=Curve("train/reward"),
     ),
     Claim(
         "Normalised entropy scores higher than raw entropy.",
-        "section 5: the best performance, for both base models, was with normalised entropy",
+        "section 5, the third paragraph above table 2: the best performance, for both base models, was with it",
         arm="egsw",
         than="egsw_raw_0.30",
         over="average",
     ),
     Claim(
         "Too large an alpha lowers the scores.",
-        "section 5 (without numbers; compared here: the upper end of its search and the middle of it)",
+        "section 5, the second paragraph above table 2 (without numbers; compared here: the upper end of its search "
+        "and the middle of it)",
         arm="egsw_raw_0.50",
         than="egsw_raw_0.30",
         direction="lower",

@@ -14,7 +14,11 @@ RECIPE = (
     "github.com/huggingface/open-r1 at 18de789 (3 March 2025), recipes/Qwen2.5-Math-7B/grpo/config_simple_rl.yaml, the "
     "recipe of that project for the data of section 5; since removed"
 )
-TRL_THEN = "not stated, nor in the recipe; the default of TRL 0.15 (February 2025), which open-r1 then required"
+TRL_THEN = (
+    "not stated, nor in the recipe; the default of TRL at 69ad852e (25 February 2025, 0.16.0.dev0), which open-r1's "
+    "setup.py at 18de789 pins (trl/trainer/grpo_config.py)"
+)
+BATCH = RECIPE + ": 16 per device x 8 accumulation x 7 processes (README.md there, --num_processes=7) / 7 generations"
 NOT_STATED = "not stated; "
 
 GRPO = Method(
@@ -30,8 +34,8 @@ EXPERIMENT = Experiment(
     base_model=paper("Qwen/Qwen2.5-Math-7B", "section 5"),
     dataset=code(
         "simplerl_8k",
-        "section 5 takes SimpleRL's 8K problems of MATH, levels 3 to 5: "
-        "huggingface.co/datasets/hkust-nlp/SimpleRL-Zoo-Data, simplelr_qwen_level3to5",
+        "huggingface.co/datasets/hkust-nlp/SimpleRL-Zoo-Data, simplelr_qwen_level3to5: section 5 takes Simple-RL's "
+        "8,000 problems of MATH and names no file; the recipe has another set, DigitalLearningGmbH/MATH-lighteval",
     ),
     dataset_rows=code(8523, "rows of that file (harness/data/named.py); section 5 says 8,000"),
     prompt=assumed(
@@ -46,7 +50,7 @@ EXPERIMENT = Experiment(
     reward_weights=code((1.0, 1.0), RECIPE + ": both rewards count alike"),
     method=GRPO,
     dynamic_sampling=assumed(False, NOT_STATED + "TRL has none"),
-    prompts_per_rollout=code(128, RECIPE + ": 16 per device x 8 accumulation x 7 training processes / 7 generations"),
+    prompts_per_rollout=code(128, BATCH),
     group_size=code(7, RECIPE),
     rollout_temperature=assumed(0.9, TRL_THEN),
     rollout_top_p=assumed(1.0, TRL_THEN),

@@ -13,6 +13,7 @@ from reproductions.entropy_advantage.method import entropy_advantage
 
 TABLE_4 = "appendix B, table 4"
 LATER = "arXiv 2506.14758 v3 (the number is lost in our text, v1): "
+V4 = "arXiv 2506.14758 v4 (our text, v1, does not say): "
 VERL = "not stated; veRL's default, and the paper trains with veRL"
 NO_LORA = "no effect: no LoRA"
 
@@ -55,7 +56,7 @@ EXPERIMENT = Experiment(
     max_prompt_tokens=assumed(2048, "not stated; DAPO's script has 2,048 for the same prompts"),
     max_completion_tokens=paper(8192, TABLE_4 + ": 8K tokens"),
     critic=paper(False, "section 3.1: GRPO"),
-    updates_per_rollout=paper(16, TABLE_4 + "; mini-batches of 256 responses are 32 prompts"),
+    updates_per_rollout=paper(16, TABLE_4 + "; its mini-batch of 256 is 32 prompts (v4 says so)"),
     learning_rate=paper(1e-6, LATER + TABLE_4),
     lr_schedule=assumed("constant", VERL),
     warmup_ratio=assumed(0.0, VERL),
@@ -64,13 +65,14 @@ EXPERIMENT = Experiment(
     clip_low=paper(0.2, LATER + TABLE_4),
     clip_high=paper(0.28, LATER + TABLE_4),
     dual_clip=assumed(3.0, VERL + " (clip_ratio_c)"),
-    kl_beta=paper(0.0, LATER + "appendix B: no KL loss"),
+    kl_beta=paper(0.0, V4 + "appendix B: no KL loss"),
     reference_reset_every=assumed(None, "no effect: no reference"),
-    entropy_coefficient=paper(0.0, LATER + "appendix B: no entropy loss"),
+    entropy_coefficient=paper(0.0, V4 + "appendix B: no entropy loss"),
     entropy_target=assumed(None, "the paper adapts no coefficient"),
     epochs=assumed(1.0, "no effect: max_steps decides"),
     max_steps=assumed(
-        2000, "section 6.1 compares entropies at step 2000; a step is taken as one update of the policy (125 rollouts)"
+        2000,
+        "section 6.1 compares entropies at step 2000; figure 6 of v4 calls these policy update steps (125 rollouts)",
     ),
     precision=assumed("bfloat16", VERL),
     lora_rank=assumed(None, "not stated; all weights are trained"),
@@ -92,7 +94,7 @@ def shaped(method: Method, alpha: float) -> Method:
 
 
 SYMMETRIC: Experiment = replace(
-    EXPERIMENT, clip_high=paper(0.2, "section 6.1, entropy: clip-higher removed; the lower side's range on both sides")
+    EXPERIMENT, clip_high=paper(0.2, "section 6.1, entropy: clip-higher removed; figure 6 of v4: 0.2 on both sides")
 )
 SAME: dict[str, Any] = {"grpo_symmetric_clip": {"same_as": "grpo", "same_at": ("tiny",)}}  # with one update a rollout
 IN_TABLES = {  # by base model; the rest is run by name
@@ -165,7 +167,8 @@ REPRODUCTION = Reproduction(
         "reward that runs code is not among the training rewards, so that its RL run is not an arm.",
         "At tiny scale a rollout is one update, so that every ratio is 1 and clip-higher has no effect: there "
         "grpo_symmetric_clip is grpo, and is not trained.",
-        "The four comparison models are measured as released; table 2 quotes those with a dagger from their papers.",
+        "The four comparison models are measured as released; table 2 quotes those with a dagger from Chu et al. "
+        "(arXiv 2504.02546; its caption, v4).",
     ),
     claims=CLAIMS,
     doubts=(

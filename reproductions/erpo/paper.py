@@ -76,7 +76,7 @@ def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
         max_prompt_tokens=assumed(512, NOT_STATED + "TRL's default as long as it had one"),
         max_completion_tokens=paper(2048, "table 3, max training length; read as that of the response, as in A.3"),
         critic=paper(False, "section 3: no value network"),
-        updates_per_rollout=assumed(1, TRL + " takes one; section 3 says that several updates can follow"),
+        updates_per_rollout=assumed(1, TRL + "; section 3, above Eq. 5, says that several updates can follow"),
         learning_rate=paper(5e-6, TABLE_3),
         lr_schedule=paper("cosine", "section 5.1"),
         warmup_ratio=paper(0.1, TABLE_3),

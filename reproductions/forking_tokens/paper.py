@@ -12,7 +12,7 @@ from reproductions.forking_tokens.claims import CLAIMS
 from reproductions.forking_tokens.method import forking_tokens
 
 V2 = "arXiv 2506.01939 v2, "  # the settings are not in our text, which is a page about the paper
-SECTION = V2 + "section 5.1"
+SECTION = V2 + "section 5.2"
 SCRIPT = (
     "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh: "
@@ -28,7 +28,9 @@ DAPO = replace(
             overlong,
             max_length=paper(20480, SECTION + "; the script's max_response_length"),
             buffer=paper(4096, SECTION + "; the script's overlong_buffer_len"),
-            penalty=paper(1.0, SECTION + "; the script's overlong_penalty_factor"),
+            penalty=paper(
+                1.0, "DAPO (arXiv 2503.14476), Eq. 13, as in v2, section 5.2; the script's overlong_penalty_factor"
+            ),
         ),
     ),
 )
@@ -38,10 +40,13 @@ EXPERIMENT = replace(
     base_model=paper("Qwen/Qwen3-8B-Base", "abstract: the Qwen3-8B base model"),
     dataset=code(
         "BytedTsinghua-SIA/DAPO-Math-17k",
-        "README.md of the authors' repository: used in the paper; the script reads another set, of 54.4k problems",
+        "README.md of the authors' repository: used in the paper (v2, section 5.2); the script reads another (54.4k)",
     ),
-    dataset_rows=assumed(17398, "problems of that set without its repetitions (see harness/data/named.py)"),
-    prompt=paper("forking_tokens", V2 + "its prompt; in which section is not known to us"),
+    dataset_rows=assumed(
+        17398,
+        "problems of that set without its repetitions (harness/data/named.py); 10,000 + 7,398 in v2, section 5.4",
+    ),
+    prompt=paper("forking_tokens", SECTION + ": the chat template"),
     rewards=assumed(
         ("signed_accuracy",),
         "not stated; DAPO (arXiv 2503.14476), Eq. 7; the script has its reward manager (reward_manager=dapo)",
@@ -57,10 +62,10 @@ EXPERIMENT = replace(
     critic=code(False, SCRIPT + "adv_estimator=grpo"),
     updates_per_rollout=paper(UPDATES, SECTION + ": 512 prompts in mini-batches of 32; the script's too"),
     learning_rate=paper(1e-6, SECTION + "; the script's too"),
-    lr_schedule=assumed("constant", "not stated; veRL's default, which the script leaves as it is"),
+    lr_schedule=assumed("constant", "veRL's default, which the script leaves as it is; v2, section 5.2: no scheduling"),
     warmup_ratio=code(
         10 / ROLLOUTS,
-        SCRIPT + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}; v2, section 5.1, has none",
+        SCRIPT + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}; v2, section 5.2, has no warm-up",
     ),
     weight_decay=code(0.1, SCRIPT + "weight_decay"),
     max_grad_norm=code(1.0, SCRIPT + "grad_clip"),
@@ -74,8 +79,9 @@ EXPERIMENT = replace(
     epochs=code(30.0, SCRIPT + "total_epochs; max_steps is what they come to"),
     max_steps=assumed(
         ROLLOUTS * UPDATES,
-        "the paper does not say how long it trains; the script's 30 epochs in generation batches of 3 x 512 prompts "
-        "(gen_prompt_bsz) are 11 x 30 rollouts on this set, of 16 updates each",
+        "the script's 30 epochs in generation batches of 3 x 512 prompts (gen_prompt_bsz) are 11 x 30 rollouts on this "
+        "set, of 16 updates each. The paper gives no length: v2, table 1, has convergence at step 1,360 (14B), and its "
+        "figure 9 ends near 1,400 gradient steps",
     ),
 )
 
@@ -91,7 +97,8 @@ def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
                 keep=paper(keep, "abstract"),
                 scope=paper(
                     "micro_batch",
-                    V2 + "section 5: the tokens of a batch or micro-batch; the code takes those of a forward pass "
+                    V2
+                    + "section 5.1, below Eq. 6: the tokens of a (micro-)batch; the code takes those of a forward pass "
                     "(verl/workers/actor/dp_actor.py, get_global_entropy_top_mask)",
                 ),
                 micro_batch_tokens=code(
@@ -104,12 +111,12 @@ def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
         denominator=code(
             "kept",
             "the authors' code (verl/trainer/ppo/core_algos.py, entropy_top_mask) divides by the kept tokens, and so "
-            "does the text of v2; v1 divides by all tokens",
+            "does Eq. 6 of v2; v1 divides by all tokens",
         ),
     )
 
 
-ABLATION = V2 + "section 5, its ablation of rho (10, 20, 50 and 100 %)"
+ABLATION = V2 + "section 5.3, figure 7 (10, 20, 50 and 100 %)"
 SHARES = {
     "top10": ("DAPO w/ top 10 % tokens", gated(paper(0.1, ABLATION), "top")),
     "top20": ("DAPO w/ forking tokens", gated(paper(0.2, "abstract: 20 % of the tokens"), "top")),
@@ -150,9 +157,7 @@ LONG = 29696
 LONGER: Experiment = replace(
     EXPERIMENT,
     base_model=MODELS["32b"],
-    max_completion_tokens=paper(
-        LONG, V2 + "its comparison of response limits at 32B (AIME24 68.12); the section is not known to us"
-    ),
+    max_completion_tokens=paper(LONG, V2 + "section 5.4, figure 10 (AIME24 68.12 at 32B)"),
     method=replace(
         SHARES["top20"][1],
         rewards=(
@@ -160,7 +165,7 @@ LONGER: Experiment = replace(
                 overlong,
                 **{
                     **DAPO.rewards[0].values,
-                    "max_length": assumed(LONG, "not stated for this run; the length limit, as in section 5.1"),
+                    "max_length": assumed(LONG, "not stated for this run; the length limit, as in section 5.2"),
                 },
             ),
         ),

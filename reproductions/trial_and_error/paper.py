@@ -22,6 +22,7 @@ SCRIPTS = REPOSITORY + "scripts/low_ppl.sh and location.sh"
 RELEASED = REPOSITORY + "verl/verl/trainer/ppo/core_algos.py"
 LOG = REPOSITORY + "verl/outputs/2025-07-25/21-52-19/.hydra/config.yaml, a logged run"
 TRAINER = REPOSITORY + "verl/verl/trainer/ppo/ray_trainer.py"
+WORKERS = REPOSITORY + "verl/verl/workers/fsdp_workers.py"
 NOT_STATED = "not stated; "
 RFT = "section 4.4.1"
 UPDATES = 16  # optimiser steps of a rollout: 512 prompts in mini-batches of 32
@@ -165,7 +166,7 @@ def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
         entropy_target=assumed(None, "no effect: no entropy loss"),
         epochs=code(30.0, SCRIPTS + "; max_steps ends the training before"),
         max_steps=assumed(1000 * UPDATES, NOT_STATED + "figure 6(a) covers 1k steps of training" + STEP),
-        precision=code("bfloat16", LOG + ", dtype; forward and backward passes"),
+        precision=code("bfloat16", WORKERS + ": param_dtype of forward and backward passes, where none is configured"),
         lora_rank=code(None, SCRIPTS + ": all weights are trained"),
         lora_alpha=assumed(64.0, "no effect: no LoRA"),
         lora_dropout=assumed(0.0, "no effect: no LoRA"),
