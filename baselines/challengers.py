@@ -49,8 +49,8 @@ def _objective(recipe: Experiment, equation: Use, why: str, aggregation: Sourced
 def _sequence_ratios(recipe: Experiment) -> Arms:
     """Objectives that clip the ratio of a whole sequence."""
     clip = {
-        "low": paper(3e-4, GSPO + "experiments: the left clipping range in Eq. 5"),
-        "high": paper(4e-4, GSPO + "experiments: the right clipping range in Eq. 5"),
+        "low": paper(3e-4, GSPO + "section 5.1: the left clipping range in Eq. 5"),
+        "high": paper(4e-4, GSPO + "section 5.1: the right clipping range in Eq. 5"),
     }
     borrowed = {
         key: assumed(sourced.value, LUSPO + f"which builds on GSPO; GSPO's {key}") for key, sourced in clip.items()

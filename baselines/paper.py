@@ -82,8 +82,8 @@ CLIP_COV = replace(
             use(
                 clip_cov,
                 share=paper(2e-4, COV + "section 4.3; recipe/entropy/7b_clip_cov.sh: clip_cov_ratio"),
-                low=code(1.0, COV_CODE + "clip_cov_lb"),
-                high=code(5.0, COV_CODE + "clip_cov_ub"),
+                low=code(1.0, COV_CODE + "clip_cov_lb; the paper's experiments, section 4.3, have it too"),
+                high=code(5.0, COV_CODE + "clip_cov_ub; the paper's experiments, section 4.3, have it too"),
             ),
         ),
     ),
