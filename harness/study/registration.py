@@ -13,7 +13,8 @@ from harness.tables.grid import Grid
 def claims_of(design: Design, paper: str) -> list[Claim]:
     """The claims of a paper that the study decides: on verdicts or curves of arms that it has (or the base model).
 
-    A claim across base models is none of them, nor one on a model that had reinforcement learning before
+    A claim across base models is none of them, nor one on two curves of one arm (trial_and_error's Figure 3(c), a
+    claim only since the registration), nor one on a model that had reinforcement learning before
     (`Design.already_trained`): the tiny base models had none. Claims that differ in their models or benchmarks alone
     are one comparison here; the first is taken.
     """
@@ -23,6 +24,7 @@ def claims_of(design: Design, paper: str) -> list[Claim]:
         for claim in catalogue.load(paper).claims
         if {claim.arm, claim.than} <= arms
         and not claim.than_model
+        and not (claim.curve and (claim.curve.than_metric or claim.curve.less))
         and not (claim.models and {(paper, model) for model in claim.models} <= set(design.already_trained))
     ]
     here = [replace(claim, models=(), benchmarks=()) for claim in asked]
