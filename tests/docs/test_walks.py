@@ -10,6 +10,14 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
+ROOMS = ("harness", "evals", "reproductions", "baselines", "rlvr")
+
+
+def ours(file: str) -> bool:
+    """Not a library's, which in a clone lies in .nox below the root."""
+    return file.startswith(tuple(f"{ROOT}/{room}/" for room in ROOMS))
+
+
 POOL = "evals/grading/pool.py"  # asked whether a worker is needed
 
 
@@ -25,7 +33,7 @@ def files_run(call: Callable[[], Any]) -> set[str]:
     seen: set[str] = set()
 
     def note(frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_name != "<module>" and frame.f_code.co_filename.startswith(f"{ROOT}/"):
+        if event == "call" and frame.f_code.co_name != "<module>" and ours(frame.f_code.co_filename):
             seen.add(str(Path(frame.f_code.co_filename).relative_to(ROOT)))
 
     sys.setprofile(note)
