@@ -16,6 +16,14 @@ def test_committed_pages_come_from_the_committed_records() -> None:
     assert differing_pages(STUDY, FOLDER) == []
 
 
+def test_the_rows_in_the_projects_readme_are_those_of_the_page() -> None:
+    text = (FOLDER.parents[1] / "README.md").read_text(encoding="utf-8")
+    section = text.partition("## The tiny-scale study")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    assert len(rows) > 4
+    assert set(rows) <= set((FOLDER / "README.md").read_text(encoding="utf-8").splitlines())
+
+
 @pytest.mark.parametrize(
     ("name", "old", "same"),
     [
