@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from benchmarks.coverage.seeds import Vector, seed_effects
-from evals.stats.seed_spread import moderated_seeds, seeds_df
+from evals.stats.intervals import moderated_seeds, seeds_df
 
 SEEDS = (2, 3, 5, 10)
 SHAPES = ("normal", "exponential", "heavy", "two values", "collapse")
@@ -55,7 +55,7 @@ def section() -> Iterator[str]:
         f"\nOne comparison over seeds alone, without correction, {RUNS:,} simulated pairs a case (one "
         "standard deviation of a share near 5 is 0.15). Percent with p <= 0.05, by three rules: **the "
         "rule**, which takes the narrower of the seeds' own spread and one moderated by a prior of 10 "
-        "points on two degrees of freedom (`evals.stats.seed_spread.moderated_seeds`) / the seeds' own "
+        "points on two degrees of freedom (`evals.stats.intervals.moderated_seeds`) / the seeds' own "
         "spread alone, the rule until 22 November 2026 / Welch's t on S - 1 a side. The prior is a "
         "constant of this project: it does not depend on other runs.\n\nErrors, two methods with equal "
         "means, seeds of the shape and deviation given:\n"

@@ -14,8 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate
-from evals.stats.seed_spread import seeds_df
+from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate, seeds_df
 
 ALPHA = 0.05
 Word = Literal[
@@ -118,7 +117,7 @@ def over_seeds_difference(
 ) -> Paired:
     """The difference of two means over training seeds alone, from one unbounded value a seed (of a training curve).
 
-    Student's t with the degrees of freedom of `evals.stats.seed_spread.seeds_df`.
+    Student's t with the degrees of freedom of `evals.stats.intervals.seeds_df`.
 
     Args:
         a, b: [S_a], [S_b]. paired_by_seed: the same runs in the same order (two windows of one curve).

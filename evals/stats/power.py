@@ -26,8 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.provenance import Sourced, assumed
-from evals.stats.intervals import joined_half, t_quantile
-from evals.stats.seed_spread import moderated_seeds, seeds_df
+from evals.stats.intervals import joined_half, moderated_seeds, seeds_df, t_quantile
 
 Vector = NDArray[np.float64]
 MOST = 4096  # seeds or problems; a difference that needs more is reported as out of reach

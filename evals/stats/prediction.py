@@ -13,8 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.stats.intervals import t_quantile
-from evals.stats.seed_spread import moderated_seeds, seeds_df
+from evals.stats.intervals import moderated_seeds, seeds_df, t_quantile
 
 Answer = Literal["comes back", "does not come back", "cannot tell"]
 MOST_SEEDS = 64
@@ -30,7 +29,7 @@ class Repeat:
             the variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
         moderated: both variances together, and their degrees of freedom, with the declared prior of the seeds' spread
-            (`evals.stats.seed_spread.moderated_seeds`); None: not of bounded values of a trained arm.
+            (`evals.stats.intervals.moderated_seeds`); None: not of bounded values of a trained arm.
     """
 
     mean: float

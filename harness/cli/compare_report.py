@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
-from evals.stats.intervals import ROUGH
+from evals.stats.intervals import FEW_SEEDS, ROUGH
 from evals.stats.score import bounds_text, line_interval, number_text, p_text
-from evals.stats.seed_spread import FEW_SEEDS
 from harness.cli.terminal import paragraph, table
 
 SINGLE = (

@@ -8,8 +8,8 @@ from typing import Any
 
 from evals.stats.compare import Line, compare_runs
 from evals.stats.differences import ALPHA, ONE_SEED
+from evals.stats.intervals import FEW_SEEDS
 from evals.stats.score import difference_text, p_text
-from evals.stats.seed_spread import FEW_SEEDS
 from harness.spec import Reproduction
 from harness.tables.alike import alike, why_alike
 from harness.tables.comparable import comparable, same_setting

@@ -17,9 +17,10 @@ from evals.stats.intervals import (
     Interval,
     joined_estimate,
     joined_half,
+    moderated_seeds,
     over_problems,
+    seeds_df,
 )
-from evals.stats.seed_spread import moderated_seeds, seeds_df
 from tests.evals.stats.test_intervals import matrices, slow_half_width
 
 

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
 from evals.stats.differences import paired, paired_interval
-from evals.stats.intervals import joined_estimate
+from evals.stats.intervals import joined_estimate, moderated_seeds
 from evals.stats.power import Spread, carried_by, power, problems_needed, seeds_needed
-from evals.stats.seed_spread import moderated_seeds
 from evals.stats.variance_components import default_spread, measured_spread
 from tests.evals.stats.test_score import seeds as seed_tables
 from tests.evals.stats.test_score import table
