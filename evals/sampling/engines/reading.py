@@ -51,22 +51,12 @@ class _ModelReading:
     @classmethod
     def of_prompts(cls, model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_token: int) -> _ModelReading:
         import torch
-        from transformers import DynamicCache
 
-        longest = max(map(len, prompts))
-        ids = torch.tensor([[pad_token] * (longest - len(p)) + list(p) for p in prompts], device=model.device)
-        mask = torch.tensor([[0] * (longest - len(p)) + [1] * len(p) for p in prompts], device=model.device)
-        cache = DynamicCache(config=model.config)
-        result = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
-            past_key_values=cache,
-            use_cache=True,
-            logits_to_keep=1,
-        )
+        from evals.sampling.engines.small_qwen import read_padded
+
+        logits, cache, mask = read_padded(model, prompts, pad_token)
         whole = torch.cat([mask, mask.new_ones(len(prompts), room)], dim=1)
-        return cls(model, result.logits[:, -1], cache, whole, mask.sum(1), longest)
+        return cls(model, logits, cache, whole, mask.sum(1), mask.shape[1])
 
     def of(self, rows: Tensor) -> _ModelReading:
         self.cache.batch_select_indices(rows)

@@ -36,6 +36,25 @@ def applies(model: Any) -> bool:
     )
 
 
+def read_padded(model: Any, prompts: Sequence[Sequence[int]], pad_token: int) -> tuple[Tensor, Any, Tensor]:
+    """The model's own pass over prompts padded on the left: logits after each [B, V], its cache, the mask [B, T]."""
+    from transformers import DynamicCache
+
+    width = max(map(len, prompts))
+    ids = torch.tensor([[pad_token] * (width - len(p)) + list(p) for p in prompts], device=model.device)
+    mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=model.device)
+    cache = DynamicCache(config=model.config)
+    result = model(
+        input_ids=ids,
+        attention_mask=mask,
+        position_ids=(mask.cumsum(1) - 1).clamp(min=0),
+        past_key_values=cache,
+        use_cache=True,
+        logits_to_keep=1,
+    )
+    return result.logits[:, -1], cache, mask
+
+
 class SmallReading:
     """Rows that a model has read, and their next tokens' `logits` [B, V].
 
@@ -66,28 +85,15 @@ class SmallReading:
         Args:
             model: `applies` to it.
         """
-        from transformers import DynamicCache
-
-        width, pad = max(map(len, prompts)), 0  # what is masked may be any token
-        ids = torch.tensor([[pad] * (width - len(p)) + list(p) for p in prompts])
-        mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts])
-        past = DynamicCache(config=model.config)
-        result = model(
-            input_ids=ids,
-            attention_mask=mask,
-            position_ids=(mask.cumsum(1) - 1).clamp(min=0),
-            past_key_values=past,
-            use_cache=True,
-            logits_to_keep=1,
-        )
-        layers = past.layers
+        logits, past, mask = read_padded(model, prompts, pad_token=0)  # what is masked may be any token
+        width, layers = mask.shape[1], past.layers
         shape = (len(layers), len(prompts), layers[0].keys.shape[1], width + room, layers[0].keys.shape[3])
         keys, values = torch.empty(shape), torch.empty(shape)
         for i, layer in enumerate(layers):
             keys[i, :, :, :width], values[i, :, :, :width] = layer.keys, layer.values
         whole = torch.cat([mask, mask.new_ones(len(prompts), room)], dim=1).bool()[:, None, None]
         cos, sin = model.model.rotary_emb(keys, torch.arange(width + room)[None])
-        return cls(model, result.logits[:, -1], keys, values, whole, mask.sum(1), width, (cos[0], sin[0]))
+        return cls(model, logits, keys, values, whole, mask.sum(1), width, (cos[0], sin[0]))
 
     def of(self, rows: Tensor) -> SmallReading:
         """These rows, in this order."""
