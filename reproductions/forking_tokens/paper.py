@@ -62,7 +62,9 @@ EXPERIMENT = replace(
     critic=code(False, SCRIPT + "adv_estimator=grpo"),
     updates_per_rollout=paper(UPDATES, SECTION + ": 512 prompts in mini-batches of 32; the script's too"),
     learning_rate=paper(1e-6, SECTION + "; the script's too"),
-    lr_schedule=assumed("constant", "veRL's default, which the script leaves as it is; v2, section 5.2: no scheduling"),
+    lr_schedule=paper(
+        "constant", "arXiv 2506.01939 v2, section 5.2: no scheduling; veRL's default, which the script leaves as it is"
+    ),
     warmup_ratio=code(
         10 / ROLLOUTS,
         SCRIPT + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}; v2, section 5.2, has no warm-up",

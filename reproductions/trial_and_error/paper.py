@@ -177,7 +177,9 @@ def rejection(by: Sourced[rft.Ranking], noise: Sourced[float], rounds: int) -> R
     """Rejection-sampling fine-tuning with one selection of section 4.4.1."""
     return Rejection(
         base_model=MODELS["32b"],
-        dataset=paper(STILL_3, RFT + ": the STILL-3 dataset, here its preview set, the public one of 33K problems"),
+        dataset=assumed(
+            STILL_3, RFT + ": the STILL-3 dataset; its preview set, the public one of 33K problems, is our reading"
+        ),
         dataset_rows=assumed(33000, "about; the set's size on the hub"),
         prompt=assumed("boxed_suffix", NOT_STATED + "the first filter keeps only boxed answers, so a box is asked for"),
         batch_size=paper(32, RFT),
