@@ -16,11 +16,11 @@ from typing import Any
 
 
 class RefusedError(ValueError):
-    """A command that cannot start, or continue, for a reason that its user can remove: one sentence, exit code 2."""
+    """A command cannot start or continue, for a reason that its user can remove: one sentence, exit code 2."""
 
 
 class DamagedFileError(RefusedError):
-    """A file of ours that cannot be what was written; the message names it and says what to do."""
+    """One of our files is damaged; the message names it and says what to do."""
 
     def __init__(self, path: Path, why: str, remedy: str = "delete it, and the same command makes it again") -> None:
         super().__init__(f"{path} is damaged ({why}): {remedy}")
@@ -54,13 +54,13 @@ def write_hashed(folder: Path, stem: str, suffix: str, write: Callable[[Path], N
 
 
 def check_hashed(path: Path) -> None:
-    """Raise DamagedFileError for a file of `write_hashed` whose content is not what its name says."""
+    """Raise DamagedFileError if the content of a file of `write_hashed` does not match the hash in its name."""
     if path.stem.rpartition("-")[2] != file_sha256(path)[:16]:
         raise DamagedFileError(path, "its content does not fit the hash in its name")
 
 
 def rename_folder(part: Path, path: Path) -> None:
-    """Make the finished folder `part` appear as `path`, in one step, once its files are on the disk."""
+    """Flush the files of the finished folder `part` to the disk, then rename it to `path` in one step."""
     for file in part.rglob("*"):
         if file.is_file():
             with file.open("rb") as written:
@@ -117,7 +117,7 @@ def write_jsonl(path: Path, rows: Iterable[Any]) -> None:
 
 
 def append_jsonl(path: Path, row: Any) -> None:
-    """Add a line and flush it to the disk. A kill may leave a torn last line: `read_jsonl` leaves it out."""
+    """Add a line and flush it to the disk. A kill may leave a torn last line, which `read_jsonl` skips."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("ab") as file:
         file.write((json.dumps(row, ensure_ascii=False) + "\n").encode())
@@ -135,7 +135,7 @@ def mend_jsonl(path: Path) -> None:
 
 
 def read_jsonl(path: Path) -> list[Any]:
-    """The values of the whole lines; an unfinished last line, which a kill left, is no line.
+    """The values of all complete lines; an unfinished last line (after a kill) is skipped.
 
     Raises:
         DamagedFileError: a finished line is not JSON; its place is named.
@@ -184,7 +184,7 @@ def folder_sha256s(folder: Path, *, without: Iterable[str] = ()) -> dict[str, st
 
 
 def differing_files(folder: Path, expected: dict[str, str]) -> list[str]:
-    """What of a folder is not as `folder_sha256s` gave it: missing and changed files, in words; more files are fine."""
+    """Which files of a folder are missing or changed since `folder_sha256s`, in words; extra files are fine."""
     problems = []
     for name, sha256 in expected.items():
         path = folder / name

@@ -1,4 +1,4 @@
-"""What a model is, by content: the hash that tells two checkpoints apart."""
+"""The identity of a model: a hash of its content that tells two checkpoints apart."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ FILES = (
 
 
 def check_model(model_path: str | Path) -> None:
-    """Raise ValueError for what can be no model: neither a folder with a configuration nor of the form of a hub id."""
+    """Raise ValueError unless `model_path` is a model folder (with a configuration) or has the form of a hub id."""
     folder = Path(model_path)
     if not folder.is_dir():
         if not re.fullmatch(r"[\w-][\w.-]*/[\w.-]+", str(model_path)):

@@ -1,4 +1,4 @@
-"""Where the threshold of a fork lies: the one place for numpy and torch."""
+"""The rank of the fork threshold, shared by the numpy and the torch code."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import math
 
 
 def fork_rank(count: int, rho: float) -> int:
-    """Which of `count` sorted values, from 0, is the least at or above their interpolated (1 - rho) quantile.
+    """Index (from 0) of the smallest of `count` sorted values that is at or above their interpolated (1 - rho)
+    quantile.
 
     Args:
         rho: the share of forks, in (0, 1].

@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook."""
+"""Notebook output as HTML."""
 
 from __future__ import annotations
 

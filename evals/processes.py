@@ -1,4 +1,4 @@
-"""Helper processes: they end when we end them, not when the user or a scheduler asks us to stop."""
+"""Helper processes ignore the signals that stop a command, so that the command itself ends them."""
 
 from __future__ import annotations
 

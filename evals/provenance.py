@@ -1,7 +1,7 @@
 """A value and where it comes from.
 
-Every number that decides a result is a `Sourced` value, so that a reader can tell what the paper states from what
-somebody had to assume, and a record can show what was overridden.
+Every number that decides a result is a `Sourced` value. A reader can then tell what the paper states from what was
+assumed, and a record shows what was overridden.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class Origin(StrEnum):
 
     PAPER = "paper"  # stated in the paper's text
     CODE = "code"  # in the authors' code, page, or the recipe they name
-    ASSUMED = "assumed"  # stated nowhere we could find; the note says why this value
+    ASSUMED = "assumed"  # stated nowhere that we could find; the note gives the reason for this value
     SCALE = "scale"  # replaced by a scale (the tiny one, say)
     USER = "user"  # replaced on the command line
 
@@ -59,7 +59,7 @@ def code(value: T, where: str) -> Sourced[T]:
 
 
 def assumed(value: T, why: str) -> Sourced[T]:
-    """Stated nowhere we could find; `why` says why this value was taken."""
+    """Stated nowhere that we could find; `why` gives the reason for this value."""
     return Sourced(value, Origin.ASSUMED, why)
 
 

@@ -35,7 +35,7 @@ def _redact(text: str, secrets: list[str]) -> str:
 
 
 def public_address(uri: str) -> str:
-    """An address without its user and password: what a link can lead to. Secrets in its query are hidden."""
+    """An address without user and password, for links. Secrets in its query are hidden."""
     return redact(_USER.sub(r"\g<scheme>", uri))
 
 

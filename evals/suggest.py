@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable
 
 
 def expected(name: str, valid: Iterable[str]) -> str:
-    """ "did you mean 'x'? expected one of x, y": the nearest valid name where one is near, then all of them."""
+    """ "did you mean 'x'? expected one of x, y": the nearest valid name if one is close, then all of them."""
     valid = list(valid)
     near = nearest(name, valid)
     hint = f"did you mean {near!r}? " if near else ""
@@ -15,7 +15,7 @@ def expected(name: str, valid: Iterable[str]) -> str:
 
 
 def nearest(name: str, valid: Collection[str]) -> str | None:
-    """The valid name that is most like `name`; None when none is near. Of a dotted name only the last part counts."""
+    """The valid name closest to `name`; None if none is close. Of a dotted name only the last part counts."""
     group, last = group_of(str(name), valid)
     parts = {own[len(group) :]: own for own in valid if own.startswith(group)}
     close = difflib.get_close_matches(last, list(parts), n=1, cutoff=0.5)

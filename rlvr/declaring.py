@@ -1,4 +1,4 @@
-"""Declare an experiment in a few lines: a recipe with every value sourced, and what you change in it."""
+"""Declare an experiment in a few lines: start from a recipe with sourced values, and give your changes."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ def experiment(*, base: Experiment | None = None, equations: Iterable[Use] = (),
         values: by key of `Experiment.settings()`; plain values are recorded as declared by you. Keys with a dot
             (`grpo.std`) go in as `**{"grpo.std": "none"}`.
     Raises:
-        ValueError: no such key (with the nearest one), a value that does not fit, or an impossible stack (with the
-            reason).
+        ValueError: no such key (with the nearest one), a value that does not fit, or a stack of equations that cannot
+            work (with the reason).
     """
     if base is None:
         from baselines.paper import RECIPE as recipe

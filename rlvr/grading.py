@@ -12,7 +12,7 @@ __all__ = ["Grades", "grade_answers", "grade_file", "grade_responses"]
 
 
 class Grades(Rows[Grade]):
-    """The grades in order; a list that shows itself as a table in a notebook."""
+    """The grades in order; a notebook shows the list as a table."""
 
     header = ("verdict", "answer", "why unscored")
 

@@ -12,7 +12,7 @@ Samples = Sequence[Sequence[bool]]  # [P][n]: was sample n of problem P correct
 
 
 class Scores(Rows[tuple[str, Score]]):
-    """(benchmark, score) pairs; shown as a table with 95 % intervals."""
+    """(benchmark, score) pairs; a notebook shows them as a table with 95 % intervals."""
 
     header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
     caption = "~: approximate: too few varying problems or seeds for nominal coverage."

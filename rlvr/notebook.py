@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook: tables as HTML, figures as SVG."""
+"""Notebook output: tables as HTML, figures as SVG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Rows(list[T]):
-    """A list that shows itself as a table; a subclass says its columns."""
+    """A list that a notebook shows as a table; a subclass defines the columns."""
 
     header: tuple[str, ...] = ()
     caption: str = ""

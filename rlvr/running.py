@@ -25,7 +25,7 @@ def run_arm(
     overrides: Mapping[str, Any] | None = None,
     **hardware: Any,
 ) -> Run:
-    """Train (unless it is the base model), evaluate, log to MLflow; resumed where it stopped. Blocks until done.
+    """Train (unless it is the base model), evaluate, log to MLflow. Blocks until done; a second call resumes.
 
         rlvr.run_arm("egsw", "grpo", overrides={"max_steps": 20})
         rlvr.run_arm(rlvr.experiment(learning_rate=3e-6), "mine")
@@ -39,7 +39,7 @@ def run_arm(
         The run, whose scores are at `scale`: tiny-scale numbers say nothing about a paper's own.
     Raises:
         ValueError: an unknown name or key, a value that does not fit, a backend that cannot train the arm, or data that
-            is not the pinned version; all before anything is trained.
+            is not the pinned version; always before training starts.
     """
     choice: dict[str, Any] = {"scale": scale, "backend": backend, "seeds": [seed], "overrides": overrides}
     if isinstance(of, Experiment):

@@ -22,7 +22,7 @@ PathLike = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class Run:
-    """The verdicts of one method: one training seed or several. In a notebook it shows its scores."""
+    """The verdicts of one method, over one or several training seeds. A notebook shows the scores."""
 
     measured: MeasuredRun
 
@@ -68,7 +68,7 @@ class Difference:
 
     @property
     def notes(self) -> list[str]:
-        """What was measured differently, and what a reader must know."""
+        """Warnings, and what was measured differently in the two runs."""
         return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
 
     def plot(self) -> Figure:
@@ -94,7 +94,7 @@ def read_run(*sources: PathLike, name: str | None = None) -> Run:
     Args:
         sources: the folder of a job or of an evaluation, a file of verdicts (as `rlvr.grade_file(out=...)` writes),
             or an MLflow run id; one for each training seed of the method.
-        name: what tables call it.
+        name: shown in tables.
     Raises:
         ValueError: nothing there, or seeds that were measured differently.
     """

@@ -1,1 +1,1 @@
-"""The `rlvr` command: what each command reads, and what it prints."""
+"""The `rlvr` command: reads options, prints results."""

@@ -139,7 +139,7 @@ _ANALYZE_KEYS = (
 
 
 def _take_options(values: dict[str, Any]) -> dict[str, Any]:
-    """Remove what tells the families how to measure, and check it: fields of `Material`, those that are given."""
+    """Remove and check the options on how the families measure: the given fields of `Material`."""
     from evals.data.prompts import PROMPTS
 
     options = {
@@ -165,7 +165,7 @@ def _take_options(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _judge(model: str | None, url: str | None) -> Any:
-    """The judge that was asked for, or None.
+    """The judge that the options name, or None.
 
     Raises:
         UsageError: an address without a model or the other way round, or one that is no address.
@@ -242,7 +242,7 @@ def do_report(arguments: Any) -> int:
 
 
 def _print_report(path: Path, content: Document, scale: str, *, as_json: bool) -> None:
-    """What the report says: as one JSON document, or a line for each claim and note."""
+    """The report's claims and notes: as one JSON document, or one line each."""
     figures = sum(len(figures) for _, figures in content.figures)
     kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
     size = path.stat().st_size

@@ -1,4 +1,4 @@
-"""`rlvr analyze checkpoints=[A,B]`: the evaluations that come first, as `rlvr eval` does them."""
+"""`rlvr analyze checkpoints=[A,B]`: evaluate the checkpoints first, as `rlvr eval` does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.data.tiny import MADE
 
 
 def labels(checkpoints: Sequence[str]) -> list[str]:
-    """A name for each: the last part of its path, or as many as tell them apart.
+    """A name for each: the last part of its path, or as many parts as tell them apart.
 
     Raises:
         UsageError: a folder that is not there, or a model that is there twice.

@@ -1,4 +1,4 @@
-"""`rlvr compare`: the table, and under it what it does not say."""
+"""`rlvr compare`: the table and the notes under it."""
 
 from __future__ import annotations
 

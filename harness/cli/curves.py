@@ -1,8 +1,8 @@
 """Links to MLflow's curves of a paper: one chart a metric, one line an arm, with a band over its seeds.
 
-MLflow's default page folds arms under the command that ran them, charts nothing of them, and lists every evaluation
-score as a chart of one dot. The link opens a shared view instead (MLflow's own "share" button makes such views, as tags
-of the experiment): runs grouped by arm and by what else tells them apart, `train/` metrics first, `eval/` folded.
+MLflow's default page folds arms under the command that ran them, shows no chart of them, and makes a one-dot chart of
+every evaluation score. The link opens a shared view instead (MLflow's own "share" button makes such views, as tags of
+the experiment): runs grouped by arm and by their other differences, `train/` metrics first, `eval/` folded.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from harness.runs.track import Tracker
 if TYPE_CHECKING:
     from mlflow.entities import Run
 
-# what one looks at first, in this order; MLflow adds a chart for each other metric
+# shown first, in this order; MLflow adds a chart for each other metric
 METRICS = (
     "train/accuracy", "train/reward", "train/entropy", "train/response_length", "train/grad_norm", "train/kl",
 )  # fmt: skip
-GROUPS = ("scale", "backend", "model", "overrides", "placebo")  # beside the arm, where they differ
+GROUPS = ("scale", "backend", "model", "overrides", "placebo")  # beside the arm, if they differ
 
 
 def curve_links(tracker: Tracker, papers: Sequence[str], address: str) -> dict[str, str]:
-    """Paper -> link to the curves of its trained arms, those under way included; papers without any are skipped.
+    """Paper -> link to the curves of its trained arms, running ones included; papers without any are skipped.
 
     Writes the view of each paper as a tag of its experiment.
     """

@@ -1,4 +1,4 @@
-"""`engine=NAME engine.KEY=VALUE tools=true tools.KEY=VALUE`: who samples, and with what, from the command line."""
+"""The options `engine=NAME engine.KEY=VALUE tools=true tools.KEY=VALUE`: which engine samples, with which settings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from harness.command.config import UsageError, choose, nearest, take
 
 
 def take_engine(values: dict[str, Any], model: str) -> Any:
-    """Remove `engine`, `tools` and their keys from `values`; the engine they ask for. Nothing is loaded.
+    """Remove `engine`, `tools` and their keys from `values` and return the engine. Nothing is loaded.
 
     Raises:
         UsageError: no such engine, no such key for it, or a value that does not fit; or code cannot be run here.

@@ -54,8 +54,8 @@ def policies(used: str, path: Path) -> list[PolicyEffect]:
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """One block a benchmark; percent, but tokens, and of unsolvable problems the number. The JSON document has all of
-    G-Pass@k, this text that of the largest k."""
+    """One block per benchmark, in percent (lengths in tokens, unsolvable problems as a count). The JSON document has
+    every G-Pass@k, this text only the largest k."""
     lines = [f"protocol {document['protocol']['name']}"]
     for benchmark, scores in document["scores"].items():
         first = scores[0]

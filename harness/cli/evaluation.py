@@ -113,7 +113,7 @@ class Evaluation:
 
 
 def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = None) -> Evaluation:
-    """The evaluation that options ask for; `label` names its folder where `out` does not (default: the model's name).
+    """The evaluation that the options describe; without `out`, `label` names its folder (default: the model's name).
 
     Raises:
         UsageError: a key or value that does not fit.
@@ -173,7 +173,7 @@ def model_label(model: str) -> str:
 
 
 def _asking_for_code(protocol: Protocol) -> Protocol:
-    """The protocol with prompts that ask for code, where there are such in place of its own."""
+    """The protocol with prompts that ask for code, for those prompts that have such a variant."""
     from evals.data import prompts
     from evals.provenance import Origin
 

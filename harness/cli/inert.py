@@ -1,4 +1,4 @@
-"""Text of models, files and servers on a terminal: shown, never obeyed."""
+"""Escape control characters in text of models, files and servers before a terminal shows it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What a terminal would obey: control characters but tab and line feed, and those that turn the reading direction; and
-half surrogates, which no terminal can be sent."""
+"""Characters that would control a terminal: control characters except tab and line feed, characters that change the
+reading direction, and lone surrogates, which cannot be sent to a terminal."""
 
 
 def shown(text: str) -> str:
@@ -34,6 +34,6 @@ class _Shown:
 
 @contextmanager
 def inert_stdout() -> Iterator[None]:
-    """Inside, whatever is printed to stdout goes through `shown`."""
+    """Inside this context, stdout passes through `shown`."""
     with redirect_stdout(_Shown(sys.stdout)):
         yield

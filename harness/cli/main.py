@@ -2,7 +2,7 @@
 
 Exit codes: 0 done, 1 failed while running, 2 the command line, a file or the store could not be used, 75 stopped by a
 signal with everything saved (the same command resumes; schedulers can requeue on it), 130 or 143 stopped at once,
-141 the reader of its output went away.
+141 the reader of its output has gone.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LONGEST = 4000  # characters of an error message
 
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
-    os.umask(os.umask(0o077) | 0o002)  # what a run writes is never writable by everybody
+    os.umask(os.umask(0o077) | 0o002)  # files of a run are never world-writable
     arguments = parse(argv)
     try:
         with inert_stdout():
@@ -60,8 +60,8 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("interrupted; the same command resumes where it was", file=sys.stderr)
         return 130
-    except BrokenPipeError:  # `rlvr list | head`: nobody reads any more
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or Python complains again when it exits
+    except BrokenPipeError:  # `rlvr list | head`: the reader has closed the pipe
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # otherwise Python raises again when it exits
         return 141
 
 
@@ -109,9 +109,9 @@ def _takes(name: str) -> tuple[tuple[str, str | None, type], ...]:
 
 COMMANDS = (
     Command("list", do_list, "Papers, arms, benchmarks, protocols, engines, scales.", LIST, True),
-    Command("plan", do_plan, "What a run would start, with every value's source. Starts nothing.", RUN, True),
-    Command("config", do_config, "What the trainer would get: its own configuration, checked by itself, as YAML.", RUN),
-    Command("run", do_run, "Train, evaluate and log the arms of a paper; started again, it resumes.", RUN),
+    Command("plan", do_plan, "What `rlvr run` would start, with every value's source. Starts nothing.", RUN, True),
+    Command("config", do_config, "The trainer's whole configuration, as the trainer accepts it, as YAML.", RUN),
+    Command("run", do_run, "Train, evaluate and log the arms of a paper; the same command resumes.", RUN),
     Command("study", do_study, "The tiny-scale study: every method, many seeds, placebos and controls.", STUDY),
     Command(
         "batch",
@@ -123,7 +123,7 @@ COMMANDS = (
     Command(
         "reproduce",
         do_reproduce,
-        "What resolves a paper's claim within GPU-hours, if anything.",
+        "Seeds and samples that resolve a paper's claim within a budget of GPU-hours.",
         REPRODUCE,
         True,
         _takes("PAPER"),
@@ -153,34 +153,34 @@ COMMANDS = (
     Command("report", do_report, "A paper's claims, tables, figures and responses as one HTML file.", REPORT, True),
     Command("curves", do_curves, "Accuracy over training steps, with bands over seeds.", CURVES),
     Command("tables", do_tables, "Regenerate the papers' tables from MLflow.", TABLES, True),
-    Command("export", do_export, "Finished runs from MLflow as one small file a paper.", EXPORT),
-    Command("comeback", do_comeback, "Train committed runs again here and compare the numbers.", COMEBACK),
-    Command("import", do_import, "Log exported runs in MLflow again.", IMPORT),
-    Command("ledger", do_ledger, "Generations of other labs, graded again beside what they reported.", LEDGER),
+    Command("export", do_export, "Export finished runs from MLflow, one small file per paper.", EXPORT),
+    Command("comeback", do_comeback, "Train committed runs again on this machine and compare the numbers.", COMEBACK),
+    Command("import", do_import, "Log exported runs in MLflow.", IMPORT),
+    Command("ledger", do_ledger, "Grade other labs' saved generations, beside the scores they reported.", LEDGER),
     Command(
         "bundle",
         do_bundle,
-        "One run as a folder or zip that can be checked anywhere.",
+        "Package one run as a folder or zip that can be verified anywhere.",
         BUNDLE,
         positional=_takes("RUN"),
     ),
     Command(
         "verify",
         do_verify,
-        "Check a bundle: every number again from its verdicts.",
+        "Verify a bundle: compute every number again from its verdicts.",
         VERIFY,
         positional=_takes("BUNDLE"),
     ),
-    Command("sync", do_sync, "Deliver to MLflow what waits in the runs' folders.", SYNC),
+    Command("sync", do_sync, "Send pending data in the runs' folders to MLflow.", SYNC),
     Command(
         "new",
         do_new,
-        "A new paper: a method, its declaration and its test, which run at once.",
+        "Write a new paper: a method, its declaration and its test, ready to run.",
         NEW,
         positional=_takes("NAME"),
     ),
-    Command("show", do_show, "What a run is, its values and its scores.", SHOW, True, _takes("RUN")),
-    Command("status", do_status, "What runs, is finished or failed, with the last error.", STATUS, True),
+    Command("show", do_show, "One run: its values and scores.", SHOW, True, _takes("RUN")),
+    Command("status", do_status, "Which runs are running, finished or failed, with the last error.", STATUS, True),
     Command(
         "completion",
         do_completion,

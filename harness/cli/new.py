@@ -1,4 +1,4 @@
-"""`rlvr new NAME`: a method, its declaration and its test, which run at once and are there to be changed."""
+"""`rlvr new NAME`: write a method, its declaration and its test. They run as they are; change them step by step."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def new(name: str, root: Path) -> list[Path]:
     check_name(name, root)
     files, test = _contents(name)
     folder, test_file = root / "reproductions" / name, _test_file(name, root)
-    # made beside their places under names that Python and pytest pass over, then moved: a file is there whole or not
+    # written beside their places under names that Python and pytest ignore, then renamed: no file is ever partial
     making = Path(tempfile.mkdtemp(dir=folder.parent, prefix=".new-"))
     try:
         package, waiting = making / name, making / test_file.name
@@ -74,7 +74,7 @@ def new(name: str, root: Path) -> list[Path]:
 
 
 def check_root(root: Path) -> None:
-    """Raises UsageError when the folder does not hold what a checkout of this project holds."""
+    """Raises UsageError unless the folder is a checkout of this project."""
     for needed in NEEDED:
         if not (root / needed).is_dir():
             raise UsageError(f"root={root}: expected a checkout of rlvr-harness, found no folder {needed} in it")
@@ -115,7 +115,7 @@ def _contents(name: str) -> tuple[dict[str, str], str]:
 
 
 def _words() -> set[str]:
-    """Python's own names, and all names and strings of the generated files: a method called so would hide one."""
+    """Python's own names, and all names and strings of the generated files: a method of that name would hide one."""
     files, test = _contents("_")
     texts = (files["method.py"], files["paper.py"], test)
     tokens = (token for text in texts for token in tokenize.generate_tokens(io.StringIO(text).readline))

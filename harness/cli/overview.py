@@ -1,4 +1,4 @@
-"""The commands `rlvr list`, `rlvr show` and `rlvr status`: what there is, what a run is, what runs now."""
+"""The commands `rlvr list`, `rlvr show` and `rlvr status`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def do_list(arguments: Any) -> int:
 
 
 def catalogue() -> dict[str, Any]:
-    """Everything that a command line can name, by group."""
+    """All names that a command line accepts, by group."""
     from evals.data import benchmarks, protocols
     from evals.sampling import engines
     from harness.command.resolve import BACKENDS
@@ -157,7 +157,7 @@ def do_show(arguments: Any) -> int:
 
 
 def _as_wrong(as_wrong: float | None, value: float | None) -> str:
-    """ " (46.9 as wrong)": the score with the unscored samples counted as wrong, where it differs."""
+    """ " (46.9 as wrong)": the score with unscored samples counted as wrong, if it differs."""
     from evals.stats.score import number_text
 
     return "" if as_wrong in (None, value) else f" ({number_text(as_wrong, 100)} as wrong)"
@@ -242,7 +242,7 @@ def do_status(arguments: Any) -> int:
 
 
 def in_queue(states: list[JobState]) -> list[JobState]:
-    """The states, those that wait in Slurm as Slurm has them; one that it has no more is failed or stopped."""
+    """The states. Jobs in Slurm's queue have Slurm's state; a job that Slurm no longer knows is failed or stopped."""
     from harness.launch.slurm import queue, state_of
     from harness.runs.launched import launched
 

@@ -12,11 +12,11 @@ from evals.stats.variance_components import measured_spread
 from harness.cli.terminal import paragraph, table
 from harness.runs.find import load_run
 
-FEW_CARRY = 0.1  # the share of problems that may carry a difference alone
+FEW_CARRY = 0.1  # share of problems that carries the whole difference, in the pessimistic case
 
 
 def override(spread: Spread, values: dict[str, float]) -> Spread:
-    """The same spread with values of the command line.
+    """The spread with the command line's values.
 
     Raises:
         ValueError: as `Spread`.
@@ -26,7 +26,7 @@ def override(spread: Spread, values: dict[str, float]) -> Spread:
 
 
 def measured(source: str, versus: str | None, benchmark: str | None, fallback: Spread) -> tuple[str, Spread]:
-    """(benchmark, what one run or two show of its spread).
+    """(benchmark, its spread as measured on one run or two).
 
     Raises:
         ValueError: a run has several benchmarks and none was chosen, or as `load_run` and `measured_spread`.
@@ -90,7 +90,7 @@ def power_document(
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """Two tables, and under them the model's values with their sources."""
+    """Two tables, then the model's values with their sources."""
     rows, wanted = document["rows"], f"{100 * document['power']:.0f} %"
     where = f"{document['benchmark']}, " if document["benchmark"] else ""
     seeds = list(rows[0]["power_by_seeds"])

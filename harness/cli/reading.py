@@ -1,4 +1,4 @@
-"""The options that say what a file of answers does not say itself, for every command that reads one."""
+"""Options of every command that reads a file of answers: what the file does not state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ READING_KEYS = ("columns", "gold", "benchmark", "label", "policy")
 
 
 def take_reading(values: dict[str, Any]) -> tuple[Reading, str | None]:
-    """What the options say of files of answers, and the policy of extraction.
+    """The reading of files of answers that the options describe, and the extraction policy.
 
     Raises:
         UsageError: an option that does not fit.

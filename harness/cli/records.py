@@ -1,4 +1,4 @@
-"""The commands `rlvr tables` and `rlvr ui`: what was measured."""
+"""The commands `rlvr tables` and `rlvr ui`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _check_tables(records: Path, out: Path, wanted: list[str] | None) -> int:
     for path, line in differing:
         print(f"{path} differs from what the exported runs give, first at: {line}", file=sys.stderr)
     if not differing:
-        print(f"the tables under {out} are what the runs in {records} give", file=sys.stderr)
+        print(f"the tables under {out} equal those computed from the runs in {records}", file=sys.stderr)
     return 1 if differing else 0
 
 
@@ -98,7 +98,7 @@ def do_ui(arguments: Any) -> int:
 
 
 def _check_port(host: str, port: int) -> None:
-    """Raise UsageError where no server can listen: MLflow itself would say so only after seconds, in a traceback."""
+    """Raise UsageError if no server can listen there; MLflow would fail only after seconds, with a traceback."""
     import socket
 
     if not 1 <= port <= 65_535:

@@ -1,4 +1,4 @@
-"""The command `rlvr reproduce`: what can resolve a paper's claim within a budget; nothing is started unless asked."""
+"""The command `rlvr reproduce`: seeds and n that resolve a paper's claim within a budget. Starts nothing by default."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def do_reproduce(arguments: Any) -> int:
 
 
 def as_text(plan: Mapping[str, Any]) -> str:
-    """The designs as a table, and what was chosen."""
+    """The designs as a table, and the chosen one."""
     if not plan["designs"]:
         return paragraph(f"{plan['paper']}: no claim of it is about a difference of avg@n that its tables print")
     rows = [

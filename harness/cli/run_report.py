@@ -16,7 +16,7 @@ MOST = 8  # arms that are listed
 
 
 def as_text(summary: Summary) -> str:
-    """What ran, the numbers with their intervals and what they can mean, where the pages are, the next command."""
+    """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
     arms = summary.arms
     count = len(summary.folders)
     lines = [f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished"]

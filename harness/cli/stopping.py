@@ -33,7 +33,7 @@ class Stop:
 
 
 def take_stop(values: dict[str, Any]) -> Stop | None:
-    """Remove `stop` and what belongs to it from `values`; None when it is not given.
+    """Remove `stop` and its options from `values`; None without `stop`.
 
     Raises:
         UsageError: an option without stop=decided, or a value that does not fit.
@@ -58,10 +58,10 @@ def take_stop(values: dict[str, Any]) -> Stop | None:
 
 
 def run_until_decided(evaluation: Evaluation, stop: Stop) -> dict[str, Any]:
-    """Evaluate more and more problems, in an order that the seed decides, until the test has decided or none is left.
+    """Evaluate problems in an order that the seed decides, until the test has decided or no problem is left.
 
     Returns:
-        what was decided, with what, and the samples saved.
+        the decision, its numbers, and the samples saved.
     Raises:
         UsageError: several benchmarks, or a run without these problems; as `Evaluation.run`.
     """

@@ -22,7 +22,7 @@ STUDY = f"""options:
   write=true             write FOLDER/records from MLflow, and the pages and figures from these records
   check=true             compute the pages from FOLDER/records again; exit code 1 if one differs
   out=FOLDER             default {PAGES}
-Without any of them: what is declared, and how much of it is finished in MLflow."""
+Without options: print the design and how much of it is finished in MLflow."""
 _KEYS = ("run", "family", "tier", "seeds", "variations", "register", "write", "check", "out")
 
 

@@ -23,7 +23,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -
 
 
 def paragraph(text: str, indent: str = "") -> str:
-    """Words wrapped at 80 columns; what cannot be broken (a path, a link) is left whole."""
+    """Words wrapped at 80 columns; paths and links stay whole."""
     return fill(
         text,
         WIDTH,
@@ -35,5 +35,5 @@ def paragraph(text: str, indent: str = "") -> str:
 
 
 def sentence(text: str) -> str:
-    """A label as a sentence: a capital first, a full stop last."""
+    """A label as a sentence: capitalised, with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))

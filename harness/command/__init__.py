@@ -1,1 +1,1 @@
-"""Parse a command line into checked jobs, and plan what they would do."""
+"""Parse a command line into checked jobs, and plan them."""

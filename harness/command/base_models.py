@@ -1,4 +1,4 @@
-"""Whether a base model's folder holds what a job needs of it, before anything is started. Loads no weights."""
+"""Check before the start that a base model's folder has all that a job needs. Loads no weights."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ PROBLEM = Problem("0", "What is 1 plus 2?", "3")
 
 
 def check_base_models(jobs: Iterable[Job]) -> None:
-    """Raise ValueError for a folder without weights, tokenizer or end token, or whose chat template cannot render a
-    prompt of the training or of its evaluation (which would fail hours later). Hub ids are not looked into.
+    """Raise ValueError for a folder without weights, tokenizer or end token, or with a chat template that cannot render
+    the prompts of training and evaluation (which would fail hours later). Hub ids are not checked.
 
-    The shipped base models have all of it, but their template takes no system message.
+    The shipped base models have all of these, but their template takes no system message.
     """
     wanted: dict[tuple[str, Prompt], None] = {}
     for job in jobs:

@@ -18,7 +18,7 @@ from harness.step.rewards import RANGES
 
 
 def check_base_model(base_model: Sourced[str]) -> None:
-    """Raise ValueError unless it is a tiny family's, a model folder, or of the form of a hub id."""
+    """Raise ValueError unless it names a tiny family or a model folder, or has the form of a hub id."""
     if base_model.value not in FAMILIES:
         try:
             check_model(base_model.value)
@@ -29,14 +29,14 @@ def check_base_model(base_model: Sourced[str]) -> None:
 
 
 def check_rewards(names: Iterable[Any]) -> None:
-    """Raise ValueError for the first name that is neither a reward's nor of the form of one in somebody's own code."""
+    """Raise ValueError for the first name that is neither a built-in reward nor of the form MODULE:FUNCTION."""
     for name in map(str, names):
         if not own_rewards.is_own(name) and name not in RANGES:
             raise ValueError(f"rewards: no reward {name!r}; {expected(name, RANGES)}")
 
 
 def check_training(training: Training) -> None:
-    """Raise ValueError, naming field, value and what was expected, for names and files that are not there."""
+    """Raise ValueError for unknown names and missing files, with field, value and what was expected."""
     if isinstance(training, Experiment):
         check_rewards(training.rewards.value)
         for name in filter(own_rewards.is_own, training.rewards.value):
@@ -56,7 +56,7 @@ def check_training(training: Training) -> None:
 
 
 def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Training:
-    """`dataset_rows` of a data set that the command line names, unless the command line gives that too.
+    """`dataset_rows` of a data set given on the command line, unless the command line gives `dataset_rows` too.
 
     Raises:
         ValueError: the file is not there or cannot be read, or the number of rows is not known.

@@ -1,7 +1,7 @@
-"""Command lines: Hydra's `key=value` grammar, checked against what a command and a paper declare.
+"""Command lines: Hydra's `key=value` grammar, checked against the declared keys.
 
-Everything here runs first and without torch: a wrong key or value is reported at once, with the key, the value given,
-what was expected and the nearest valid name.
+This runs first, without torch: a wrong key or value is an error at once, with the key, the value, what was expected and
+the nearest valid name.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any
 from evals import suggest as naming
 
 MOST_SEEDS = 10_000  # of one command
-MOST_CHARACTERS = 10_000  # of one argument: the time that Hydra takes for a list grows with its square
+MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
 
 
 class UsageError(ValueError):
-    """A command line that cannot be run; the text says which key and value, and what was expected."""
+    """An invalid command line; the text names key and value, and what was expected."""
 
 
 def nearest(name: str, valid: Iterable[str]) -> str:
@@ -40,7 +40,7 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
     """
     if not arguments:
-        return {}  # without the time that Hydra's import takes
+        return {}  # saves the time of Hydra's import
     from hydra.core.override_parser.overrides_parser import OverridesParser
     from hydra.core.override_parser.types import ChoiceSweep
     from hydra.errors import HydraException

@@ -1,4 +1,4 @@
-"""How long a run takes on GPUs: an estimate with a range, from shapes, counts and a few rules of thumb. Pure.
+"""Estimate how long a run takes on GPUs, with a range, from shapes, counts and a few rules of thumb. Pure.
 
 Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1; attention counted apart) at a share
 of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth; a batch
@@ -49,7 +49,7 @@ ASSUMPTIONS = (
 
 
 def reached(gpu: Gpu, rules: Rules) -> float:
-    """FLOP/s that training reaches. A slower chip is easier to keep busy: its share grows with the fourth root."""
+    """FLOP/s that training reaches. Slower chips are used better: the share grows with the fourth root."""
     return float(gpu.flops * rules.compute * (GPUS["h100"].flops / gpu.flops) ** 0.25)
 
 
@@ -73,8 +73,8 @@ def decode_seconds(
 ) -> float:  # fmt: skip
     """Seconds of one engine for `sequences` responses of `mean` tokens, the longest of `longest`.
 
-    As many run at once as the cache holds; those that end make room, so that the mean number of running ones is
-    what counts. `cache_share`: of a GPU's memory, for weights and cache.
+    As many run at once as the cache holds; finished responses make room, so the mean number of running ones counts.
+    `cache_share`: of a GPU's memory, for weights and cache.
     """
     weights = 2.0 * a.parameters / tensor_parallel
     context = prompt + mean / 2
@@ -156,7 +156,7 @@ def training_seconds(
 
 
 def eager(hardware: Hardware) -> bool:
-    """Whether evaluations, and rejection sampling, sample with transformers, which is slower a step."""
+    """Whether evaluations and rejection sampling use transformers, whose steps are slower."""
     return "vllm" not in hardware.engine
 
 

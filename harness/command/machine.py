@@ -1,4 +1,4 @@
-"""`hardware.KEY=VALUE` on a command line, and whether this machine has what a run needs, before anything is started."""
+"""`hardware.KEY=VALUE` on a command line, and checks before the start that this machine can do the run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SECONDS = 1.5  # to wait for a server's port
 
 
 def take_hardware(values: dict[str, Any]) -> Hardware:
-    """Remove every `hardware.KEY` from `values`; the machine settings that they give.
+    """Remove every `hardware.KEY` from `values` and return the machine settings.
 
     Raises:
         UsageError: no such key, or a value that does not fit.
@@ -40,10 +40,10 @@ def take_hardware(values: dict[str, Any]) -> Hardware:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine of a command: settings for every arm, or a profile that chooses them arm by arm.
+    """The machine of a command: settings for every arm, or a profile that chooses settings per arm.
 
     Args:
-        base: the settings; of a profile, what all arms share. profile: a name in `PROFILES`, or None.
+        base: the settings; with a profile, what all arms share. profile: a name in `PROFILES`, or None.
         explicit: names of the settings that the command line gives, which a profile does not change.
     """
 
@@ -143,7 +143,7 @@ def check_machine(
     """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model.
 
     Args:
-        here: whether the jobs run on this machine; else its devices and engines are not looked at.
+        here: whether the jobs run on this machine; if not, its devices and engines are not checked.
     """
     jobs = list(jobs)
     for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs if here):
@@ -156,7 +156,7 @@ def check_machine(
 
 
 def check_device(hardware: Hardware, gpus: int) -> None:
-    """Raise ValueError for a GPU that is not there. `gpus`: how many the driver shows."""
+    """Raise ValueError if the GPUs asked for are missing. `gpus`: how many the driver shows."""
     if hardware.device == "gpu" and not gpus:
         raise ValueError("hardware.device: expected cpu or auto, got 'gpu': this machine has no GPU that can be used")
     if hardware.device == "gpu" and hardware.processes > gpus and hardware.ray_address is None:
@@ -164,7 +164,7 @@ def check_device(hardware: Hardware, gpus: int) -> None:
 
 
 def check_engine(hardware: Hardware) -> None:
-    """Raise ValueError for a sampling engine, its server or a DeepSpeed configuration that is not there."""
+    """Raise ValueError if the sampling engine, its server or the DeepSpeed configuration is missing."""
     if hardware.rollouts == "vllm_colocate" and find_spec("vllm") is None:
         raise ValueError(
             "hardware.rollouts: expected transformers, got 'vllm_colocate': vLLM is not installed in this environment"
@@ -208,7 +208,7 @@ def _check_server(url: str) -> None:
 def gpu_count() -> int:
     """GPUs that the driver shows this process (CUDA_VISIBLE_DEVICES counts), without importing torch.
 
-    Where AMD's driver is loaded, torch is asked.
+    With AMD's driver loaded, torch counts them.
     """
     if Path("/dev/kfd").exists():
         import torch
@@ -225,7 +225,7 @@ def gpu_count() -> int:
 
 
 def _check_downloads(jobs: list[Job], data_dir: str | None) -> None:
-    """Models, training data and benchmarks from the hub: cached, or to be had."""
+    """Check that models, training data and benchmarks of the hub are cached or can be downloaded."""
     from evals.data import benchmarks
     from evals.data.hub import check_hub
     from harness.data.problems import hub_id

@@ -1,4 +1,4 @@
-"""How much memory a training needs on each device, by part. Pure: from shapes, counts and machine settings.
+"""Memory that a training needs on each device, by part. Pure: from shapes, counts and machine settings.
 
 Counts are bytes. N is a model's parameters, W the devices of the run. The states of mixed precision are those of ZeRO
 (arXiv 1910.02054, section 3.1): float32 weights 4N, gradients 4N, two AdamW moments 8N; sharding divides them by W.
@@ -104,17 +104,17 @@ def fused_head(a: Architecture, tokens: float, how: Mode) -> float:
 
 
 def weights_bytes(how: Mode) -> int:
-    """Of a model that is only read (the reference, a vLLM engine)."""
+    """For a model without training state (the reference, a vLLM engine)."""
     return 4 if how == "float32" else 2
 
 
 def forward_end(a: Architecture, tokens: float) -> float:
     """Bytes at the end of a forward pass under autocast, with layers that will be recomputed.
 
-    Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), which is at
-    the end of the forward pass: all layers' copies at once, beside their inputs and the work of one feed-forward layer.
-    The backward pass recomputes each layer in a context of its own: there one layer's copies are alive at a time, and
-    `states` counts those. TRL's output head casts its weights in parts.
+    Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), at the end
+    of the forward pass. So the copies of all layers exist at once, beside their inputs and one feed-forward layer's
+    work. The backward pass recomputes each layer in a context of its own: there one layer's copies are alive at a time,
+    and `states` counts those. TRL's output head casts its weights in parts.
     """
     work = 3 * 2 * a.intermediate * a.active_experts
     return 2.0 * a.layers * a.layer + tokens * ((a.layers + 2) * 4 * a.hidden + work)
@@ -162,7 +162,7 @@ def states(a: Architecture, training: Training, backend: str, hardware: Hardware
 
 @cache
 def _zero(deepspeed: str) -> Mapping[str, Any]:
-    """The part of a DeepSpeed configuration on ZeRO; empty where the file cannot be read (a run refuses it)."""
+    """The ZeRO section of a DeepSpeed configuration; empty if the file cannot be read (a run refuses it)."""
     try:
         zero = json.loads(Path(deepspeed_file(deepspeed)).read_text(encoding="utf-8"))["zero_optimization"]
         return zero if isinstance(zero, dict) else {}
@@ -209,7 +209,7 @@ def need(a: Architecture, training: Training, backend: str, hardware: Hardware, 
         work["weights cast at the end of the forward pass"] = max(0.0, forward_end(a, total) - backward)
     if backend == "verl" and hardware.offload:
         kept = {key: 0.0 for key in fixed}
-        # back on the device one model at a time: the critic and the reference wait while the policy trains
+        # one model at a time is on the device: critic and reference are offloaded while the policy trains
         fixed = {**own, **{key: 0.0 for key in fixed if key not in own}}
     else:
         kept = fixed
@@ -225,7 +225,7 @@ def need(a: Architecture, training: Training, backend: str, hardware: Hardware, 
         sampling["gathered weights"] = a.parameters * weights_bytes(how) if sharded and devices > 1 else 0.0
         sampling["cache"] = sequences * context * a.cache(weights_bytes(how))
         sampling["logits"] = sequences * a.vocab * 12.0
-    # TRL's colocated engine stays in memory while it trains; veRL's sleeps
+    # TRL's colocated engine stays in memory during training; veRL's is unloaded
     resident = {"vllm": engine} if engine and backend == "trl" else {}
     return Need({**fixed, **work, **resident}, sampling)
 

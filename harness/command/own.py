@@ -14,8 +14,8 @@ YAML = (".yaml", ".yml")
 
 
 def own_files(values: Mapping[str, Any]) -> dict[str, str]:
-    """What was named -> SHA-256 of its file, for every value that names a file of the user's, but for training data,
-    whose hash is in the record of a training.
+    """Name -> SHA-256 of the file, for every value that names a file of the user. Training data is excluded: the record
+    of a training holds its hash.
 
     Args:
         values: of a job's `settings()`, by key.

@@ -1,4 +1,4 @@
-"""What a command would start: every run, every value with its source, and about what it costs. Starts nothing."""
+"""What a command would start: every run, every value with its source, and an estimate of the cost. Starts nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from harness.spec.scales import SCALES
 
 
 def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
-    """How many values come from where; every origin is there, 0 included."""
+    """The number of values of each origin, 0 included."""
     counted = Counter(str(sourced.origin) for sourced in settings.values())
     return {str(origin): counted[str(origin)] for origin in Origin}
 
@@ -41,7 +41,7 @@ def training_steps(job: Job) -> int:
 
 
 def method(job: Job) -> list[str]:
-    """The equations that train a run, in the order in which they are applied; none for an untrained model."""
+    """The equations of a run, in order of application; none for an untrained model."""
     if job.experiment is None:
         return []
     if isinstance(job.experiment, Rejection):
@@ -52,7 +52,7 @@ def method(job: Job) -> list[str]:
 
 
 def mean_length(job: Job) -> float | None:
-    """Mean length of a response that the paper publishes for this arm, over its benchmarks; None where it does not."""
+    """The mean response length that the paper publishes for this arm, over its benchmarks; None if it does not."""
     if job.scale != "paper":
         return None
     rows = [
@@ -122,7 +122,7 @@ def plan(
 
     Args:
         refused: (model, arm) -> why the backend cannot train it. machines: (model, arm) -> its settings.
-        explicit: settings that the command line gives, which a remedy leaves alone if it can.
+        explicit: settings given on the command line, which a remedy keeps if possible.
     """
     refused = refused or {}
     machines = machines or {(job.model, job.arm): Hardware() for job in jobs}
@@ -161,7 +161,7 @@ def plan(
 
 
 def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: frozenset[str]) -> dict[str, Any]:
-    """What the plan says of an arm; its seeds are added later."""
+    """The plan's entry for an arm; its seeds are added later."""
     return {
         "model": job.model,
         "arm": job.arm,
@@ -178,7 +178,7 @@ def _arm(job: Job, hardware: Hardware, refusal: Exception | None, explicit: froz
 
 
 def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, Any] | None:
-    """What one GPU must hold, by part, and whether it does; None for an untrained arm or an unknown shape."""
+    """Memory that one GPU needs, by part, and whether it fits; None for an untrained arm or an unknown shape."""
     if job.experiment is None:
         return None
     verdict = judge(job.experiment, job.backend, hardware, explicit)
@@ -200,7 +200,7 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, 
 def _memory_text(needs: dict[str, Any] | None) -> list[str]:
     if needs is None:
         return []
-    if needs["peak"] < 4e9:  # a tiny model: any machine holds it
+    if needs["peak"] < 4e9:  # a tiny model fits any machine
         return []
     settings = needs["settings"] or "default settings"
     lines = [f"  {needs['gpus']} x {needs['gpu']} ({needs['gpu_bytes'] / 1e9:.0f} GB each): {settings}"]
@@ -216,7 +216,7 @@ def _memory_text(needs: dict[str, Any] | None) -> list[str]:
 
 
 def as_text(document: dict[str, Any]) -> str:
-    """The plan for people: runs and costs, then each arm's values with their sources (shared ones once)."""
+    """The plan as text: runs and costs, then each arm's values with their sources (shared values once)."""
     lines = [
         f"{document['paper']}: {document['title']} (arXiv {document['arxiv']})",
         f"scale {document['scale']} ({document['scale_label']}), backend {document['backend']}",

@@ -11,7 +11,7 @@ from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, Hardware
 
-PASS_TOKENS = 32_768  # of one forward pass, about: more does not make a GPU faster
+PASS_TOKENS = 32_768  # rough size of one forward pass: a larger one does not make a GPU faster
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Profile:
     nodes: int = 1
 
     def base(self, backend: str) -> Hardware:
-        """What every arm has in common on these machines."""
+        """The settings that all arms share on these machines."""
         return Hardware(
             device="gpu",
             gpu=self.gpu,  # type: ignore[arg-type]
@@ -84,10 +84,10 @@ def judge(
     *,
     memory: float | None = None,
 ) -> Verdict:
-    """Whether an arm fits with these settings; if not, which would make it fit.
+    """Whether an arm fits with these settings; if not, settings that would fit.
 
     Args:
-        explicit: settings that a remedy leaves alone if it can. memory: bytes of each device; None: of `hardware.gpu`.
+        explicit: settings that a remedy keeps if possible. memory: bytes of each device; None: of `hardware.gpu`.
     """
     a = architecture(training.base_model.value)
     if a is None:
@@ -108,7 +108,7 @@ def judge(
 
 
 def choose(training: Training | None, backend: str, base: Hardware, explicit: frozenset[str]) -> Hardware:
-    """The settings of a profile for one arm: the first candidate that fits, or else the thriftiest there is."""
+    """The settings of a profile for one arm: the first candidate that fits, else the one with the least memory."""
     if training is None:
         return base
     a = architecture(training.base_model.value)
@@ -134,7 +134,7 @@ def search(
 
 
 def changes(before: Hardware, after: Hardware) -> str:
-    """ "hardware.micro_batch=1 hardware.deepspeed=zero3": what differs, as a command line has it."""
+    """ "hardware.micro_batch=1 hardware.deepspeed=zero3": the differences, as command-line options."""
     different = ((f.name, getattr(before, f.name), getattr(after, f.name)) for f in fields(Hardware))
     return " ".join(f"hardware.{name}={_text(new)}" for name, old, new in different if old != new)
 
@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 
 
 def candidates(training: Training, backend: str, base: Hardware, explicit: frozenset[str]) -> Iterator[Hardware]:
-    """Settings from the fastest to the thriftiest; those in `explicit` stay as they are."""
+    """Settings from the fastest to the most memory-saving; those in `explicit` stay unchanged."""
     for values in _verl(training, base) if backend == "verl" else _trl(training, base):
         changed = {key: value for key, value in values.items() if key not in explicit}
         yield replace(base, **changed)

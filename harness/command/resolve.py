@@ -38,7 +38,7 @@ class Job:
     command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
 
     def settings(self) -> dict[str, Sourced[Any]]:
-        """Every value with its source: the experiment's, and the protocol's as `protocol.<name>`."""
+        """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
         own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
         return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
 
@@ -48,7 +48,7 @@ class Job:
         return {key: value for key, value in self.command_line.items() if key in self.settings()}
 
     def own_files(self) -> dict[str, str]:
-        """SHA-256 of each file of the user's that decides the result, by what named it."""
+        """SHA-256 of each of the user's files that decide the result, by name."""
         return own_files({key: sourced.value for key, sourced in self.settings().items()})
 
     @property
@@ -84,14 +84,15 @@ def resolve(
     controls: list[str] | None = None,
     overrides: Mapping[str, Any] | None = None,
 ) -> list[Job]:
-    """All jobs of a command, in the paper's order. An arm that trains the same as another is run once, as that one.
+    """All jobs of a command, in the paper's order. An arm that trains the same as another runs once, under the other's
+    name.
 
     Args:
-        paper: the key of a paper, or a declaration that need not be among them.
+        paper: the key of a paper, or any declaration.
         arms: keys of arms, each as it is or under a control (`egsw+random_reward`); None: those of the sets, or the
             arms of the paper's tables.
         sets: names of sets of arms (`harness.spec.catalogue.arm_sets`): "table4", "all", ...
-        controls: names in `harness.spec.controls`; adds each requested trained arm under each of them (where no arm is
+        controls: names in `harness.spec.controls`; adds each requested trained arm under each control (if no arm is
             requested: each arm that the control applies to).
         overrides: values by key of an arm's `settings()`, or `protocol.<name>`; a key must exist in at least one of
             the requested arms, and is applied to all arms that have it.
@@ -138,7 +139,7 @@ def _picked(
     controls: list[str] | None,
     scale: Scale,
 ) -> list[tuple[Arm, str | None]]:
-    """(arm, its control or None) that a command names, in the paper's order; arms that train the same once."""
+    """(arm, its control or None) that a command names, in the paper's order; arms that train the same appear once."""
     keys = list(dict.fromkeys(a.key for a in reproduction.arms))
     asked = None if arms is None else [split_key(key) for key in arms]
     if asked is not None and sets is not None:
@@ -154,7 +155,7 @@ def _picked(
     choose("control", [control for _, control in asked or () if control is not None], CONTROLS)
 
     def own(arm: Arm) -> set[str | None]:
-        """The controls under which the command names an arm; None: as it is."""
+        """The controls under which the command names an arm; None: the plain arm."""
         if asked is not None:
             return {control for key, control in asked if key == arm.key}
         if sets is not None:
@@ -208,7 +209,7 @@ def _arm(
     experiment = arm.train
     base = reproduction.models[arm.model]
     own = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
-    scaled = {**scale.values, **own}  # together: a value may fit only with the others of its scale
+    scaled = {**scale.values, **own}  # all at once: a value may fit only with the others of its scale
     why = {key: f"scale={scale.name}" + (f", {reproduction.key}" if key in own else "") for key in scaled}
     asked = dict.fromkeys(overrides, "command line")
     for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, asked)):
@@ -218,7 +219,8 @@ def _arm(
             known = experiment.settings()
             # an unchanged value keeps its own source
             changed = {k: v for k, v in values.items() if k in known and known[k].value != v}
-            if isinstance(changed.get("rewards"), list):  # before their number: a wrong name is not a wrong weight
+            # before counting weights: a wrong name must not be reported as a wrong weight
+            if isinstance(changed.get("rewards"), list):
                 check_rewards(changed["rewards"])
             experiment = experiment.override(changed, origin, note)
     if control is not None:

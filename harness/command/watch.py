@@ -1,4 +1,4 @@
-"""`eval.every=K eval.KEY=VALUE keep=POLICY`: evaluations while a model trains, and which snapshots stay. Pure."""
+"""`eval.every=K eval.KEY=VALUE keep=POLICY`: evaluations during training, and which snapshots are kept. Pure."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ POLICIES = ("last:N", "every:N", "best:BENCHMARK/METRIC")
 
 @dataclass(frozen=True)
 class Watch:
-    """What happens beside a training.
+    """Evaluations and snapshots during a training.
 
     Args:
         every: optimiser steps between two evaluations; None: none.
-        values: what their protocol has different from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
-        keep: policies; a snapshot stays if one of them keeps it. None given: none stays.
+        values: how their protocol differs from the job's (`eval.n`, `eval.rows`, `eval.benchmarks`, ...).
+        keep: policies; a snapshot is kept if any policy keeps it. Without policies none is kept.
     """
 
     every: int | None = None
@@ -32,7 +32,7 @@ class Watch:
 
     @property
     def snapshot_every(self) -> int | None:
-        """Optimiser steps between two snapshots: every evaluation and every `every:N` has one."""
+        """Optimiser steps between two snapshots: every evaluation and every `every:N` needs one."""
         cadences = [self.every] if self.every else []
         cadences += [int(policy.partition(":")[2]) for policy in self.keep if policy.startswith("every:")]
         return math.gcd(*cadences) if cadences else None
@@ -42,10 +42,10 @@ class Watch:
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
 
     def kept(self, steps: Sequence[int], scores: Mapping[int, Mapping[str, float]]) -> set[int]:
-        """The steps whose snapshots stay; a metric that no step has keeps nothing.
+        """The steps whose snapshots are kept; a metric that no step has keeps nothing.
 
         Args:
-            scores: of the steps that were evaluated, 0 for the base model; of equal ones the earlier is best.
+            scores: scores of the evaluated steps, 0 for the base model; among equal scores the earlier step is best.
         """
         stay: set[int] = set()
         for policy in self.keep:

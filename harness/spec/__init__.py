@@ -1,3 +1,3 @@
-"""Declarations: what an experiment is, and where each of its values comes from."""
+"""Declarations: experiments as data, every value with its source."""
 
 from harness.spec.declarations import *  # noqa: F403

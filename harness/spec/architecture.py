@@ -14,7 +14,7 @@ class Architecture:
     Args:
         intermediate: width of the feed-forward layer; of one expert where there are `experts`.
         tied: the output head shares the embedding's weights.
-        experts, active_experts: of a mixture of experts, and how many a token passes; 1 for a dense model.
+        experts, active_experts: of a mixture of experts, and how many process a token; 1 for a dense model.
     """
 
     layers: int
@@ -119,7 +119,7 @@ def architecture(base_model: str) -> Architecture | None:
 
 
 def read_config(path: Path) -> Architecture | None:
-    """The shape that a transformers config.json states; None where it is not of this family."""
+    """The shape in a transformers config.json; None for other families."""
     try:
         c = json.loads(path.read_text(encoding="utf-8"))
         heads = c["num_attention_heads"]

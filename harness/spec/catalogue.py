@@ -1,4 +1,4 @@
-"""Which papers there are, and their published tables. A paper is a folder of `reproductions` with a `paper.py`.
+"""The declared papers and their published tables. A paper is a folder of `reproductions` with a `paper.py`.
 
 The baselines are declared like a paper, in `baselines/paper.py`, but reproduce no table.
 """
@@ -21,7 +21,7 @@ AVERAGE = "average"  # the benchmark of a cell that is the mean over the other b
 
 @dataclass(frozen=True)
 class Published:
-    """One cell of a table as the paper prints it, and what it corresponds to here."""
+    """One cell of a table as the paper prints it, and its counterpart here."""
 
     table: str
     model: str  # key of Reproduction.models
@@ -29,7 +29,7 @@ class Published:
     row: str  # as printed
     benchmark: str
     column: str  # as printed
-    metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" where the paper does not state the sample count
+    metric: str  # avg, avg@16, pass@8, maj@8, fmt, ...; "avg" if the paper does not state the sample count
     printed: str  # the number as printed
     unit: str
 
@@ -40,7 +40,7 @@ class Published:
 
 def papers() -> list[str]:
     """Keys of all declared papers, sorted, and of the baselines."""
-    # papers are listed, not imported: the rooms below never import a paper
+    # papers are listed, not imported: harness/ never imports a paper by name
     folder = importlib.import_module("reproductions").__path__
     names = (m.name for m in pkgutil.iter_modules(folder) if m.ispkg)
     return [*sorted(key for key in names if importlib.util.find_spec(f"reproductions.{key}.paper")), BASELINES]

@@ -1,4 +1,4 @@
-"""What a paper says of its method, as data: the comparison that decides it, and when it counts as true."""
+"""A paper's claim as data: the comparison that decides it, and when it holds."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ class Curve:
 
     Attributes:
         metric: its MLflow name, as "train/entropy".
-        window: from where to where the claim's arm is averaged, as shares of its optimiser steps.
+        window: start and end of the average over the claim's arm, as shares of its optimiser steps.
         than_window: the same of the other arm; None: the same window. With another window an arm can be compared with
             itself ("the entropy falls": window=(0.8, 1), than_window=(0, 0.2), direction="lower").
-        than_metric: of the other arm; "": the same. With another metric too an arm can be compared with itself.
+        than_metric: metric of the other arm; "": the same. With another metric, too, an arm can be compared with
+            itself.
         less: a metric that is subtracted at each step, on both sides ("the gap between two curves closes"); "": none.
     """
 
@@ -33,7 +34,7 @@ class Curve:
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All that are read."""
+        """All metrics that the claim reads."""
         return tuple(dict.fromkeys(name for name in (self.metric, self.than_metric, self.less) if name))
 
     def __post_init__(self) -> None:
@@ -45,25 +46,25 @@ class Curve:
 
 @dataclass(frozen=True)
 class Claim:
-    """What the paper says, in our own words, and the comparison that decides it (see `harness.tables.claims`).
+    """A claim of the paper, in our words, and the comparison that decides it (see `harness.tables.claims`).
 
-    A claim that no comparison decides names no arms; `undecided` then says why.
+    A claim without a deciding comparison names no arms; `undecided` then says why.
 
     Attributes:
         text: the claim, one sentence. where: section, table or figure of the paper.
         arm, than: keys of the paper's arms; the claim is about arm - than.
         than_model: the base model of `than`, a key of `Reproduction.models`; "": the same as the arm's.
         direction: of the difference. "not lower", "not higher" and "equal" need `margin`.
-        metric: what is compared; `metrics` instead of it where the claim names several.
+        metric: the metric to compare; `metrics` instead if the claim names several.
         ks: the k of pass@k, maj@k, unsolvable@k; (): the largest that both runs allow.
-        models: base models of `arm`; (): all that have both arms.
-        benchmarks: (): all that were measured. At other scales always that scale's own.
+        models: base models of `arm`; (): all models that have both arms.
+        benchmarks: (): all that were measured. Other scales always use their own.
         over: "each": true in every setting (base model x benchmark x metric); "most": in more than half of them;
             "average": of the mean over the benchmarks, for each base model and metric.
         margin: a difference up to this size counts as none; a fraction (tokens for mean_tokens, the curve's own unit
-            for a curve). Where it is None and the direction needs none, "equal within" takes half of the gain that the
-            paper's tables print for this claim.
-        curve: the claim is about training curves and not about verdicts.
+            for a curve). If it is None and the direction needs none, "equal within" uses half of the gain in the
+            paper's tables for this claim.
+        curve: the training curve that the claim is about; None: it is about verdicts.
         undecided: why no comparison decides the claim.
     """
 

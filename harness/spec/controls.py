@@ -1,9 +1,9 @@
-"""Controls: an arm with one thing broken, so that a gain can be attributed.
+"""Controls: an arm with one thing broken, to find out what causes a gain.
 
-`grpo+random_reward` is GRPO that is rewarded at random, with the data, seeds and number of updates of `grpo`.
+`grpo+random_reward` is GRPO with random rewards and the data, seeds and number of updates of `grpo`.
 
     random_reward       rewards are independent coin flips ("Spurious Rewards", arXiv 2506.10947)
-    inverted_reward     the reward reversed inside its range: what was worst is best
+    inverted_reward     the reward reversed in its range: the worst response becomes the best
     format_only         the reward is 1 for a complete box with any content (arXiv 2506.10947)
     majority_reward     the reward is 1 for the most frequent answer of the group (arXiv 2504.16084, TTRL)
     no_update           the whole pipeline, with updates of size zero
@@ -40,7 +40,7 @@ Among = Literal["group", "response"]
 
 
 def generator(batch: TokenBatch, purpose: str) -> Generator:
-    """Random numbers of one purpose in one step of one training seed: the same on every device and in a resumed run."""
+    """Random numbers for one purpose, step and training seed: the same on every device and in a resumed run."""
     import torch
 
     key = f"{purpose} {batch.seed} {batch.step}"
@@ -51,7 +51,7 @@ def generator(batch: TokenBatch, purpose: str) -> Generator:
 def random_reward(batch: TokenBatch, *, probability: Share, low: float, high: float) -> Tensor:
     """`high` with the given probability, else `low`, independently for each response (arXiv 2506.10947).
 
-    A response that the verifier could not score keeps its NaN, so that the same tokens are trained on.
+    An unscored response keeps its NaN, so that the same tokens are trained on.
 
     Returns:
         [B].
@@ -85,7 +85,7 @@ def no_update(batch: TokenBatch) -> Tensor:
 
 
 for _equation in (random_reward, inverted_reward):
-    vars(_equation)["keeps_outcomes"] = True  # still one value for correct, one for incorrect
+    vars(_equation)["keeps_outcomes"] = True  # still one value for correct and one for incorrect responses
 
 
 # -- the placebo ---------------------------------------------------------------------------------------------------
@@ -94,8 +94,8 @@ for _equation in (random_reward, inverted_reward):
 def permuted(batch: TokenBatch, signals: frozenset[str], among: Among, purpose: str) -> TokenBatch:
     """The batch with its per-token signals permuted among the tokens (of the mask) of each group or response.
 
-    All signals move together, so that a token gets the complete signals of another one: their joint distribution in the
-    group (or response) stays, their relation to the token is gone.
+    All signals move together, so a token gets all signals of another token. Their joint distribution in the group (or
+    response) stays; their relation to the token is lost.
     """
     import torch
 
@@ -162,7 +162,7 @@ def _with_reward(experiment: Experiment, equation: Use) -> Experiment:
 
 
 def _sampled_once(experiment: Experiment) -> Experiment:
-    """Dynamic sampling reads the verifier's reward, which a control must not see."""
+    """Switch dynamic sampling off: it reads the verifier's reward, which a control must not see."""
     if not experiment.dynamic_sampling.value:
         return experiment
     off = experiment.dynamic_sampling.replace(False, Origin.ASSUMED, "control: the filter reads the verifier's reward")
@@ -186,7 +186,7 @@ def _other_reward(name: str, why: str) -> Callable[[Experiment], Experiment]:
     def change(experiment: Experiment) -> Experiment:
         low, high = reward_range(experiment)
         outcome = next((n for n in experiment.rewards.value if n.endswith("accuracy")), "accuracy")
-        # the outcome keeps its place with weight 0: its metric is logged, and unscored responses stay unscored
+        # the outcome reward stays with weight 0: its metric is logged, and unscored responses stay unscored
         values = {"rewards": (name, outcome), "reward_weights": (high - low, 0.0)}
         return _sampled_once(experiment.override(values, Origin.ASSUMED, why))
 

@@ -1,7 +1,7 @@
-"""What an experiment is: settings, arms, papers. Every value in a declaration carries its source.
+"""Experiments as data: settings, arms, papers. Every value carries its source.
 
 A paper's `paper.py` builds these; `harness.command.plan` shows them, a backend translates them, a record keeps them.
-Nothing here imports torch, so that a declaration can be read and checked in milliseconds.
+Nothing here imports torch, so a declaration is read and checked in milliseconds.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ __all__ = [
 
 
 Precision = Literal["float32", "bfloat16", "float16", "pure_bfloat16"]
-"""What a training computes in.
+"""Number types of a training.
 
 float32: everything. bfloat16: forward and backward passes; the weights that the optimiser updates, and its state, are
 float32, and the final model is rounded once, when it is saved. float16: the same in float16, with a loss scaled so that
@@ -52,16 +52,16 @@ AS_PASSES: Sourced[Literal["passes", "float32"]] = assumed("passes", "not stated
 SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
     "skip", "not stated; the response leaves its group, as nothing is known of it"
 )
-# Values that were added after results were measured: at these, an arm is the same arm as before they were there.
+# Fields that were added after results were measured. With these defaults an arm keeps its identity.
 ADDED: Mapping[str, Any] = {"head_precision": "passes", "unscored": "skip"}
 
 
 @dataclass(frozen=True)
 class PPO(Declared):
-    """How PPO's value model is trained. The advantages that it gives are an equation (`baselines.ppo.gae`)."""
+    """How PPO's value model is trained. Its advantages are an equation (`baselines.ppo.gae`)."""
 
     critic_learning_rate: Sourced[Positive]
-    critic_warmup_steps: Sourced[Index]  # rollouts that train the critic alone, before the policy's first
+    critic_warmup_steps: Sourced[Index]  # rollouts that train only the critic, before the policy's first update
     value_clip: Sourced[Positive]  # the largest change of a value that its loss rewards
 
     PREFIX: ClassVar[str] = "ppo."
@@ -86,7 +86,7 @@ class Experiment(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # hub id, local file, or "tiny"
-    dataset_rows: Sourced[Count]  # about how many problems; only the cost estimate reads it
+    dataset_rows: Sourced[Count]  # approximate number of problems, for the cost estimate only
     prompt: Sourced[str]  # a name in evals.data.prompts
     rewards: Sourced[tuple[str, ...]]  # names in harness.step.rewards, summed with `reward_weights`
     reward_weights: Sourced[tuple[float, ...]]
@@ -112,7 +112,7 @@ class Experiment(Declared):
     dual_clip: Sourced[Annotated[float, Range("> 1")] | None]
     kl_beta: Sourced[NonNegative]
     reference_reset_every: Sourced[Count | None]  # optimiser steps; null: the reference stays the base model
-    entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, where the search starts
+    entropy_coefficient: Sourced[float]  # of the entropy bonus in the loss; with a target, the search's start value
     entropy_target: Sourced[Positive | None]  # nats; the coefficient is adapted to reach it
     epochs: Sourced[Positive]
     max_steps: Sourced[Count | None]  # optimiser steps; null: as many as the epochs give
@@ -120,12 +120,12 @@ class Experiment(Declared):
     lora_rank: Sourced[Count | None]  # null: all weights are trained
     lora_alpha: Sourced[Positive]
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
-    # of the output head: as the passes, or float32 in passes of a smaller type
+    # of the output head: as in the passes, or float32
     head_precision: Sourced[Literal["passes", "float32"]] = AS_PASSES
-    # what a response earns that the grader cannot decide (time, memory): nothing, and it leaves its group; what an
-    # incorrect one earns; or the training ends with an error
+    # the reward of a response that the grader cannot decide (time, memory): none, and the response leaves its group;
+    # that of an incorrect response; or the training ends with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
-    # what some methods have beside; the values of a group show up as `ppo.value_clip`, ...
+    # groups of values of some methods, with keys such as `ppo.value_clip`
     ppo: PPO | None = None
     entropy_search: EntropySearch | None = None
 
@@ -210,7 +210,7 @@ class Finetune(Declared):
 
     base_model: Sourced[str]  # hub id, local folder, or "tiny"
     dataset: Sourced[str]  # of problems with solutions: hub id, local file, or "tiny"
-    dataset_rows: Sourced[Count]  # about how many; only the cost estimate reads it
+    dataset_rows: Sourced[Count]  # approximate number, for the cost estimate only
     prompt: Sourced[str]  # a name in evals.data.prompts
     batch_size: Sourced[Count]  # rows of one optimiser step
     learning_rate: Sourced[Positive]
@@ -241,14 +241,15 @@ class Arm:
     train: Training | None
     protocol: str | None = None  # a name in evals.data.protocols; None: the paper's
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # as of Reproduction, for this arm alone
-    sweep: bool = False  # in no table of the paper (an ablation, a search): run only when it is named
-    same_as: str = ""  # another arm of this base model that trains the same; that one is run instead of this one
+    sweep: bool = False  # in no table of the paper (an ablation, a search): runs only by name
+    same_as: str = ""  # another arm of this base model that trains the same, and runs instead
     same_at: tuple[str, ...] = ()  # the scales at which `same_as` holds; (): all
 
 
 @dataclass(frozen=True)
 class Reproduction:
-    """A paper as data. `scales` maps a scale's name to the values that it replaces in every arm that has them."""
+    """A paper as data. `scales` maps the name of a scale to the values that it replaces in every arm with those
+    keys."""
 
     key: str
     title: str
@@ -257,12 +258,12 @@ class Reproduction:
     arms: tuple[Arm, ...]
     protocol: str  # a name in evals.data.protocols
     seeds: Sourced[int]
-    departures: tuple[str, ...]  # what we know we do differently
-    doubts: tuple[str, ...] = ()  # what in the paper looks mistaken; printed as footnotes
-    claims: tuple[Claim, ...] = ()  # what the paper says of its method, most important first
+    departures: tuple[str, ...]  # known departures from the paper
+    doubts: tuple[str, ...] = ()  # likely mistakes in the paper; printed as footnotes
+    claims: tuple[Claim, ...] = ()  # the paper's claims, most important first
     contrasts: tuple[tuple[str, str], ...] = ()  # pairs of arms in the table of differences; (): see `compared_arms`
     scales: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for that of one base model
+    # for `arms=NAME`, beside the tables': keys of arms, or "model/arm" for one base model
     sets: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -286,7 +287,8 @@ class Reproduction:
                 raise ValueError(f"{self.key}: no base model has the arms {claim.arm!r} and {claim.than!r} of a claim")
 
     def compared_arms(self) -> tuple[tuple[str, str], ...]:
-        """The declared contrasts (arm, than): of the claims, and every trained arm against the untrained base model."""
+        """The declared contrasts (arm, than): those of the claims, and every trained arm against the untrained base
+        model."""
         if self.contrasts:
             return self.contrasts
         claimed = [(c.arm, c.than) for c in self.claims if c.arm and not c.than_model and c.arm != c.than]
@@ -294,14 +296,14 @@ class Reproduction:
         return tuple(dict.fromkeys([*trained, *claimed]))
 
     def trained_as(self, arm: Arm, scale: str) -> Arm:
-        """The arm that is run for `arm` at a scale: itself, or the one that is declared to train the same."""
+        """The arm that runs for `arm` at a scale: itself, or the arm declared to train the same."""
         size = SCALES[scale]
         if not arm.same_as or (arm.same_at and not {size.name, size.like} & set(arm.same_at)):
             return arm
         return next(a for a in self.arms if (a.model, a.key) == (arm.model, arm.same_as))
 
     def claimed_models(self, claim: Claim) -> tuple[str, ...]:
-        """The base models of a claim's arm, in the paper's order: of those it names, all for which both arms exist."""
+        """The base models of a claim, in the paper's order: those it names that have both arms."""
         arms = {(a.model, a.key) for a in self.arms}
         return tuple(
             model

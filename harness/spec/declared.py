@@ -1,4 +1,4 @@
-"""What every declaration has in common: sourced values, checked against their annotations, that can be overridden."""
+"""The base class of declarations: sourced values, checked against their annotations, with overrides."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from harness.spec.ranges import check_value
 
 @dataclass(frozen=True)
 class Declared:
-    """A dataclass whose fields are `Sourced` values. A subclass may have other parts; it names them in `PARTS`."""
+    """A dataclass whose fields are `Sourced` values. A subclass lists its other fields in `PARTS`."""
 
-    PARTS: ClassVar[tuple[str, ...]] = ()  # names of the fields that are no Sourced value
+    PARTS: ClassVar[tuple[str, ...]] = ()  # names of the fields that are not Sourced values
     PREFIX: ClassVar[str] = ""  # of its keys in error messages
 
     def __post_init__(self) -> None:
@@ -29,7 +29,7 @@ class Declared:
     @classmethod
     def kinds(cls) -> dict[str, Any]:
         """Key -> the annotation inside `Sourced[...]` of each field."""
-        declared: Any = cls  # hashable, though mypy does not see it
+        declared: Any = cls  # hashable, which mypy cannot see
         return dict(_kinds(declared))
 
     def _own(self) -> Iterator[tuple[str, Sourced[Any]]]:
@@ -44,7 +44,8 @@ class Declared:
         return html_table(("setting", "value", "source", "where or why"), rows)
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
-        """The same declaration with other values; each keeps the one it replaced on record. `note` may differ by key.
+        """The same declaration with other values; each value keeps the one that it replaced (`was`). `note` may differ
+        by key.
 
         Raises:
             ValueError: a value does not fit. KeyError: this declaration has no such key.

@@ -1,7 +1,7 @@
-"""What an equation says about itself: its place in a stack, the ranges of its values, what the experiment must be.
+"""What an equation declares: its stage, the ranges of its values, and requirements on the experiment.
 
-With these an impossible stack or value is refused, with the reason, when it is declared. The equation refuses the same
-values when it is called.
+An impossible stack or value is then refused, with the reason, when it is declared, and again when the equation is
+called.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def check_hyperparameters(function: Callable[..., Any], values: Mapping[str, Any
 
 
 def checked(equation: Equation) -> Equation:
-    """Make a function check its keyword-only arguments against their annotations at each call."""
+    """Wrap a function so that each call checks its keyword-only arguments against their annotations."""
 
     @wraps(equation)
     def call(*args: Any, **values: Any) -> Any:
@@ -59,7 +59,7 @@ def checked(equation: Equation) -> Equation:
 
 
 def stage(name: Stage) -> Callable[[Equation], Equation]:
-    """Say which part of a `Method` an equation is: declared as another part, it is refused. Its calls are `checked`."""
+    """Declare an equation's stage in a `Method`; any other stage is refused. Its calls are `checked`."""
     if name not in get_args(Stage):
         raise ValueError(f"stage: expected one of {get_args(Stage)}, got {name!r}")
 
@@ -72,9 +72,9 @@ def stage(name: Stage) -> Callable[[Equation], Equation]:
 
 
 def relates(check: Callable[[Mapping[str, Any]], str | None]) -> Callable[[Equation], Equation]:
-    """Say how the values of an equation must relate to each other, beyond the range of each.
+    """Declare how the values of an equation must relate to each other, beyond their own ranges.
 
-    `check` gets the values by name; it returns what is wrong ("key: expected ..., got ..."), or None.
+    `check` gets the values by name and returns an error text ("key: expected ..., got ...") or None.
     """
 
     def mark(equation: Equation) -> Equation:
@@ -85,10 +85,9 @@ def relates(check: Callable[[Mapping[str, Any]], str | None]) -> Callable[[Equat
 
 
 def requires(check: Callable[[Experiment, Mapping[str, Any]], str | None]) -> Callable[[Equation], Equation]:
-    """Say what the rest of an experiment must be for an equation to mean anything.
+    """Declare what an equation requires of the rest of the experiment.
 
-    `check` gets the experiment and the equation's own values; it returns what is wrong (key, what was expected, what
-    was given), or None.
+    `check` gets the experiment and the equation's own values and returns an error text (key, expected, given) or None.
     """
 
     def mark(equation: Equation) -> Equation:
@@ -99,7 +98,8 @@ def requires(check: Callable[[Experiment, Mapping[str, Any]], str | None]) -> Ca
 
 
 def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
-    """Say what a critic learns from the same batch and values as an advantage: `target(batch, **values)` -> [B, T]."""
+    """Declare the critic's target for an advantage, from the same batch and values: `target(batch, **values)` -> [B,
+    T]."""
 
     def mark(equation: Equation) -> Equation:
         equation.critic_target = target  # type: ignore[attr-defined]
@@ -109,7 +109,7 @@ def trains_critic(target: Callable[..., Any]) -> Callable[[Equation], Equation]:
 
 
 def outcome_rewards(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
-    """For equations that count correct and incorrect responses: a reward must say that and nothing else."""
+    """For equations that count correct and incorrect responses: the reward must be accuracy alone."""
     names = experiment.rewards.value
     if names not in (("accuracy",), ("signed_accuracy",)):
         why = "because correct and incorrect are counted"

@@ -1,6 +1,6 @@
-"""How an experiment runs on a machine. Nothing here changes an equation of what is trained.
+"""How an experiment runs on a machine. Nothing here changes the equations.
 
-Who samples (`rollouts`) changes probabilities a little: each step logs how far sampler and trainer are apart
+The sampling engine (`rollouts`) changes probabilities slightly: each step logs how far sampler and trainer differ
 (`harness.step.mismatch`), and `baselines.rollout_correction` is the declared correction.
 """
 
@@ -17,10 +17,10 @@ from harness.spec.ranges import Count, Positive, Share, check_value
 
 @dataclass(frozen=True)
 class Hardware:
-    """Machine settings, `hardware.<name>=value` on the command line. `HELP` says what each of them means.
+    """Machine settings, `hardware.<name>=value` on the command line. `HELP` explains each.
 
     Raises:
-        ValueError: a value that does not fit (the field, the value and what was expected are named).
+        ValueError: an invalid value, with field, value and what was expected.
     """
 
     device: Literal["auto", "cpu", "gpu"] = "auto"
@@ -65,7 +65,7 @@ class Hardware:
         """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu".
 
         Raises:
-            ValueError: device="gpu" where torch sees none: a record would name a device that was not used.
+            ValueError: device="gpu", but torch sees none: the record would name a device that was not used.
         """
         if self.device == "cpu":
             return self
@@ -81,7 +81,7 @@ Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (
 
 
 def of_job(hardware: Machines, model: str, arm: str) -> Hardware:
-    """The settings for one arm: the same for all arms, or by (model, arm) as a profile gives them."""
+    """The settings of one arm: common to all arms, or by (model, arm) from a profile."""
     return hardware if isinstance(hardware, Hardware) else hardware[model, arm]
 
 

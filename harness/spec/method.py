@@ -1,6 +1,6 @@
 """A method: a stack of equations, each with a value and a source for every hyperparameter, applied to a token batch.
 
-Nothing here imports torch; the equations do what they do with the tensors of the batch.
+Nothing here imports torch; the equations use only tensor methods of the batch.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Use:
-    """An equation of ours with a value for each of its hyperparameters. Build it with `use`.
+    """An equation with a value for each hyperparameter. Build it with `use`.
 
-    The hyperparameters of an equation are its keyword-only parameters; their annotations say what is allowed.
+    Hyperparameters are the equation's keyword-only parameters; their annotations give the allowed ranges.
     """
 
     function: Callable[..., Any]
@@ -47,7 +47,7 @@ class Use:
         return getattr(self.function, "reads", frozenset())
 
     def misfit(self, experiment: Experiment) -> str | None:
-        """What in the experiment makes the equation meaningless (see `harness.spec.equation.requires`), or None."""
+        """Why the equation does not fit the experiment (see `harness.spec.equation.requires`), or None."""
         check = getattr(self.function, "check", None)
         return check(experiment, {k: v.value for k, v in self.values.items()}) if check else None
 
@@ -63,7 +63,7 @@ def use(function: Callable[..., Any], **values: Sourced[Any]) -> Use:
 
 @dataclass(frozen=True)
 class MethodOutput:
-    """What a method makes of a batch, all [B, T]: see `harness.step.loss.policy_loss`. None: the method has no such
+    """A method's output for a batch, all [B, T]: see `harness.step.loss.policy_loss`. None: the method has no such
     part."""
 
     advantages: Any
@@ -77,14 +77,14 @@ class Method:
     """A stack of equations, each a function of a TokenBatch, applied in this order.
 
     Args:
-        rewards: -> rewards [B], each sees the rewards of the one before (a penalty on length, say).
+        rewards: -> rewards [B]; each equation gets the rewards of the one before (a length penalty, say).
         advantage: -> advantages [B, T] from rewards and groups.
-        shaping: -> advantages [B, T], each sees the advantages of the one before.
+        shaping: -> advantages [B, T]; each equation gets the advantages of the one before.
         weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.
         gates: -> factors of the policy gradient, [B, T], most of them 0 or 1; tokens at 0 lose it and keep the KL term;
             they multiply.
         penalties: -> coefficients [B, T] of |log ratio| to the sampling policy; they add.
-        objective: what is maximised on each token, from its log-probabilities and the advantages of the above (see
+        objective: what is maximised on each token, from its log-probabilities and the shaped advantages (see
             `harness.step.loss.policy_loss`). None: the clipped surrogate with the experiment's clip_low, clip_high and
             dual_clip, which are null with any other.
         aggregation: see `harness.step.loss.aggregation_coefficients`.
@@ -116,7 +116,7 @@ class Method:
             raise ValueError("denominator: expected 'all' in a method without gates, which drops no token, got 'kept'")
 
     def stages(self) -> tuple[tuple[str, tuple[Use, ...]], ...]:
-        """(name of the part, its equations), in the order in which they are applied."""
+        """(stage, its equations), in order of application."""
         return (
             ("rewards", self.rewards),
             ("advantage", (self.advantage,)),
@@ -128,17 +128,17 @@ class Method:
         )
 
     def uses(self) -> tuple[Use, ...]:
-        """Every equation, in the order in which they are applied."""
+        """Every equation, in order of application."""
         return tuple(u for _, uses in self.stages() for u in uses)
 
     @property
     def reads(self) -> frozenset[str]:
-        """The signals of the batch (`harness.step.batch.SIGNALS`) that some equation reads."""
+        """The signals of the batch (`harness.step.batch.SIGNALS`) that the equations read."""
         return frozenset().union(*(u.reads for u in self.uses()))
 
     @property
     def looks_at_micro_batches(self) -> bool:
-        """Whether a statistic of the method is taken over each forward pass, so that how an update is cut matters.
+        """Whether a statistic of the method is taken over each forward pass, so that the split of an update matters.
 
         A method that states the size of its micro-batches (`micro_batch`, `micro_batch_tokens`) does not depend on it.
         """

@@ -1,7 +1,7 @@
-"""What a value may be, stated once in its annotation: `alpha: Annotated[float, Range("> 0")]`.
+"""The allowed values of a setting, stated once in its annotation: `alpha: Annotated[float, Range("> 0")]`.
 
-The command line checks a declaration against these annotations, and an equation checks its own arguments against the
-same ones (`harness.spec.equation.checked`). Numbers are finite.
+Both the command line and the equation (`harness.spec.equation.checked`) check values against these annotations. Numbers
+are finite.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ _INTERVAL = re.compile(r"([\[(])(-?[\d.]+), (-?[\d.]+)([\])])")
 
 @dataclass(frozen=True)
 class Range:
-    """The numbers that a value may be: one-sided (`"> 0"`, `"<= 1"`) or an interval (`"(0, 1]"`).
+    """The allowed numbers: one-sided (`"> 0"`, `"<= 1"`) or an interval (`"(0, 1]"`).
 
     Args:
-        text: the range as an error message prints it. reason: why, printed behind it.
+        text: the range as an error message prints it. reason: printed after it.
     Raises:
         ValueError: the text is neither form.
     """
@@ -37,7 +37,7 @@ class Range:
         if one_sided:
             return _holds(value, one_sided[1], float(one_sided[2]))
         interval = _INTERVAL.fullmatch(self.text)
-        assert interval is not None  # checked when the range was made
+        assert interval is not None  # checked in __post_init__
         left, low, high, right = interval.groups()
         return _holds(value, ">=" if left == "[" else ">", float(low)) and _holds(
             value, "<=" if right == "]" else "<", float(high)
@@ -56,18 +56,18 @@ Positive = Annotated[float, Range("> 0")]
 NonNegative = Annotated[float, Range(">= 0")]
 Count = Annotated[int, Range(">= 1")]
 Index = Annotated[int, Range(">= 0")]
-Share = Annotated[float, Range("(0, 1]")]  # of something, at least a bit of it
+Share = Annotated[float, Range("(0, 1]")]  # a share above 0
 
 
 def check_value(key: str, value: Any, kind: Any) -> None:
-    """Raise ValueError, naming the key, the value and what was expected, unless `value` fits the annotation `kind`."""
+    """Raise ValueError with key, value and what was expected, unless `value` fits the annotation `kind`."""
     expected = unmet(value, kind)
     if expected:
         raise ValueError(f"{key}: expected {expected}, got {value!r}")
 
 
 def unmet(value: Any, kind: Any) -> str:
-    """What an annotation expects, where `value` does not fit it; "" where it fits.
+    """What the annotation expects, if `value` does not fit it; else "".
 
     Reads `Annotated[kind, Range]`, `Literal`, unions, `tuple[kind, ...]` and plain classes.
     """

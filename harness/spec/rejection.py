@@ -1,4 +1,4 @@
-"""Rejection-sampling fine-tuning declared: rounds of sample, filter, select, fine-tune. Pure; trains nothing.
+"""The declaration of rejection-sampling fine-tuning: rounds of sample, filter, select, fine-tune. Trains nothing.
 
 A paper brings its own filters and its own selection, each a function of ours with sourced values (`harness.spec.use`):
 
@@ -20,7 +20,7 @@ from harness.spec.ranges import Count, Positive, Share
 
 @dataclass(frozen=True)
 class Sample:
-    """One graded response. `correct` is None where the verifier could not score it.
+    """One graded response. `correct` is None if it could not be scored.
 
     `mean_entropy` (nats) and `mean_branching` are means over the response's tokens under the model that sampled it
     (`evals.analysis.tokens.token_pass`); None until measured.
@@ -36,8 +36,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Pool:
-    """The filtered samples of a round that a selection chooses from, correct and incorrect ones; unscored samples are
-    in neither. `size`: how many to select; `rng`: for random choices."""
+    """The filtered samples of a round, correct and incorrect, from which a selection chooses; unscored samples are in
+    neither list. `size`: how many to select; `rng`: for random choices."""
 
     correct: tuple[Sample, ...]
     incorrect: tuple[Sample, ...]
@@ -62,7 +62,7 @@ class Rejection(Finetune):
     rollout_top_p: Sourced[Share]
     max_completion_tokens: Sourced[Count]
     branching_mass: Sourced[Share]  # probability mass of the tokens that count as branches
-    selected: Sourced[Count]  # samples that a round fine-tunes on, or as many as there are
+    selected: Sourced[Count]  # samples that a round fine-tunes on, at most
     start_from: Sourced[Literal["last", "base"]]  # the weights that a round's fine-tuning starts from
 
     PARTS: ClassVar[tuple[str, ...]] = ("filters", "select")
@@ -88,7 +88,7 @@ class Rejection(Finetune):
         return {"filters": tuple(map(swap_use, self.filters)), "select": swap_use(self.select)}
 
     def passed(self, sample: Sample) -> Sample | None:
-        """The sample as the filters leave it, or None when one of them drops it."""
+        """The sample after all filters, or None if one drops it."""
         for rule in self.filters:
             kept: Sample | None = rule(sample)
             if kept is None:

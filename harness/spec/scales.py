@@ -1,4 +1,4 @@
-"""Scales: the paper's own size, or one that runs on a CPU. Plan and record show every value that a scale replaces."""
+"""Scales: the paper's own size, or a size for a CPU. Plan and record show every value that a scale replaces."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Scale:
-    """Values that replace the paper's, by key of `Experiment.settings()`; an arm ignores keys that it does not have.
+    """Values that replace the paper's, by key of `Experiment.settings()`; an arm ignores keys it does not have.
 
     Args:
         label: printed with every number measured at this scale.
         protocol: a name in evals.data.protocols that replaces the paper's; None keeps it.
-        one_model: the scale has one base model, so only the paper's first model is run by default.
-        like: the scale whose values a paper's or an arm's own `scales` also hold for.
-        family: the tiny family (`harness.data.tiny`) that model, problems and benchmarks are of; None: real ones.
+        one_model: the scale has one base model, so only the paper's first model runs by default.
+        like: another scale whose `scales` values of a paper or arm also apply here.
+        family: the tiny family (`harness.data.tiny`) of model, problems and benchmarks; None: real ones.
     """
 
     name: str
@@ -28,7 +28,7 @@ class Scale:
     family: str | None = None
 
     def special(self, values: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
-        """What a paper or an arm declares for this scale, by name of a scale."""
+        """The values that a paper or an arm declares for this scale."""
         return values.get(self.name, values.get(self.like or self.name, {}))
 
 

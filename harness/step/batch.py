@@ -1,7 +1,7 @@
-"""The token batch: all that a method may look at, in one shape-checked value.
+"""The token batch: all inputs of a method, in one shape-checked value.
 
-Methods are pure functions on a `TokenBatch`, so the same function serves every trainer. Nothing here imports a
-framework: only tensor methods are used, and every statistic a method computes is detached from the graph.
+Methods are pure functions of a `TokenBatch`, so the same function serves every trainer. Nothing here imports a
+framework: only tensor methods are used, and all statistics are detached from the graph.
 
 Notation: B sequences (responses), T completion positions. A *group* is the set of responses to one prompt.
 """
@@ -23,15 +23,15 @@ class TokenBatch:
     """The sequences of one optimiser step, whole groups only.
 
     Args:
-        rewards: [B], float; NaN where the verifier could not score the response.
+        rewards: [B], float; NaN for unscored responses.
         groups: [B], int64 from 0; sequences with the same number answer the same prompt.
         mask: [B, T], bool; True on completion tokens that count.
         vocab_size: number of entries of the distribution that `entropies` is taken over.
         max_tokens: the length limit of a response.
         step: optimiser steps done before this one.
-        seed: of the training run; with `step` it seeds what a method chooses at random.
-        micro_batches: [B], int64; which forward pass a sequence belongs to. None: all to one.
-        advantages: [B, T] before shaping; None until the advantage estimator has run.
+        seed: of the training run; with `step` it seeds a method's random choices.
+        micro_batches: [B], int64; the forward pass of each sequence. None: one pass for all.
+        advantages: [B, T] before shaping; None until they are computed.
         entropies: [B, T], nats, full vocabulary, at the rollout temperature, of the policy being updated.
         logp: [B, T], log-probabilities of the sampled tokens under the policy being updated.
         old_logp: [B, T], the same under the policy that sampled them.
@@ -75,7 +75,7 @@ class TokenBatch:
             raise ValueError(f"vocab_size: expected at least 2, got {self.vocab_size}")
 
     def need(self, field: str) -> Tensor:
-        """A per-token field, detached, 0 on masked positions (which may hold anything, NaN included).
+        """A per-token field, detached, 0 on masked positions (whose content may be anything, even NaN).
 
         Raises ValueError when the trainer did not supply it.
         """
@@ -98,7 +98,7 @@ _PER_TOKEN = ("advantages", *SIGNALS)
 
 
 def reads(*signals: str) -> Callable[[Equation], Equation]:
-    """Say which signals of the batch an equation reads, so that a trainer computes these and no others."""
+    """Declare which signals of the batch an equation reads; a trainer computes only these."""
     unknown = set(signals) - set(SIGNALS)
     if unknown:
         raise ValueError(f"reads: expected some of {SIGNALS}, got {sorted(unknown)}")

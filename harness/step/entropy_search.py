@@ -4,13 +4,13 @@ from __future__ import annotations
 
 
 def adapt(coefficient: float, entropy: float, *, target: float, step: float, maximum: float) -> tuple[float, float]:
-    """(the coefficient to use now, the one that the search continues with).
+    """(the coefficient for this step, the coefficient for the next).
 
-    At entropy e, c is used where e <= target and 0 above it; then c rises by `step` below the target and falls by
-    it above, inside [0, maximum]. e is measured on the sequences of the step, before the update.
+    At entropy e <= target, the step uses c, otherwise 0. Then c rises by `step` below the target and falls by `step`
+    above it, inside [0, maximum]. e is measured on the sequences of the step, before the update.
 
-    TRL has this as `use_adaptive_entropy`. Ours is plugged in because TRL's looks at the entropy of the step before,
-    and its bonus belongs to a loss of its own.
+    TRL's `use_adaptive_entropy` is not used: it reads the entropy of the step before, and its bonus belongs to another
+    loss.
 
     Args:
         entropy, target: token mean, nats. coefficient, step, maximum: >= 0.

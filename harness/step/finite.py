@@ -1,4 +1,4 @@
-"""Training stops at the first quantity that is not finite. Where the check happens depends on the backend."""
+"""Stop a training at the first quantity that is not finite. The backend decides where to check."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from torch import Tensor
 
-FILE = "diverged.json"  # in the folder of a training: a process of it tells the one that started it
+FILE = "diverged.json"  # in the training's folder: how a training process reports to the process that started it
 
 
 class Diverged(RuntimeError):
-    """A quantity of an optimiser step is not finite; nothing after it means anything.
+    """A quantity of an optimiser step is not finite, so all later steps are meaningless.
 
     Args:
-        step: the optimiser step, from 1; 0 for the model that training starts from.
-        quantity: what was not finite: "loss", "gradient norm", "weight model.embed_tokens.weight", ...
+        step: the optimiser step, from 1; 0 for the initial model.
+        quantity: the quantity: "loss", "gradient norm", "weight model.embed_tokens.weight", ...
         value: "nan", "inf" or "-inf".
     """
 
@@ -27,7 +27,7 @@ class Diverged(RuntimeError):
         self.step, self.quantity, self.value = step, quantity, value
 
     def as_dict(self) -> dict[str, Any]:
-        """What a record keeps; `Diverged(**d)` gives it back."""
+        """For the record; `Diverged(**d)` is the inverse."""
         return {"step": self.step, "quantity": self.quantity, "value": self.value}
 
 
@@ -56,7 +56,7 @@ def nonfinite_weight(named: Iterable[tuple[str, Tensor]]) -> tuple[str, str] | N
 
 
 def check_weights(named: Iterable[tuple[str, Tensor]], *, step: int) -> None:
-    """Raise Diverged unless all weights are finite; the tensor is named."""
+    """Raise Diverged, naming the tensor, unless all weights are finite."""
     bad = nonfinite_weight(named)
     if bad is not None:
         raise Diverged(step, f"weight {bad[0]}", bad[1])
@@ -76,14 +76,14 @@ def check_metrics(metrics: Mapping[str, float], names: Mapping[str, str], *, ste
 
 
 def leave_word(error: Diverged, out_dir: Path) -> None:
-    """Write the error where the process that started this one looks for it."""
+    """Write the error to a file for the process that started this one."""
     from evals.files import write_json
 
     write_json(out_dir / FILE, error.as_dict())
 
 
 def raise_left_word(out_dir: Path) -> None:
-    """Raise the Diverged that a process of this training wrote, if one did; the file is removed."""
+    """Remove the file in which a process of this training reported Diverged, if there is one, and raise it."""
     from evals.files import read_json
 
     word = read_json(out_dir / FILE)

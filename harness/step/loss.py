@@ -52,7 +52,7 @@ def clipped_objective(
 def clipped_tokens(
     logp: Tensor, old_logp: Tensor, advantages: Tensor, *, clip_low: float | None, clip_high: float | None
 ) -> Tensor:
-    """Which tokens the clipped objective gives no gradient: bool [B, T] (a bound of None clips none).
+    """Tokens without a gradient in the clipped objective: bool [B, T] (a bound of None clips none).
 
     Below 1 - clip_low where A < 0, above 1 + clip_high where A > 0.
     """
@@ -78,10 +78,10 @@ def k3(logp: Tensor, ref_logp: Tensor) -> Tensor:
 def aggregation_coefficients(
     mask: Tensor, aggregation: Aggregation, *, max_tokens: int, counted: Tensor | None = None
 ) -> Tensor:
-    """How much each token counts in the loss, [B, T]; 0 on masked positions.
+    """The weight of each token in the loss, [B, T]; 0 on masked positions.
 
-    `counted` [B, T] are the tokens that the lengths |o_i| count (all of the mask when None); a sequence with none of
-    them counts as one of length 1.
+    `counted` [B, T]: the tokens that the lengths |o_i| count (None: the whole mask); a sequence without any has length
+    1.
 
     sequence_mean: 1 / (B |o_i|), the mean over tokens, then over sequences (GRPO, arXiv 2402.03300, Eq. 3).
     token_mean: 1 / sum_i |o_i|, the mean over all tokens (DAPO, arXiv 2503.14476, Eq. 8).

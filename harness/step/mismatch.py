@@ -1,4 +1,4 @@
-"""How far the sampler is from the trainer: vLLM's probabilities of its own samples differ from the trained model's.
+"""How far sampler and trainer differ: vLLM's probabilities of its own samples are not exactly the trained model's.
 
 With p the trainer's and q the sampler's probability of a sampled token, r = p / q. All means are over the tokens of a
 step, which the sampler chose, so each estimates an expectation under q.
@@ -29,11 +29,11 @@ def mismatch_metrics(logp: Tensor, rollout_logp: Tensor, mask: Tensor) -> dict[s
 
     kl: mean of r - 1 - log r, the k3 estimate of KL(q || p), nats. chi2: mean of r^2, minus 1.
     ess: (sum r)^2 / (n sum r^2), in (0, 1]. max_logp_gap: largest |log r|.
-    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND. mean_ratio: of r; the mass under p of what q can
-        sample, so 1 where the sampler leaves nothing out.
+    share_beyond: share of tokens with r > BEYOND or r < 1 / BEYOND. mean_ratio: of r; the mass under p of q's support,
+        so 1 if the sampler excludes nothing.
 
     Args:
-        logp: [B, T], of the policy as it was when it sampled, by the trainer. rollout_logp: [B, T], by the sampler; NaN
+        logp: [B, T], of the sampling policy, computed by the trainer. rollout_logp: [B, T], by the sampler; NaN
             where it gave none. mask: [B, T].
     """
     gap = (logp - rollout_logp).detach().double()[mask]
@@ -61,11 +61,11 @@ FLAGS = {
 
 
 def mismatch_flag(metrics: Mapping[str, float]) -> str | None:
-    """The key in FLAGS of what a step's mismatch looks like; None where it is none, or was not measured.
+    """The key in FLAGS that describes a step's mismatch; None if there is none, or it was not measured.
 
-    A sampler that only rounds otherwise has |log r| of some 0.1 at most and a KL of thousandths. One that leaves out
-    tokens has r = the mass that it keeps on every token, so that the mean of r is below 1; a sampler with other weights
-    or temperature can sample every token, so that the mean of r stays near 1, and its KL is larger.
+    A sampler that only rounds differently has |log r| up to about 0.1 and a KL of thousandths. A sampler that excludes
+    tokens has r = the kept mass on every token, so the mean of r is below 1. A sampler with other weights or another
+    temperature can sample every token, so the mean of r stays near 1, but its KL is larger.
     """
     values = [metrics.get(f"train/mismatch_{name}") for name in ("kl", "max_logp_gap", "mean_ratio")]
     kl, gap, ratio = values

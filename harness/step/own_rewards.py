@@ -5,9 +5,9 @@
 
     concise.range = (0.0, 1.0)
 
-A reward takes a response and the problem's gold answer, and gives a number in its `range`; None where it cannot say
-(the response then leaves its group, as an unscored one does). It is checked before anything starts, and so is each
-number that it gives in a training.
+A reward takes a response and the problem's gold answer and returns a number in its `range`, or None if it cannot score
+the response (which then leaves its group, like an unscored one). It is checked before the start, and each number again
+during training.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PROBES: tuple[tuple[str, str], ...] = (
 
 
 def is_own(name: str) -> bool:
-    """Whether a name is one of a reward in somebody's own code."""
+    """Whether a name has the form of a reward in the user's own code."""
     return ":" in name
 
 
@@ -47,7 +47,7 @@ def load(name: str) -> Reward:
     """The reward MODULE:FUNCTION or FILE.py:FUNCTION, with its signature and range checked.
 
     Raises:
-        ValueError: no such module, file or function, or one that does not keep to the contract's form.
+        ValueError: no such module, file or function, or a function of another form.
     """
     where, _, function = name.rpartition(":")
     module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
@@ -71,14 +71,14 @@ def source_of(name: str) -> Path:
 
 
 def value(name: str, response: str, answer: str) -> float | None:
-    """What the reward gives for a response.
+    """The reward of a response.
 
     Raises:
-        ValueError: what it gives is not a finite number in its range, or it raises.
+        ValueError: the result is not a finite number in its range, or the function raises.
     """
     try:
         given: Any = load(name)(response, answer)
-    except Exception as error:  # the user's own code: any failure is refused by name
+    except Exception as error:  # the user's own code: report any failure by name
         raise ValueError(
             f"rewards={name}: it raises {type(error).__name__}: {error}, for {_shown(response)}"
         ) from error
@@ -94,8 +94,8 @@ def value(name: str, response: str, answer: str) -> float | None:
 
 
 def check(name: str) -> None:
-    """Raise ValueError unless the reward keeps to the contract: its form; finite numbers in its range for `PROBES`; the
-    same ones when asked again, and in another order."""
+    """Raise ValueError unless the reward has the right form and returns finite numbers in its range for `PROBES`, the
+    same ones when called again in another order."""
     first = [value(name, *probe) for probe in PROBES]
     again = [value(name, *probe) for probe in reversed(PROBES)][::-1]
     for probe, one, other in zip(PROBES, first, again, strict=True):

@@ -1,9 +1,9 @@
-"""Verifiable rewards by name. The grader that scores evaluations scores training, so that the two cannot disagree.
+"""Verifiable rewards by name. One grader scores training and evaluation, so the two cannot disagree.
 
 A reward is a function from verdicts to numbers; None means that the response could not be scored, which a trainer must
-treat as missing and never as 0. What an unscored answer earns is part of the declaration, as `unscored`: nothing (the
-response leaves its group), or what an incorrect one earns, so that answers made too hard to grade gain nothing, or the
-training ends with an error. `strict_accuracy` counts it as incorrect whatever `unscored` says.
+treat as missing, never as 0. The declaration's `unscored` says what happens then: the response leaves its group; or it
+gets the reward of an incorrect one, so that answers made too hard to grade gain nothing; or the training ends with an
+error. `strict_accuracy` counts it as incorrect whatever `unscored` says.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ UNSCORED = ("skip", "incorrect", "error")
 
 
 class UnscoredError(RuntimeError):
-    """A response could not be scored, and the declaration says that this is an error."""
+    """A response could not be scored, and the declaration makes that an error."""
 
 
 REWARDS: dict[str, Callable[[Verdict, bool], float | None]] = {
@@ -92,7 +92,7 @@ def score_responses(
 
     Args:
         group_size: responses to one prompt, which follow each other; needed for GROUP_REWARDS.
-        unscored: what a response earns that could not be scored: "skip" (None), "incorrect", or "error". Rewards of
+        unscored: the reward of a response that could not be scored: "skip" (None), "incorrect", or "error". Rewards of
             your own are not affected.
     Raises:
         ValueError: a group reward without whole groups, or an unknown `unscored`.
@@ -130,7 +130,7 @@ def score_responses(
 def majority(group: Sequence[Grade], grader: Grader) -> list[float | None]:
     """1 for the most frequent answer of a group, 0 for another or none, None where unscored (TTRL, arXiv 2504.16084).
 
-    Of answers that are equally frequent the one that came first counts. Equal are answers that the grader finds equal.
+    Among equally frequent answers the first counts. The grader decides which answers are equal.
     """
     classes = grader.answer_classes([grade.answer for grade in group], group)
     votes = Counter(number for number in classes if number is not None)

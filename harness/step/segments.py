@@ -46,7 +46,7 @@ def segment_std(values: Tensor, ids: Tensor, *, correction: int) -> Tensor:
 def segment_constant(values: Tensor, ids: Tensor) -> Tensor:
     """[B, ...] -> bool [B, ...]: whether all values of the row's segment are equal.
 
-    Told by the extremes: rounding in the mean would leave a tiny standard deviation to divide by.
+    Decided by the extremes: rounding in the mean would leave a tiny standard deviation to divide by.
     """
     return segment_max(values, ids) == -segment_max(-values, ids)
 

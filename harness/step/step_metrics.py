@@ -1,8 +1,8 @@
 """The metrics of an optimiser step, from its TokenBatch: one definition and one name for every backend.
 
 A *positive* sample is a correct response, a *negative* one an incorrect response (arXiv 2508.07534, section 3.2.2);
-one that the verifier could not score is neither. A metric without data (the entropy of correct responses in a step that
-has none) is absent: never 0, never NaN.
+an unscored one is neither. A metric without data (the entropy of correct responses in a step that has none) is absent:
+never 0, never NaN.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _OUTCOMES = ("accuracy", "signed_accuracy", "strict_accuracy", "strict_signed_ac
 def step_metrics(
     batch: TokenBatch, *, correct: Tensor | None = None, shaped_advantages: Tensor | None = None
 ) -> dict[str, float]:
-    """MLflow name -> value, of STEP_METRICS those that the arguments can give.
+    """MLflow name -> value, for the STEP_METRICS that the arguments allow.
 
     accuracy: share of correct responses among the scored ones.
     unscored_fraction: share of responses without a reward.
@@ -46,7 +46,7 @@ def step_metrics(
     entropy, entropy_positive, entropy_negative: mean over tokens (not over responses), nats: of all responses, of
         correct and of incorrect ones.
     shaping_ratio: sum of |shaped - unshaped advantage| over sum of |unshaped advantage|, over tokens: how much a method
-        adds to the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
+        changes the advantage (arXiv 2506.14758, Fig. 7, for the entropy-based advantage).
 
     Args:
         batch: of the whole step; `rewards` as the verifier gave them, before a method changes them.
@@ -80,10 +80,10 @@ def step_metrics(
 
 
 def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
-    """Which responses are correct: [B], 1, 0, or NaN where the verifier could not score; None if no reward says it.
+    """Which responses are correct: [B], 1, 0, or NaN for unscored ones; None if no reward says it.
 
     Args:
-        scores: name of a reward (`harness.step.rewards`) -> [B], NaN where it could not be given.
+        scores: name of a reward (`harness.step.rewards`) -> [B], NaN if missing.
     """
     told = next((scores[name] for name in _OUTCOMES if name in scores), None)
     return None if told is None else (told > 0).to(told.dtype).masked_fill(told.isnan(), float("nan"))
