@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from harness.command.config import choose, no_more, parse_overrides
@@ -10,71 +11,54 @@ COMPLETION = """SHELL is bash, zsh or fish. For bash, add to ~/.bashrc:
     eval "$(rlvr completion bash)"
 zsh: the same line in ~/.zshrc with zsh; fish: rlvr completion fish | source"""
 SHELLS = ("bash", "zsh", "fish")
-KEYS = {
-    "run": (
-        "paper=",
-        "arm=",
-        "model=",
-        "scale=",
-        "backend=",
-        "seeds=",
-        "data_dir=",
-        "max_steps=",
-        "launcher=local",
-        "launcher=slurm",
-        "launcher=ray",
-        "jobs=",
-        "data=",
-        "columns=",
-    ),
-    "reproduce": ("budget=", "hardware=", "power=", "run=true"),
-    "batch": ("launcher=local", "launcher=slurm", "launcher=ray", "jobs="),
-    "eval": (
-        "model=",
-        "protocol=",
-        "out=",
-        "data_dir=",
-        "benchmarks=",
-        "n=",
-        "seed=",
-        "engine=",
-        "tools=",
-        "stop=decided",
-        "against=",
-        "versus=",
-    ),
-    "grade": ("out=", "answers=true", "ks=", "workers=", "limit="),
-    "compare": ("metrics=", "ks=", "benchmarks=", "figure=", "allow_different=true", "seed="),
-    "power": ("difference=", "benchmark=", "problems=", "samples=", "seeds=", "from=", "versus="),
-    "analyze": ("runs=", "checkpoints=", "names=", "benchmarks=", "only=", "out=", "protocol="),
-    "report": ("paper=", "scale=", "model=", "arm=", "only=", "out="),
-    "tables": ("paper=", "out=", "policies=", "check="),
-    "probe": ("model=", "benchmark=", "control=", "shares=", "rows=", "max_tokens=", "data_dir=", "engine="),
-    "list": ("what=",),
-    "status": ("paper=",),
-    "ui": ("port=", "host="),
-}
-KEYS |= {"plan": KEYS["run"], "config": KEYS["run"], "new": (), "show": ("policies=",), "completion": SHELLS}
+WORDS = {
+    "completion": SHELLS,
+    "import": ("logs",),
+    "run": ("columns=",),
+}  # beside what a command's help lists
+_OPTION = re.compile(r"(?:^|\s)([a-z_][a-z_.]*)=(\S*)")
+_WORD = re.compile(r"[a-z][a-z_\-]*")
+
+
+def options(keys: str) -> dict[str, tuple[str, ...]]:
+    """The options that a command's help lists, `key=`, each with the values that stand there as words."""
+    found: dict[str, tuple[str, ...]] = {}
+    for line in keys.splitlines():
+        if re.match(r"  [a-z]", line):
+            for key, value in _OPTION.findall(re.split(r"\s{3,}", line[2:])[0]):
+                given = value.split("|")
+                words = tuple(given) if all(_WORD.fullmatch(word) for word in given) else ()
+                found[f"{key}="] = (*found.get(f"{key}=", ()), *words)
+    return found
 
 
 def do_completion(arguments: Any) -> int:
     from evals.data import benchmarks, protocols
+    from evals.grading.extraction import POLICIES
+    from harness.cli.main import COMMANDS
+    from harness.command.profiles import PROFILES
     from harness.spec import catalogue
 
     (shell,) = choose("shell", [arguments.shell], SHELLS)
     no_more(parse_overrides(arguments.options), ())
+    names = list(benchmarks.names())
     values = {
         "paper=": catalogue.papers(),
         "protocol=": sorted(protocols.PROTOCOLS),
-        "benchmark=": list(benchmarks.names()),
-        "control=": list(benchmarks.names()),
-        "benchmarks=": list(benchmarks.names()),
-        "scale=": ["tiny", "paper"],
-        "backend=": ["trl", "verl"],
+        "benchmark=": names,
+        "control=": names,
+        "benchmarks=": names,
+        "policy=": list(POLICIES),
+        "hardware=": list(PROFILES),
+        "format=": ["eee", "hf", "model-index", "inspect"],
     }
-    words = {
-        command: [f"{key}{value}" for key in keys for value in values.get(key, [""])] for command, keys in KEYS.items()
-    }
+    words: dict[str, list[str]] = {}
+    for command in COMMANDS:
+        listed = options(command.keys)
+        # `control=` is a benchmark of `rlvr probe` alone
+        known = {key: own for key, own in values.items() if key != "control=" or command.name == "probe"}
+        given = {key: (*own, *(v for v in known.get(key, ()) if v not in own)) or ("",) for key, own in listed.items()}
+        words[command.name] = [*WORDS.get(command.name, ()), *(f"{key}{v}" for key, own in given.items() for v in own)]
     print({"bash": _bash, "zsh": _zsh, "fish": _fish}[shell](words))
     return 0
 
@@ -94,7 +78,11 @@ def _bash(words: dict[str, list[str]]) -> str:
   COMPREPLY=($(compgen -W "$words" -- "$current"))
   # bash splits words at "=": what stands before it is typed already
   case $current in *=*) COMPREPLY=("${{COMPREPLY[@]#${{current%%=*}}=}}") ;; esac
-  if [ ${{#COMPREPLY[@]}} -eq 0 ]; then COMPREPLY=($(compgen -f -- "${{current##*=}}")); fi
+  # a file: after "=" where no value is known, and wherever a word without "=" may stand
+  case $current in
+    *=*) if [ ${{#COMPREPLY[@]}} -eq 0 ]; then COMPREPLY=($(compgen -f -- "${{current##*=}}")); fi ;;
+    ?*) COMPREPLY+=($(compgen -f -- "$current")) ;;
+  esac
 }}
 complete -o nospace -F _rlvr rlvr"""
 

@@ -35,6 +35,7 @@ from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.reproducing import REPRODUCE, do_reproduce
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.study import STUDY, do_study
+from harness.cli.terminal import fitted
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.command.config import UsageError
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
@@ -132,7 +133,7 @@ COMMANDS = (
     Command(
         "grade",
         do_grade,
-        "Grade model answers from a file of JSON Lines.",
+        "Grade answers in a file of any known format; where the authors' verdicts differ.",
         GRADE,
         True,
         _takes("FILE"),
@@ -192,6 +193,13 @@ COMMANDS = (
 )
 
 
+class Help(argparse.RawDescriptionHelpFormatter):
+    """Help whose options fit the terminal."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return fitted(text, width)
+
+
 def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="rlvr",
@@ -206,7 +214,7 @@ def build_parser() -> argparse.ArgumentParser:
             help=command.summary,
             description=command.summary,
             epilog=command.keys,
-            formatter_class=argparse.RawDescriptionHelpFormatter,
+            formatter_class=Help,
         )
         sub.set_defaults(call=command.call)
         if command.as_json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from textwrap import fill
 
@@ -10,10 +11,11 @@ WIDTH = 80
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
     """A table for people; the first `left` columns are aligned left, the others right."""
-    from tabulate import tabulate
+    import tabulate
 
+    tabulate.MIN_PADDING = 0  # or a column of numbers is two wider than its header
     alignment = ["left" if i < left else "right" for i in range(len(header))]
-    return tabulate(
+    return tabulate.tabulate(
         [list(row) for row in rows],
         headers=list(header),
         tablefmt="simple",
@@ -37,3 +39,48 @@ def paragraph(text: str, indent: str = "") -> str:
 def sentence(text: str) -> str:
     """A label as a sentence: capitalised, with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))
+
+
+_DEEP = 8  # spaces before a line that continues a meaning
+_NARROWEST = 35  # columns that a meaning may be wrapped in
+_FULL = 70  # characters of a line after which its paragraph goes on
+
+
+def fitted(text: str, width: int) -> str:
+    """A command's help in `width` columns: meanings stay in their column, paragraphs are wrapped again."""
+    blocks: list[tuple[str, str, str]] = []  # indent of the first line with what stands in it, of the others, words
+    before = ""
+    for line in text.splitlines():
+        indent = " " * (len(line) - len(line.lstrip()))
+        entry = _last_gap(line)
+        if entry is not None:
+            blocks.append((entry[0], " " * len(entry[0]), entry[1]))
+        elif blocks and (len(indent) >= _DEEP or (len(before) >= _FULL and blocks[-1][0] == indent and _goes_on(line))):
+            blocks[-1] = (*blocks[-1][:2], f"{blocks[-1][2]} {line.strip()}")
+        else:
+            blocks.append((indent, indent, line.strip()))
+        before = line
+    return "\n".join(
+        fill(
+            words,
+            width,
+            initial_indent=first,
+            subsequent_indent=others if len(others) <= width - _NARROWEST else first[: -len(first.lstrip())] + "  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        if words
+        else ""
+        for first, others, words in blocks
+    )
+
+
+def _goes_on(line: str) -> bool:
+    """Whether a line of a paragraph is no heading such as "options:"."""
+    return bool(line.strip()) and not line.endswith(":")
+
+
+def _last_gap(line: str) -> tuple[str, str] | None:
+    """A line of help before and after its last gap of two spaces; None without one."""
+    gaps = list(re.finditer(r"(?<=\S)\s{2,}(?=\S)", line))
+    return (line[: gaps[-1].end()], line[gaps[-1].end() :]) if gaps else None

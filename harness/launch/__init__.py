@@ -32,10 +32,11 @@ def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool
 
         return run_on(Slurm(launcher), commands)
     if launcher.name == "ray":
-        from harness.launch.ray_cluster import RayCluster
+        from harness.launch.ray_cluster import ray_cluster
         from harness.launch.remote import run_on
 
-        return run_on(RayCluster(launcher), commands)
+        with ray_cluster(launcher) as cluster:
+            return run_on(cluster, commands)
     from harness.jobs.run import run_jobs
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled

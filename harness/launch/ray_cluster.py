@@ -8,8 +8,10 @@ every job save first.
 from __future__ import annotations
 
 import os
+import sys
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,24 @@ from harness.spec.hardware import Hardware
 
 RETRIES = 3
 STOP_S = 600.0  # that jobs have to save once the command was told to stop
+
+
+@contextmanager
+def ray_cluster(launcher: Launcher) -> Iterator[RayCluster]:
+    """The cluster of one command, which leaves it at the end.
+
+    While connected, Ray prints what its daemons report (a task is tried again, say) to stdout, from a thread of its own
+    and with log_to_driver=False too. The command's stdout holds its results alone: such reports go to stderr.
+    """
+    import ray
+
+    connected_before = ray.is_initialized()
+    with redirect_stdout(sys.stderr):
+        try:
+            yield RayCluster(launcher)
+        finally:
+            if not connected_before:
+                ray.shutdown()
 
 
 class RayCluster:

@@ -6,6 +6,7 @@ costs the plan's estimate (its middle).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -55,14 +56,13 @@ class Design:
 
 
 def paper_of(arxiv: str) -> str:
-    """The key of the paper with that arXiv id (a version, "v2", is ignored), or of that key.
+    """The key of the paper with that arXiv id, however it is written (with a version, as a link), or of that key.
 
     Raises:
         UsageError: none of the papers has it.
     """
     known = {catalogue.load(key).arxiv: key for key in catalogue.papers()}
-    name = arxiv.removeprefix("arXiv:")
-    bare = name.rpartition("v")[0] if "v" in name and name.rpartition("v")[2].isdigit() else name
+    bare = re.sub(r"^(?:arXiv:|https?://(?:www\.)?arxiv\.org/\w+/)|(?:v\d+)?(?:\.pdf)?$", "", arxiv)
     if bare in known:
         return known[bare]
     if arxiv in known.values():

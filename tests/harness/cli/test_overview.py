@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from evals.files import locked
+from harness.cli.completion import options
 from harness.cli.evaluation import model_label
-from harness.cli.main import main
+from harness.cli.main import COMMANDS, main
 from harness.cli.run_report import as_text
+from harness.cli.terminal import fitted
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from tests.evals.stats.runs import save_run
@@ -147,10 +149,34 @@ def test_bash_completes_commands_keys_and_values(capsys: pytest.CaptureFixture[s
         code += 'COMP_POINT=${#COMP_LINE}; _rlvr; printf "%s\\n" "${COMPREPLY[@]}"'
         return subprocess.run(["bash", "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
-    assert complete("rlvr", "co") == ["compare", "completion", "config"]
-    assert complete("rlvr", "run", "sc") == ["scale=tiny", "scale=paper"]
+    assert complete("rlvr", "co") == ["comeback", "compare", "completion", "config"]
+    assert complete("rlvr", "export", "format=") == ["eee", "hf", "model-index", "inspect"]
+    assert complete("rlvr", "verify", str(tmp_path / "rl")) == [str(script)]  # a file
+    assert complete("rlvr", "run", "sc") == ["scale=tiny", "scale=tiny_search", "scale=paper"]
     assert complete("rlvr", "run", "paper=eg") == ["egsw"]
     assert main(["completion", "tcsh"]) == 2
+
+
+def test_every_command_is_completed_with_the_options_of_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "fish"]) == 0
+    words = {
+        line.split('"')[1].split()[-1]: line.split('"')[3].split() for line in capsys.readouterr().out.splitlines()[1:]
+    }
+    assert set(words) == {command.name for command in COMMANDS}
+    assert {"page=", "gold=", "label=", "policy=qwen"} <= set(words["grade"])
+    assert {"launcher=local", "launcher=slurm", "launcher=ray", "jobs=", "columns="} <= set(words["run"])
+    assert options("  a=x|y  b=N   says c=3\n                  d=4\nE=5\n  KEY=V  f") == {"a=": ("x", "y"), "b=": ()}
+
+
+def test_help_fits_the_terminal_and_loses_no_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    for columns in (80, 120):
+        monkeypatch.setenv("COLUMNS", str(columns))
+        for command in COMMANDS:
+            text = fitted(command.keys, columns - 2)
+            assert text.split() == command.keys.split()
+            assert max(map(len, text.splitlines())) < columns
+    # the meaning keeps its column, 11; a heading and what stands alone keep their line
+    assert fitted("of x:\n  alpha=1  one two\n           three\nrest", 49) == "of x:\n  alpha=1  one two three\nrest"
 
 
 def test_status_of_a_home_that_is_no_folder(

@@ -15,7 +15,9 @@ from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of,
 
 
 def test_a_paper_by_its_arxiv_id() -> None:
-    assert paper_of("2503.22456") == paper_of("arXiv:2503.22456v2") == paper_of("egsw") == "egsw"
+    for written in ("2503.22456", "arXiv:2503.22456v2", "https://arxiv.org/abs/2503.22456", "egsw"):
+        assert paper_of(written) == "egsw"
+    assert paper_of("https://www.arxiv.org/pdf/2503.22456v12.pdf") == "egsw"
     with pytest.raises(UsageError, match="no paper with this arXiv id"):
         paper_of("2503.22457")
 
