@@ -1,11 +1,11 @@
 """Build labelled answer pairs from other projects' tests: `python -m benchmarks.heldout REPOSITORIES DATA OUT`.
 
 REPOSITORIES holds clones as `<owner>+<name>/repo` (a git directory is enough), DATA is ../shared/data, whose triples
-are left out. Writes OUT/development.jsonl and OUT/heldout.jsonl in the form of DATA/grader/*.jsonl. The half of a row
-depends on its gold alone: SHA-256 of the gold without spaces, first byte even: development, odd: held out. Rules were
-written with the development half in view. OUT/golds/*.jsonl gets the golds of public problem sets. Test files are read
-as syntax trees and never run. The rows stay out of this repository, as not every licence allows copies;
-`benchmarks.agreement --heldout OUT` reports how the grader does.
+are left out. Writes OUT/{development,heldout,second}.jsonl in the form of DATA/grader/*.jsonl. The first two are the
+halves of `heldout_sources.FIRST`: the half of a row depends on its gold alone (SHA-256 of the gold without spaces,
+first byte even: development, odd: held out). second.jsonl has the pairs of SECOND that are in neither.
+OUT/golds/*.jsonl gets the golds of public problem sets. Test files are read as syntax trees and never run. The rows
+stay out of this repository, as not every licence allows copies; `benchmarks.agreement --heldout OUT` reports on them.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ import random
 import subprocess
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, TypeGuard
+
+from benchmarks.heldout_sources import FIRST, GOLDS, SECOND, Calls, Suite
 
 Row = dict[str, Any]
 GOLD = ("gold", "answer", "solution", "ground_truth", "reference", "expected_answer", "label", "gt", "truth")
@@ -30,70 +31,23 @@ MOST_LOOSE = 400  # rows of one file of loosely labelled model outputs
 SEED = 20_261_122
 
 
-Calls = Mapping[str, tuple[int, int]]
-
-
-class Suite(NamedTuple):
-    """One test file. `calls`: a checking function's name -> where its prediction and its gold are."""
-
-    repository: str
-    path: str
-    licence: str
-    calls: Calls = MappingProxyType({})
-
-
-SYMMETRIC = {"is_equiv": (0, 1), "_test_is_equiv": (0, 1), "_test_is_not_equiv": (0, 1), "math_equal": (0, 1)}
-SLIME = {name: (0, 1) for name in ("grade_answer_verl", "grade_answer_sympy", "grade_answer_mathd")}
-MATH_VERIFY = tuple(
-    Suite("huggingface/Math-Verify", f"tests/{name}.py", "Apache-2.0")
-    for name in ("test_all", "test_boxed", "test_numina_cases", "test_open_thoughts", "test_strict", "test_yujianll")
-)
-SUITES = (
-    *MATH_VERIFY,
-    Suite("huggingface/lighteval", "tests/unit/metrics/test_extractive_match.py", "MIT"),
-    Suite("MARIO-Math-Reasoning/MARIO_EVAL", "math_evaluation/tests/test_is_equiv.py", "none stated", SYMMETRIC),
-    Suite("hendrycks/math", "modeling/math_equivalence_test.py", "MIT", SYMMETRIC),
-    Suite("NVIDIA-NeMo/Skills", "tests/test_math_equal.py", "Apache-2.0"),
-    Suite("inclusionAI/AReaL", "tests/test_math_verify_reward.py", "Apache-2.0", {"verify": (0, 1)}),
-    Suite("modelscope/ms-swift", "tests/utils/test_rewards.py", "Apache-2.0", {"math_accuracy": (0, 1)}),
-    Suite("huggingface/open-r1", "tests/test_rewards.py", "Apache-2.0", {"accuracy_reward": (0, 1)}),
-    Suite("huggingface/trl", "tests/test_rewards.py", "Apache-2.0", {"accuracy_reward": (0, 1)}),
-    Suite("PrimeIntellect-ai/verifiers", "tests/test_math_rubric.py", "MIT"),
-    Suite("THUDM/slime", "tests/test_rm_math.py", "Apache-2.0", SLIME),
-    Suite("THUDM/slime", "tests/test_rm_deepscaler.py", "Apache-2.0", {"get_deepscaler_rule_based_reward": (0, 1)}),
-    Suite("rllm-org/rllm", "tests/rewards/test_math_reward.py", "Apache-2.0", {"grade_answer_verl": (0, 1)}),
-)  # fmt: skip
-
-
-GOLDS = {
-    "college_math": ("QwenLM/Qwen2.5-Math", "evaluation/data/college_math/test.jsonl", "answer"),
-    "gaokao2023en": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao2023en/test.jsonl", "answer"),
-    "carp_en": ("QwenLM/Qwen2.5-Math", "evaluation/data/carp_en/test.jsonl", "answer"),
-    "gaokao_math_cloze": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao_math_cloze/test.jsonl", "answer"),
-    "asdiv": ("QwenLM/Qwen2.5-Math", "evaluation/data/asdiv/test.jsonl", "answer"),
-    "theorem_qa": ("OpenBMB/Eurus", "eval/Math/theorem_qa/theorem_qa.json", "Answer"),
-    "hardverify": ("uw-nsl/TinyV", "benchmarks/HardVerify-Math.json", "ground_truth"),
-}
-
-
 def main() -> int:
     if len(sys.argv) != 4:
         print(__doc__, file=sys.stderr)
         return 2
     repositories, data, out = map(Path, sys.argv[1:])
-    rows = list(suites(repositories)) + list(outputs(repositories))
-    seen = {key(row) for path in (data / "grader").glob("*.jsonl") for row in read(path)}
-    labels: dict[tuple[str, str], set[bool]] = defaultdict(set)
-    for row in rows:
-        labels[key(row)].add(row["expected"])
-    kept = {key(row): row for row in reversed(rows) if key(row) not in seen and len(labels[key(row)]) == 1}
+    first = agreed([*suites(repositories, FIRST), *outputs(repositories)])
+    known = {key(row) for path in (data / "grader").glob("*.jsonl") for row in read(path)}
+    new = [row for row in first if key(row) not in known]
+    known |= {key(row) for row in first}
+    second = [row for row in agreed([*suites(repositories, SECOND)]) if key(row) not in known]
     for name, answers in golds(repositories).items():
         write(out / "golds" / f"{name}.jsonl", [{"answer": answer} for answer in answers])
-    for half in ("development", "heldout"):
-        own = [row for row in reversed(kept.values()) if half_of(row) == half]
-        write(out / f"{half}.jsonl", own)
+    parts = {half: [row for row in new if half_of(row) == half] for half in ("development", "heldout")}
+    for name, own in (parts | {"second": second}).items():
+        write(out / f"{name}.jsonl", own)
         counts = Counter((row["source"].partition(":")[0].partition("@")[0], row["tier"]) for row in own)
-        print(half, len(own), *(f"\n  {name} {tier}: {count}" for (name, tier), count in sorted(counts.items())))
+        print(name, len(own), *(f"\n  {source} {tier}: {count}" for (source, tier), count in sorted(counts.items())))
     return 0
 
 
@@ -120,6 +74,14 @@ def key(row: Row) -> tuple[str, str]:
     return "".join(str(row["gold"]).split()), "".join(str(row["prediction"]).split())
 
 
+def agreed(rows: Sequence[Row]) -> list[Row]:
+    """Each pair once, in order, without those that have two labels."""
+    labels: dict[tuple[str, str], set[bool]] = defaultdict(set)
+    for row in rows:
+        labels[key(row)].add(row["expected"])
+    return [row for row in {key(row): row for row in reversed(rows)}.values() if len(labels[key(row)]) == 1][::-1]
+
+
 def half_of(row: Row) -> str:
     """Which half a row is in: by its gold alone, so that no gold is in both."""
     return "heldout" if hashlib.sha256(key(row)[0].encode()).digest()[0] % 2 else "development"
@@ -134,32 +96,58 @@ def show(repositories: Path, repository: str, path: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def suites(repositories: Path) -> Iterator[Row]:
+def suites(repositories: Path, files: Sequence[Suite]) -> Iterator[Row]:
     """Pairs that a test's author labelled: tier A."""
-    for suite in SUITES:
-        tree = ast.parse(show(repositories, suite.repository, suite.path))
-        for function in ast.walk(tree):
-            if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and is_used(function):
-                for gold, prediction, expected in [*parametrized(function), *asserted(function, suite.calls)]:
-                    if not str(gold).strip():
-                        continue
-                    yield {
-                        "gold": str(gold),
-                        "prediction": str(prediction),
-                        "expected": bool(expected),
-                        "kind": "string",
-                        "tier": "A",
-                        "source": f"{suite.repository}:{suite.path}:{function.name}",
-                        "licence": suite.licence,
-                    }
+    for suite in files:
+        given = show(repositories, suite.repository, suite.path)
+        read_cases = in_json(given) if suite.path.endswith(".json") else in_tests(suite, given)
+        for place, gold, prediction, expected in read_cases:
+            if str(gold).strip():
+                yield {
+                    "gold": str(gold),
+                    "prediction": str(prediction),
+                    "expected": bool(expected),
+                    "kind": "string",
+                    "tier": "A",
+                    "source": f"{suite.repository}:{suite.path}:{place}",
+                    "licence": suite.licence,
+                }
+
+
+def in_json(given: str) -> Iterator[tuple[str, Any, Any, Any]]:
+    for case in json.loads(given or "[]"):
+        yield case["source"], case["target"], case["output"], case["expected"] == "C"
+
+
+def in_tests(suite: Suite, given: str) -> Iterator[tuple[str, Any, Any, Any]]:
+    tree = ast.parse(given)
+    lists = {line.targets[0].id: line.value for line in tree.body if is_constant(line)}
+    for name, expected in suite.lists.items():
+        for prediction, gold in value(lists[name]):
+            yield name, gold, prediction, expected
+    for function in ast.walk(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef) and is_used(function):
+            if suite in FIRST:
+                triples = [*parametrized(function), *asserted(function, suite.calls, {})]
+            else:
+                triples = [triple for row in bound(function, lists) for triple in asserted(function, suite.calls, row)]
+            for gold, prediction, expected in triples:
+                yield function.name, gold, prediction, expected
+
+
+def is_constant(line: ast.stmt) -> TypeGuard[ast.Assign]:
+    return isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name)
 
 
 def is_used(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
     """Not where the label depends on a setting of the tested grader, or the gold is one of several choices."""
-    settings = {argument.arg for argument in function.args.args} & {"precision", "strict", "allow_set_relation_comp"}
-    return function.name.startswith("test") and not settings and not function.name.endswith("extraction_abc")
+    settings = {argument.arg for argument in function.args.args} & SETTINGS
+    return function.name.startswith("test") and not settings and not function.name.endswith(LEFT_OUT)
 
 
+SETTINGS = {"precision", "strict", "allow_set_relation_comp"}
+LEFT_OUT = ("extraction_abc", "_tolerance")
+TYPES = {"TF", "MCS", "MCM", "UOL"}  # of answers, which decide how they are compared: true or false, choices, unordered
 Triple = tuple[Any, Any, Any]
 
 
@@ -188,9 +176,31 @@ def fields(row: dict[str, Any], expected: bool | None) -> Iterator[Triple]:
         yield values[0], values[1], label
 
 
-def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls) -> Iterator[Triple]:
+def bound(function: ast.FunctionDef | ast.AsyncFunctionDef, lists: dict[str, ast.expr]) -> list[dict[str, Any]]:
+    """The values of the test's arguments in each of its runs: pytest's parametrize or absl's named_parameters."""
+    for mark in function.decorator_list:
+        if not isinstance(mark, ast.Call):
+            continue
+        called = ast.unparse(mark.func)
+        if called.endswith("parametrize") and len(mark.args) > 1:
+            named, listed = value(mark.args[0]), mark.args[1]
+            names = [name.strip() for name in named.split(",")] if isinstance(named, str) else list(named or ())
+            rows = value(lists.get(listed.id, listed) if isinstance(listed, ast.Name) else listed)
+            return [dict(zip(names, row, strict=False)) for row in rows or [] if isinstance(row, tuple | list)]
+        if called.endswith("named_parameters"):
+            names = [argument.arg for argument in function.args.args[1:]]
+            return [
+                {pair.arg: value(pair.value) for pair in row.keywords if pair.arg}
+                if isinstance(row, ast.Call)
+                else dict(zip(names, value(row)[1:], strict=False))
+                for row in mark.args
+            ]
+    return [{}]
+
+
+def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls, known: dict[str, Any]) -> Iterator[Triple]:
     """`assert f(prediction, gold)`, also not, `== 1.0`, `is True`, by unittest, and of a variable with the result."""
-    known: dict[str, Any] = {}
+    known = dict(known)
     results: dict[str, list[tuple[Any, Any]]] = {}
     for line in statements(function):
         if isinstance(line, ast.Assign) and isinstance(line.targets[0], ast.Name):
@@ -199,7 +209,7 @@ def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls) -> 
             continue
         for test, expected in checks(line):
             index = value(test.slice) if isinstance(test, ast.Subscript) else None
-            held = test.value if isinstance(test, ast.Subscript) else test
+            held = test.value if isinstance(test, ast.Subscript | ast.Attribute) else test
             nested = results.get(held.id, []) if isinstance(held, ast.Name) else pairs(held, known, calls)
             label = value(expected, known) if isinstance(expected, ast.expr) else expected
             if isinstance(index, int):
@@ -237,7 +247,11 @@ def checks(line: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | bool]]:
 
 def pairs(call: ast.expr, known: dict[str, Any], calls: Calls) -> list[tuple[Any, Any]]:
     """(gold, prediction) of a call of a checking function; several for a batch."""
-    if not isinstance(call, ast.Call):
+    if isinstance(call, ast.Await):
+        call = call.value
+    if not isinstance(call, ast.Call) or any(argument.arg in SETTINGS for argument in call.keywords):
+        return []
+    if TYPES & {given for argument in call.args if isinstance(given := value(argument, known), str)}:
         return []
     positions = calls.get(ast.unparse(call.func).rpartition(".")[2])
     named = {argument.arg: value(argument.value, known) for argument in call.keywords if argument.arg}
@@ -264,6 +278,10 @@ def value(node: ast.expr, known: dict[str, Any] | None = None) -> Any:
     """The constant that an expression is, or None."""
     if isinstance(node, ast.Name) and known:
         return known.get(node.id)
+    if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("approx"):
+        return value(node.args[0], known)
+    if isinstance(node, ast.List | ast.Tuple) and known is not None:
+        return [value(each, known) for each in node.elts]
     try:
         return ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError):

@@ -1,0 +1,104 @@
+"""Which files of other projects `benchmarks.heldout` reads, and how their tests call what they test.
+
+FIRST was read until 2026-11-22; its half with even hashes was in view of the rules' author from the start, the other
+half since it was scored once on that day. SECOND was added then, before our grader saw any of it, and is scored once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+Calls = Mapping[str, tuple[int, int]]
+
+
+class Suite(NamedTuple):
+    """One test file, or a JSON file of cases. `calls`: a checking function -> where its prediction and its gold are."""
+
+    repository: str
+    path: str
+    licence: str
+    calls: Calls = MappingProxyType({})
+    lists: Mapping[str, bool] = MappingProxyType({})  # lists of (prediction, gold): their name -> the label of each
+
+
+SYMMETRIC = {"is_equiv": (0, 1), "_test_is_equiv": (0, 1), "_test_is_not_equiv": (0, 1), "math_equal": (0, 1)}
+SLIME = {name: (0, 1) for name in ("grade_answer_verl", "grade_answer_sympy", "grade_answer_mathd")}
+MATH_VERIFY = tuple(
+    Suite("huggingface/Math-Verify", f"tests/{name}.py", "Apache-2.0")
+    for name in ("test_all", "test_boxed", "test_numina_cases", "test_open_thoughts", "test_strict", "test_yujianll")
+)
+FIRST = (
+    *MATH_VERIFY,
+    Suite("huggingface/lighteval", "tests/unit/metrics/test_extractive_match.py", "MIT"),
+    Suite("MARIO-Math-Reasoning/MARIO_EVAL", "math_evaluation/tests/test_is_equiv.py", "none stated", SYMMETRIC),
+    Suite("hendrycks/math", "modeling/math_equivalence_test.py", "MIT", SYMMETRIC),
+    Suite("NVIDIA-NeMo/Skills", "tests/test_math_equal.py", "Apache-2.0"),
+    Suite("inclusionAI/AReaL", "tests/test_math_verify_reward.py", "Apache-2.0", {"verify": (0, 1)}),
+    Suite("modelscope/ms-swift", "tests/utils/test_rewards.py", "Apache-2.0", {"math_accuracy": (0, 1)}),
+    Suite("huggingface/open-r1", "tests/test_rewards.py", "Apache-2.0", {"accuracy_reward": (0, 1)}),
+    Suite("huggingface/trl", "tests/test_rewards.py", "Apache-2.0", {"accuracy_reward": (0, 1)}),
+    Suite("PrimeIntellect-ai/verifiers", "tests/test_math_rubric.py", "MIT"),
+    Suite("THUDM/slime", "tests/test_rm_math.py", "Apache-2.0", SLIME),
+    Suite("THUDM/slime", "tests/test_rm_deepscaler.py", "Apache-2.0", {"get_deepscaler_rule_based_reward": (0, 1)}),
+    Suite("rllm-org/rllm", "tests/rewards/test_math_reward.py", "Apache-2.0", {"grade_answer_verl": (0, 1)}),
+)  # fmt: skip
+
+
+def by(*names: str) -> Calls:
+    return dict.fromkeys(names, (0, 1))
+
+
+def gold_first(*names: str) -> Calls:
+    return dict.fromkeys(names, (1, 0))
+
+
+def tinker(path: str, calls: Calls) -> Suite:
+    return Suite("thinking-machines-lab/tinker-cookbook", f"tinker_cookbook/{path}", "Apache-2.0", calls)
+
+
+def sieval(path: str, calls: Calls) -> Suite:
+    return Suite("scitix/sieval", f"tests/unit/{path}", "Apache-2.0", calls)
+
+
+def gym(server: str, calls: Calls) -> Suite:
+    return Suite("NVIDIA-NeMo/Gym", f"resources_servers/{server}/tests/test_app.py", "Apache-2.0", calls)
+
+
+MOLT = {"MATCH": True, "MATCH_SYMPY": True, "NOMATCH": False}
+SECOND = (
+    Suite("UKGovernmentBEIS/inspect_ai", "tests/scorer/math_cases.json", "MIT"),
+    Suite("google/tunix", "tests/utils/math_utils_test.py", "Apache-2.0", by("grade_answer_special_handling")),
+    Suite("google-deepmind/simply", "simply/utils/math_eval_test.py", "Apache-2.0", by("match", "grade_answer_mathd")),
+    tinker("recipes/math_rl/math_env_test.py", by("grade_answer")),
+    tinker("eval/benchmarks/benchmark_test.py", by("_check_math_equal")),
+    sieval("community/test_agieval.py", by("is_equiv")),
+    sieval("community/test_deepseek_math.py", by("symbolic_equal")),
+    sieval("community/test_imo_bench.py", gold_first("_grade", "verify_math_answer")),
+    sieval("community/test_ugmathbench.py", by("judge_answer", "math_equal")),
+    sieval("community/test_ugmath_latex_parser.py", by("judge_answers")),
+    sieval("tasks/test_gsm_plus_0shot_gen.py", by("is_equivalent")),
+    Suite("NVIDIA-NeMo/labs-molt", "tests/unit/test_math_grader.py", "Apache-2.0", lists=MOLT),
+    gym("math_with_judge", gold_first("_verify_answer_with_library_async")),
+    gym("ugphysics_judge", gold_first("_verify_answer_with_library_async")),
+    gym("imo_proofbench_judge", gold_first("math_equal")),
+    Suite("T41K1/LLM-jp-4-RL", "tests/test_ground_truth_utils.py", "none stated", by("_score")),
+    Suite("StephenQSstarThomas/Skill-TTRL", "tests/test_math_grader.py", "none stated", by("grade_answer")),
+    Suite("StephenQSstarThomas/Skill-TTRL", "tests/test_majority_vote.py", "none stated", by("answers_match")),
+    Suite("sangwansahil/elmo-harness", "tests/test_math_eval.py", "Apache-2.0", by("math_equivalent")),
+    Suite("apratim-mishra/llm-finetuning", "tests/test_math_reward.py", "none stated", by("answers_match")),
+    Suite("michaelellis003/LMT", "tests/test_rewards.py", "Apache-2.0", {"math_reward": (1, 2)}),
+    Suite("sudsho/grpo-rlvr-reasoning", "tests/test_math_verifier.py", "MIT", by("verify")),
+)
+
+
+GOLDS = {
+    "college_math": ("QwenLM/Qwen2.5-Math", "evaluation/data/college_math/test.jsonl", "answer"),
+    "gaokao2023en": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao2023en/test.jsonl", "answer"),
+    "carp_en": ("QwenLM/Qwen2.5-Math", "evaluation/data/carp_en/test.jsonl", "answer"),
+    "gaokao_math_cloze": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao_math_cloze/test.jsonl", "answer"),
+    "asdiv": ("QwenLM/Qwen2.5-Math", "evaluation/data/asdiv/test.jsonl", "answer"),
+    "theorem_qa": ("OpenBMB/Eurus", "eval/Math/theorem_qa/theorem_qa.json", "Answer"),
+    "hardverify": ("uw-nsl/TinyV", "benchmarks/HardVerify-Math.json", "ground_truth"),
+}
