@@ -10,30 +10,19 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-from evals.answer_files.differing import Disagreement, differing
 from evals.answer_files.formats import NEEDED
+from evals.answer_files.graded import Graded, pieces
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import Report, Stated, agreements
 from evals.answer_files.rows import Row, as_text, checked, read
-from evals.answer_files.table import (
-    Columns,
-    check_target,
-    columns_of_pairs,
-    columns_of_responses,
-    parquet_columns,
-    write,
-)
-from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader, Progress
-from evals.grading.effects import PolicyEffect, policy_effects
+from evals.answer_files.table import ParquetColumns, check_target, write
+from evals.grading import LIMIT_S, Conventions, Explanation, Grader, Progress
 from evals.grading.equivalence import DEFAULT
 from evals.grading.extraction import POLICIES
-
-if TYPE_CHECKING:
-    from evals.stats.score import Score
 
 __all__ = ["Report", "grade_file"]
 
@@ -57,6 +46,9 @@ def grade_file(
 ) -> Report:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`.
 
+    JSON Lines of our own form are read three times (to be checked, graded and written) and never held whole; the other
+    formats are held as they are read.
+
     Args:
         path: the file. answers: rows are pairs of bare answers instead of responses.
         out: where to write the rows in input order with our columns beside theirs (see `evals.answer_files.table`):
@@ -69,84 +61,95 @@ def grade_file(
         explain: numbers of rows, from 1, whose verdicts are explained.
         columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
         reading: more of what the file does not say (`evals.answer_files.reading.Reading`); with it, no `columns`.
-        progress: told (done, all) comparisons.
+        progress: told (done, all) rows.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
             before anything is graded.
         OSError: the file cannot be read, or `out` cannot be written.
     """
-    path = Path(path)
-    reading = reading or Reading(columns or {})
-    stated = None if answers else _stated(path, reading)
-    numbered = read(path) if answers else read(path) if stated is None else list(enumerate(stated.rows, 1))
-    rows = checked(path, numbered, answers)
+    path, reading = Path(path), reading or Reading(columns or {})
     target = None if out is None else check_target(Path(out))
-    parquet = parquet_columns(path, rows, answers) if target and target.suffix == ".parquet" else None
-    wanted = [] if answers else _ks(rows, ks)
+    file = _File(path, answers, None if answers else _stated(path, reading))
+    parquet = ParquetColumns(path, answers) if target and target.suffix == ".parquet" else None
+    asked = _asked(file, policy, ks, explain, parquet)
+    with Grader(workers=workers, limit_s=limit_s, conventions=conventions, retry=False) as grader:
+        graded = Graded(grader, asked.policy, asked.rows)
+        explained: dict[int, Row] = {}
+        for piece in pieces(file.rows()):
+            explained |= {n: piece[n - 1 - len(graded)] for n in explain if 0 < n - len(graded) <= len(piece)}
+            graded.add(piece, progress)
+        explanations = [_explained(grader, explained[number], asked.policy) for number in explain]
+        if target is not None:
+            write(target, graded.beside(file.rows()), parquet)
+        return _report(file, asked, graded, explanations, target)
+
+
+class _File(NamedTuple):
+    """Its rows, read again for each iteration; `stated`: what another tool's file holds, where it is one."""
+
+    path: Path
+    answers: bool
+    stated: AnswerFile | None
+
+    def rows(self) -> Iterator[Row]:
+        """Each row once it is checked."""
+        numbered = read(self.path) if self.stated is None else enumerate(self.stated.rows, 1)
+        return checked(self.path, numbered, self.answers)
+
+
+class _Asked(NamedTuple):
+    """What has to be known of all rows before the first is graded. Of pairs: no samples, no ks, no policy."""
+
+    rows: int
+    samples: Counter[str]  # of each problem
+    ks: Sequence[int]
+    policy: str | None
+
+
+def _asked(
+    file: _File, policy: str | None, ks: Sequence[int] | None, explain: Sequence[int], parquet: ParquetColumns | None
+) -> _Asked:
+    """Raise a ValueError for what cannot be graded, measured, explained or written."""
+    count, samples, letters = 0, Counter[str](), True
+    for piece in pieces(file.rows()):
+        count += len(piece)
+        if parquet is not None:
+            parquet.add(piece)
+        if not file.answers:
+            samples.update(str(row["problem_id"]) for row in piece)
+            letters = letters and policy_for(piece) == "letter"
+    wanted = [] if file.answers else _ks(samples, ks)
     for number in explain:
-        if not 1 <= number <= len(rows):
-            raise ValueError(f"explain is {number}; expected 1 to {len(rows)}, the number of a row")
-    used = policy_for(rows) if policy is None and not answers else policy
-    if used is not None and used not in POLICIES:
-        raise ValueError(f"extraction policy {used!r} is unknown; expected one of {', '.join(POLICIES)}")
-    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
-        if answers:
-            graded = _graded_pairs(grader, rows, progress)
-        else:
-            assert used is not None
-            graded = _graded_responses(grader, rows, used, wanted, progress)
-        explanations = [_explained(grader, rows[number - 1], None if answers else used) for number in explain]
-    if target is not None:
-        write(target, rows, graded.ours, parquet)
-    samples = None if answers else Counter(str(row["problem_id"]) for row in rows)
-    reasons = Counter(grade.reason.split(":")[0] for grade in graded.grades if grade.reason)
+        if not 1 <= number <= count:
+            raise ValueError(f"explain is {number}; expected 1 to {count}, the number of a row")
+    if policy is not None and policy not in POLICIES:
+        raise ValueError(f"extraction policy {policy!r} is unknown; expected one of {', '.join(POLICIES)}")
+    used = None if file.answers else policy or ("letter" if letters else "boxed_last")
+    return _Asked(count, samples, wanted, used)
+
+
+def _report(file: _File, asked: _Asked, graded: Graded, explanations: list[Explanation], target: Path | None) -> Report:
     return Report(
-        file=str(path),
-        rows=len(rows),
-        problems=len(samples) if samples else None,
-        samples=(min(samples.values()), max(samples.values())) if samples else None,
-        verdicts=dict(sorted(Counter(str(grade.verdict) for grade in graded.grades).items())),
-        unscored_reasons=dict(reasons),
-        scores=list(graded.scores),
-        agreement=agreements(rows, graded.grades),
+        file=str(file.path),
+        rows=asked.rows,
+        problems=len(asked.samples) or None,
+        samples=(min(asked.samples.values()), max(asked.samples.values())) if asked.samples else None,
+        verdicts=graded.verdicts(),
+        unscored_reasons=graded.unscored_reasons(),
+        scores=graded.scores(asked.ks),
+        agreement=agreements(graded.agreements),
         out=None if target is None else str(target),
-        policy=None if answers else used,
-        policies=list(graded.effects),
+        policy=asked.policy,
+        policies=graded.effects,
         explanations=explanations,
-        stated=None if stated is None else Stated.of(stated),
-        differing=list(graded.differing),
+        stated=None if file.stated is None else Stated.of(file.stated),
+        differing=graded.differing,
     )
-
-
-class _Graded(NamedTuple):
-    """The grades of a file's rows, and what follows from them: our columns; of responses also scores and effects."""
-
-    grades: list[Grade]
-    ours: Columns
-    scores: Sequence[Score] = ()
-    effects: Sequence[PolicyEffect] = ()
-    differing: Sequence[Disagreement] = ()
-
-
-def _graded_pairs(grader: Grader, rows: list[Row], progress: Progress | None) -> _Graded:
-    pairs = [(as_text(row["gold"]), as_text(row["prediction"])) for row in rows]
-    grades = grader.grade_answers(pairs, progress)
-    return _Graded(grades, columns_of_pairs(grades))
-
-
-def _graded_responses(
-    grader: Grader, rows: list[Row], policy: str, ks: list[int], progress: Progress | None
-) -> _Graded:
-    triples = [(as_text(row["answer"]), row["response"], row.get("finish_reason")) for row in rows]
-    grades = grader.grade_responses(triples, policy, progress)
-    effects = policy_effects(triples, grades, grader, policy)
-    ours = columns_of_responses(rows, grades, grader)
-    return _Graded(grades, ours, _scores(rows, ours, ks), effects, differing(rows, grades, grader, policy))
 
 
 def _stated(path: Path, reading: Reading) -> AnswerFile | None:
     """The file as another tool wrote it, or any table; None for JSON Lines of our own form that need no reading."""
-    if reading == NOTHING_SAID and path.suffix == ".jsonl" and set(NEEDED) & set(read(path)[0][1]):
+    if reading == NOTHING_SAID and path.suffix == ".jsonl" and set(NEEDED) & set(next(read(path))[1]):
         return None
     return read_answers(path, reading)
 
@@ -162,21 +165,11 @@ def _explained(grader: Grader, row: Row, policy: str | None) -> Explanation:
     return grader.explain(as_text(gold), as_text(response), policy)
 
 
-def _ks(rows: list[Row], ks: Sequence[int] | None) -> list[int]:
-    fewest = min(Counter(str(row["problem_id"]) for row in rows).values())
+def _ks(samples: Counter[str], ks: Sequence[int] | None) -> list[int]:
+    fewest = min(samples.values())
     if ks is None:
         return [k for k in _COMMON_KS if k <= fewest]
     for k in ks:
         if not 1 <= k <= fewest:
             raise ValueError(f"k is {k}; expected 1 to {fewest}, the fewest samples of a problem in the file")
     return list(ks)
-
-
-def _scores(rows: list[Row], ours: Columns, ks: list[int]) -> list[Score]:
-    import pandas as pd
-
-    from evals.stats.score import score
-
-    frame = pd.DataFrame({name: ours[name] for name in ("sample", "verdict", "answer_class", "boxed")})
-    frame.insert(0, "problem_id", [str(row["problem_id"]) for row in rows])
-    return score(frame.astype({"answer_class": "Int64"}), ks=ks)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -135,9 +135,8 @@ class Report:
         )
 
 
-def agreements(rows: list[Row], grades: list[Grade]) -> dict[str, Agreement]:
-    """By source, and "all" of them where there are several."""
-    counts: dict[str, Counter[str]] = defaultdict(Counter)
+def count_agreements(counts: dict[str, Counter[str]], rows: Sequence[Row], grades: Sequence[Grade]) -> None:
+    """Add these rows to the counts: by source, and "all" of them."""
     for row, grade in zip(rows, grades, strict=True):
         if row.get("expected") is None:
             continue
@@ -147,10 +146,17 @@ def agreements(rows: list[Row], grades: list[Grade]) -> dict[str, Agreement]:
             kind = f"{str(row['expected']).lower()}_{'accepted' if grade.verdict is Verdict.CORRECT else 'refused'}"
         for source in {"all", str(row.get("source") or "all")}:
             counts[source][kind] += 1
-    if len(counts) == 2:  # one source: the same figures twice
-        counts.pop("all")
+
+
+def agreements(counts: Mapping[str, Counter[str]]) -> dict[str, Agreement]:
+    """By source, and "all" of them where there are several."""
+    single = len(counts) == 2  # one source: the same figures twice
     fields = Agreement.__dataclass_fields__
-    return {source: Agreement(**{field: counts[source][field] for field in fields}) for source in sorted(counts)}
+    return {
+        source: Agreement(**{field: counts[source][field] for field in fields})
+        for source in sorted(counts)
+        if not (single and source == "all")
+    }
 
 
 def _score_line(score: Score) -> str:

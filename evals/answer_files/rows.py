@@ -1,21 +1,22 @@
-"""The rows of a file of answers: read, and checked before grading."""
+"""The rows of a file of answers, one after the other: read, and checked before grading."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 Row = dict[str, Any]
 
 
-def read(path: Path) -> list[tuple[int, Row]]:
-    """The objects of a JSON Lines file with their line numbers; blank lines are skipped.
+def read(path: Path) -> Iterator[tuple[int, Row]]:
+    """The objects of a JSON Lines file with their line numbers, one in memory at a time; blank lines are skipped.
 
     Raises:
         ValueError: a line is not UTF-8 or not a JSON object, or there is none.
     """
-    rows: list[tuple[int, Row]] = []
+    empty = True
     with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             if not line.strip():
@@ -28,10 +29,10 @@ def read(path: Path) -> list[tuple[int, Row]]:
                 raise ValueError(f"{path}, line {number}: half of a surrogate pair, which is no character")
             if not isinstance(row, dict):
                 raise ValueError(f"{path}, line {number}: {_short(row)} is not an object {{...}}")
-            rows.append((number, row))
-    if not rows:
+            empty = False
+            yield number, row
+    if empty:
         raise ValueError(f"{path} holds no rows")
-    return rows
 
 
 def _is_unicode(row: Any) -> bool:
@@ -42,8 +43,8 @@ def _is_unicode(row: Any) -> bool:
     return True
 
 
-def checked(path: Path, numbered: list[tuple[int, Row]], answers: bool) -> list[Row]:
-    """The rows, once every field is checked.
+def checked(path: Path, numbered: Iterable[tuple[int, Row]], answers: bool) -> Iterator[Row]:
+    """The rows, each once its fields are checked.
 
     Raises:
         ValueError: a field is missing or has another type, or a problem has two golds (names line and field).
@@ -71,7 +72,7 @@ def checked(path: Path, numbered: list[tuple[int, Row]], answers: bool) -> list[
             raise ValueError(
                 f"{path}, line {number}: expected is {_short(row['expected'])}; expected true, false or null"
             )
-    return [row for _, row in numbered]
+        yield row
 
 
 def _require(path: Path, number: int, row: Row, field: str, kinds: tuple[type, ...], what: str) -> None:

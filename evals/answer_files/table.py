@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from evals.answer_files.rows import Row, as_text
-from evals.files import write_atomically, write_text
+from evals.files import write_atomically
 from evals.grading import Grade, Grader
 
 BENCHMARK = "answers"  # the benchmark of rows that name none
@@ -34,6 +34,12 @@ def check_target(out: Path) -> Path:
     if not out.parent.is_dir():
         raise ValueError(f"out is {str(out)!r}, but there is no folder {str(out.parent)!r}")
     return out
+
+
+def benchmark_of(row: Row) -> str:
+    """The benchmark that a row names."""
+    name = row.get("benchmark")
+    return name if isinstance(name, str) and name else BENCHMARK
 
 
 def columns_of_pairs(grades: Sequence[Grade]) -> Columns:
@@ -57,9 +63,8 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
         answer_classes = grader.answer_classes([grade.answer for grade in own], own)
         for sample, (index, answer_class) in enumerate(zip(indices, answer_classes, strict=True)):
             samples[index], classes[index] = sample, answer_class
-    names = (row.get("benchmark") for row in rows)
     return {
-        "benchmark": [name if isinstance(name, str) and name else BENCHMARK for name in names],
+        "benchmark": [benchmark_of(row) for row in rows],
         "sample": samples,
         "gold": [as_text(row["answer"]) for row in rows],
         **columns_of_pairs(grades),
@@ -68,43 +73,92 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
     }
 
 
-def parquet_columns(path: Path, rows: list[Row], answers: bool) -> dict[str, Any]:
-    """The input as Parquet columns; built before grading, to reject what Parquet cannot hold."""
+class ParquetColumns:
+    """The types of the input's columns in Parquet, found piece by piece before grading, to reject what cannot be held.
+
+    A column of texts and numbers that is graded as text (7 beside "7") is written as text.
+    """
+
+    def __init__(self, path: Path, answers: bool) -> None:
+        self._path, self._ours = path, _OF_PAIRS if answers else _OF_RESPONSES
+        self._kinds: dict[str, set[type]] = {}
+        self._types: dict[str, Any] = {}  # of the values as they are, None where they mix in a column of answers
+        self._rows = 0
+
+    def add(self, rows: Sequence[Row]) -> None:
+        """Look at the next rows.
+
+        Raises:
+            ValueError: a column mixes types.
+        """
+        import pyarrow as pa
+
+        for name in dict.fromkeys((*self._kinds, *(name for row in rows for name in row))):
+            values = [row.get(name) for row in rows]
+            kinds = self._kinds.setdefault(name, {type(None)} if self._rows else set())
+            kinds.update(map(type, values))
+            if name in _AS_TEXT and len(kinds) > 1:
+                self._types[name] = pa.string()
+                continue
+            try:
+                self._types[name] = _common(self._types.get(name, pa.null()), pa.array(values).type)
+            except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+                raise ValueError(
+                    f"{self._path}: the column {name!r} mixes types, which Parquet cannot hold ({error}); use .jsonl"
+                ) from error
+        self._rows += len(rows)
+
+    def table(self, rows: Sequence[Row], ours: Columns) -> Any:
+        """The rows with our columns beside theirs."""
+        import pyarrow as pa
+
+        columns = {}
+        for name, kind in self._types.items():
+            values = [row.get(name) for row in rows]
+            if name in _AS_TEXT and len(self._kinds[name]) > 1:
+                values = [None if value is None else as_text(value) for value in values]
+            columns[_kept(name, self._ours)] = pa.array(values, kind)
+        own = {"sample": pa.int32(), "answer_class": pa.int32(), "boxed": pa.bool_()}
+        return pa.table(columns | {name: pa.array(values, own.get(name, pa.string())) for name, values in ours.items()})
+
+
+_AS_TEXT = ("problem_id", "answer", "gold", "prediction")
+
+
+def _common(one: Any, other: Any) -> Any:
+    """The type that holds both, as for the values of one column."""
     import pyarrow as pa
 
-    columns, ours = {}, _OF_PAIRS if answers else _OF_RESPONSES
-    for name in dict.fromkeys(name for row in rows for name in row):
-        values = [row.get(name) for row in rows]
-        if name in ("problem_id", "answer", "gold", "prediction") and len(set(map(type, values))) > 1:
-            values = [
-                None if value is None else as_text(value) for value in values
-            ]  # 7 beside "7": both are graded as text
-        try:
-            columns[_kept(name, ours)] = pa.array(values)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise ValueError(
-                f"{path}: the column {name!r} mixes types, which Parquet cannot hold ({error}); use .jsonl"
-            ) from error
-    return columns
+    schemas = [pa.schema([("value", kind)]) for kind in (one, other)]
+    return pa.unify_schemas(schemas, promote_options="permissive").field("value").type
 
 
-def write(target: Path, rows: list[Row], ours: Columns, columns: dict[str, Any] | None) -> None:
-    """Write the rows with our columns; `columns` are theirs as `parquet_columns` made them, None for JSON Lines."""
+def write(target: Path, pieces: Iterable[tuple[Sequence[Row], Columns]], columns: ParquetColumns | None) -> None:
+    """Write rows with our columns, a piece after the other; as JSON Lines where there are no `columns`."""
     if columns is None:
-        kept = ({_kept(name, ours): value for name, value in row.items()} for row in rows)
-        lines = [
-            json.dumps(row | dict(zip(ours, own, strict=True)), ensure_ascii=False) + "\n"
-            for row, own in zip(kept, zip(*ours.values(), strict=True), strict=True)
-        ]
-        write_text(target, "".join(lines))
-        return
-    import pyarrow as pa
+        write_atomically(target, lambda part: _write_lines(part, pieces))
+    else:
+        write_atomically(target, lambda part: _write_parquet(part, pieces, columns))
+
+
+def _write_lines(path: Path, pieces: Iterable[tuple[Sequence[Row], Columns]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for rows, ours in pieces:
+            for row, own in zip(rows, zip(*ours.values(), strict=True), strict=True):
+                kept = {_kept(name, ours): value for name, value in row.items()}
+                file.write(json.dumps(kept | dict(zip(ours, own, strict=True)), ensure_ascii=False) + "\n")
+
+
+def _write_parquet(path: Path, pieces: Iterable[tuple[Sequence[Row], Columns]], columns: ParquetColumns) -> None:
+    """A group of rows for each piece."""
     import pyarrow.parquet as pq
 
-    kinds = {"sample": pa.int32(), "answer_class": pa.int32(), "boxed": pa.bool_()}
-    own_columns = {name: pa.array(values, kinds.get(name, pa.string())) for name, values in ours.items()}
-    table = pa.table(columns | own_columns)
-    write_atomically(target, lambda part: pq.write_table(table, part))
+    tables = (columns.table(rows, ours) for rows, ours in pieces)
+    first = next(tables)
+    with pq.ParquetWriter(path, first.schema) as writer:
+        writer.write_table(first)
+        for table in tables:
+            writer.write_table(table)
 
 
 def _kept(name: str, ours: Sequence[str] | Columns) -> str:

@@ -98,6 +98,7 @@ class Grader:
         limit_s: seconds of processor time that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
         conventions: what counts as the same answer (`evals.grading.conventions`).
+        retry: compare a pair that could not be scored again when it is asked for again; False keeps its first outcome.
     """
 
     def __init__(
@@ -106,6 +107,7 @@ class Grader:
         limit_s: float = LIMIT_S,
         memory_mb: int = MEMORY_MB,
         conventions: Conventions = DEFAULT,
+        retry: bool = True,
     ) -> None:
         workers = len(os.sched_getaffinity(0)) if workers is None else workers
         for name, value in (("workers", workers), ("limit_s", limit_s), ("memory_mb", memory_mb)):
@@ -113,7 +115,8 @@ class Grader:
                 raise ValueError(f"{name} is {value!r}; expected a positive number")
         self.conventions = conventions
         self._pool = Pool(workers, limit_s, memory_mb, conventions)
-        self._known: dict[tuple[str, str], bool] = {}
+        self._known: dict[tuple[str, str], Outcome] = {}
+        self._retry = retry
         self._lock = threading.Lock()
 
     def __enter__(self) -> Grader:
@@ -247,13 +250,13 @@ class Grader:
             progress(easy, len(distinct))
         done = (lambda finished: progress(easy + finished, len(distinct))) if progress else None
         outcomes |= zip(hard, self._pool.map(hard, done), strict=True)
-        self._remember({pair: outcome for pair, outcome in outcomes.items() if isinstance(outcome, bool)})
+        self._remember({pair: o for pair, o in outcomes.items() if isinstance(o, bool) or not self._retry})
         return [outcomes[pair] for pair in pairs]
 
-    def _remember(self, outcomes: dict[tuple[str, str], bool]) -> None:
+    def _remember(self, outcomes: dict[tuple[str, str], Outcome]) -> None:
         with self._lock:
             if len(self._known) + len(outcomes) > _REMEMBERED:
-                self._known.clear()
+                self._known = {pair: outcome for pair, outcome in self._known.items() if isinstance(outcome, str)}
             self._known.update(outcomes)
 
 

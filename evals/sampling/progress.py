@@ -84,14 +84,14 @@ def _rich_bar(name: str, total: int, done: int) -> tuple[Any, Any]:
 
 
 @contextmanager
-def comparisons(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows what a grader reports: called with (done, all) comparisons. Elsewhere than on a terminal a short one is
+def grading_bar(name: str) -> Iterator[Callable[[int, int], None]]:
+    """Shows how far a file is graded: called with (done, all) rows. Elsewhere than on a terminal a short one is
     silent."""
     bars: list[Bar] = []
 
     def report(done: int, total: int) -> None:
         if not bars:
-            bars.append(Bar(name, total, unit="comparisons", last=False))
+            bars.append(Bar(name, total, unit="rows", last=False))
         bars[0].update(done)
 
     try:

@@ -241,10 +241,10 @@ def do_grade(arguments: Any) -> int:
     if not limit > 0:
         raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
     from evals.answer_files import grade_file
-    from evals.sampling.progress import comparisons
+    from evals.sampling.progress import grading_bar
 
     try:
-        with comparisons("grading") as progress:
+        with grading_bar("grading") as progress:
             result = grade_file(
                 file,
                 answers=answers,

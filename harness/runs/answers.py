@@ -51,7 +51,7 @@ def graded(path: Path, folder: Path, reading: Reading = NOTHING_SAID, policy: st
     from evals.answer_files.rows import checked
 
     file = read_answers(path, reading)
-    rows = checked(path, list(enumerate(file.rows, 1)), False)
+    rows = list(checked(path, enumerate(file.rows, 1), False))
     print(f"{path}: {len(rows)} responses read as {file.format}, grading", file=sys.stderr, flush=True)
     write_verdicts(rows, folder, policy)
     return file

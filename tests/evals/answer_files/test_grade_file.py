@@ -7,7 +7,8 @@ import json
 import pyarrow.parquet as pq
 import pytest
 
-from evals.answer_files import grade_file
+from evals import answer_files
+from evals.answer_files import grade_file, graded
 
 RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},
@@ -135,3 +136,56 @@ def test_a_k_beyond_the_samples_is_refused(write):
 def test_an_empty_file_is_refused(write):
     with pytest.raises(ValueError, match="holds no rows"):
         grade_file(write([]))
+
+
+@pytest.mark.parametrize("piece", [1, 3])
+def test_pieces_give_what_the_whole_file_gives(write, tmp_path, monkeypatch, piece):
+    """Rows of one problem in several pieces, columns that begin late, types that only all rows show."""
+    rows = [
+        {"problem_id": 1, "answer": "5", "response": r"\boxed{4}", "expected": True, "source": "s"},
+        {"problem_id": "2", "answer": 7, "response": r"\boxed{8}", "finish_reason": "stop"},
+        {"problem_id": 1, "answer": "5", "response": r"\boxed{5.0}", "expected": False, "note": 1},
+        {"problem_id": "2", "answer": 7, "response": "it is 7", "note": 2.5},
+        {"problem_id": 1, "answer": "5", "response": r"\boxed{" + "9" * 20_000 + "}", "verdict": "theirs"},
+        {"problem_id": "2", "answer": 7, "response": r"\boxed{8.0}", "nested": {"a": [None]}},
+        {"problem_id": 1, "answer": "5", "response": r"\boxed{4.0}", "nested": {"a": [1], "b": "x"}},
+        {"problem_id": "2", "answer": 7, "response": "cut", "finish_reason": "length", "expected": True},
+    ]
+    path, told = write(rows), []
+    whole = grade_file(path, out=tmp_path / "whole.jsonl", explain=[4, 8])
+    grade_file(path, out=tmp_path / "whole.parquet")
+    monkeypatch.setattr(graded, "PIECE", piece)
+    split = grade_file(path, out=tmp_path / "split.jsonl", explain=[4, 8], progress=lambda *at: told.append(at))
+    grade_file(path, out=tmp_path / "split.parquet")
+    assert (tmp_path / "split.jsonl").read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert pq.read_table(tmp_path / "split.parquet") == pq.read_table(tmp_path / "whole.parquet")
+    assert {**split.as_dict(), "out": None} == {**whole.as_dict(), "out": None}
+    assert told == sorted(told)
+    assert told[-1] == (8, 8)
+    # 4 and 4.0 are one wrong answer of problem 1, in rows 1 and 7; 5.0 is correct; the 20,000 digits have no verdict
+    written = [json.loads(line) for line in (tmp_path / "split.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [row["answer_class"] for row in written] == [0, 0, 1, None, None, 0, 0, None]
+    assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
+
+
+def test_rows_are_not_held(write, monkeypatch):
+    """No more rows of a file are alive at a time than two pieces hold."""
+    alive, most = 0, 0
+
+    class Counted(dict):
+        def __init__(self, *given):
+            nonlocal alive, most
+            super().__init__(*given)
+            alive += 1
+            most = max(most, alive)
+
+        def __del__(self):
+            nonlocal alive
+            alive -= 1
+
+    read = answer_files.read
+    monkeypatch.setattr(answer_files, "read", lambda path: ((number, Counted(row)) for number, row in read(path)))
+    monkeypatch.setattr(graded, "PIECE", 10)
+    rows = [{"problem_id": i % 7, "answer": i % 7, "response": rf"\boxed{{{i % 5}}}"} for i in range(200)]
+    assert grade_file(write(rows)).rows == 200
+    assert 10 <= most <= 25

@@ -6,7 +6,7 @@ import pytest
 
 from evals.grading.verdicts import Verdict
 from evals.sampling.engines import Completion
-from evals.sampling.progress import LINES_S, Bar, Progress, comparisons, pass_at_1
+from evals.sampling.progress import LINES_S, Bar, Progress, grading_bar, pass_at_1
 from evals.stats.intervals import over_problems
 
 
@@ -61,7 +61,7 @@ def test_without_a_terminal_lines_come_seldom(capfd: pytest.CaptureFixture[str])
 
 
 def test_a_short_grading_is_silent_without_a_terminal(capfd: pytest.CaptureFixture[str]) -> None:
-    with comparisons("grading") as report:
+    with grading_bar("grading") as report:
         report(1, 2)
         report(2, 2)
     assert capfd.readouterr() == ("", "")
