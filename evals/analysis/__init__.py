@@ -1,4 +1,4 @@
-"""Analyses of models and their responses, beyond correct and incorrect. The constants name the papers in captions."""
+"""Analyses of models and their responses. The constants name the papers in captions."""
 
 EGSW = "arXiv 2503.22456"
 ERPO = "arXiv 2603.28204"

@@ -1,8 +1,8 @@
 """A quantity in one group of tokens (or sentences) against the rest, problem by problem.
 
-The papers average over all tokens at once (`pooled`). Tokens of a problem are alike, so an interval needs one value a
-problem: the mean of the problem's tokens. `mean` is the mean of these, each problem counting once, as everywhere in
-`evals.stats.intervals`.
+The papers average over all tokens at once (`pooled`). Tokens of a problem are not independent, so an interval needs one
+value per problem: the mean over its tokens. `mean` is the mean of these values, each problem counting once, as
+everywhere in `evals.stats.intervals`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from evals.stats.intervals import Bounds, Interval, over_problems
 
 @dataclass(frozen=True)
 class Side:
-    """A group: how many values in how many problems, and their mean. NaN where it is empty.
-
-    `interval` is None where one problem, or problems that are all alike, show no spread.
+    """A group: how many values in how many problems, and their mean; NaN if it is empty. `interval` is None for one
+    problem or equal problems: no spread is known.
     """
 
     count: int

@@ -1,7 +1,7 @@
 """Leak probes: does a model know a benchmark's problems better than problems of the same kind that it cannot have seen?
 
-Each probe asks the model something that only memory answers, on the benchmark and on a control set, and compares the
-shares of problems that it gets:
+Each probe asks the model a question that only memory can answer, on the benchmark and on a control set, and compares
+the shares of problems that it solves:
 
     completion@S   the model continues the first S of a problem's text: is the continuation the rest, word for word
                    (arXiv 2507.10532, partial-prompt completion)?
@@ -9,19 +9,19 @@ shares of problems that it gets:
     no_question    the last sentence, which asks, is removed (multiple choice: the choices alone): is the answer
                    correct?
     choice_order   multiple choice: is the answer correct in the given order of the choices and not in another?
-    own_numbers    is the text more likely than with other numbers in it (`renumbered`)? Of an engine whose model is in
-                   this process (transformers)
+    own_numbers    is the text more likely than with other numbers in it (`renumbered`)? For an engine whose model is in
+    this process (transformers)
 
 Decoding is greedy, one sample a problem. A probe's p-value is Fisher's exact test, one-sided; Holm's correction covers
-all probes, so that a clean model is called leaked with probability at most 5 %. Intervals are Wilson's for shares and
+all probes, so a clean model gets the verdict leak with probability at most 5 %. Intervals are Wilson's for shares and
 Newcombe's for differences.
 
 The verdict is only as good as the control: problems of the same kind, source and difficulty, newer than the model.
 
 own_numbers: every number of the text is replaced by a random one of as many digits, several times; the text counts as
-preferred where the model gives it a higher probability than each of the copies. What is compared is a problem with
-itself, so neither its wording nor its subject matters. Real problems have rounder numbers than random ones: the control
-has too.
+    preferred if the model gives it a higher probability than each of the copies. A problem is compared with itself, so
+    neither its wording nor its subject matters. Real problems have rounder numbers than random ones; so have those of
+    the control.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ from evals.stats.differences import holm
 if TYPE_CHECKING:
     from torch import Tensor
 
-COPIES = 9  # a text without any memory of it is the likeliest of ten with a probability of about 10 %
+COPIES = 9  # an unmemorised text is the likeliest of ten with a probability of about 10 %
 ROWS = 64  # texts read at once
 _NUMBER = re.compile(r"\d+")
 
 
 def renumbered(text: str, *, seed: str, copies: int = COPIES) -> list[str]:
-    """Different texts with other numbers; [] where the text has too few numbers for `copies` of them."""
+    """Different texts with other numbers; [] if the text has too few numbers for `copies` of them."""
     rng, texts = random.Random(seed), dict[str, None]()
     for _ in range(20 * copies):
         texts.setdefault(_NUMBER.sub(lambda number: _other(number.group(), rng), text))
@@ -117,7 +117,7 @@ Verdict = Literal["leak", "no sign", "cannot tell"]
 
 @dataclass(frozen=True)
 class Rate:
-    """How many of the problems a probe got, with Wilson's 95 % interval."""
+    """How many problems a probe solved, with Wilson's 95 % interval."""
 
     hits: int
     problems: int
@@ -138,7 +138,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Probe:
-    """One question asked of the benchmark and of the control; `difference` is benchmark minus control."""
+    """One probe on the benchmark and on the control; `difference` is benchmark minus control."""
 
     name: str
     benchmark: Rate
@@ -152,7 +152,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class LeakReport:
-    """All probes, and what they say together."""
+    """All probes and the verdict."""
 
     model: str
     benchmark: str
@@ -183,7 +183,7 @@ class Question:
 
 
 def completions_of(problems: Sequence[Problem], share: float) -> list[Question]:
-    """The first `share` of each problem's words, to be continued; problems of one word are excluded.
+    """The first `share` of each problem's words, for the model to continue; problems of one word are excluded.
 
     Raises:
         ValueError: share outside (0, 1).
@@ -228,14 +228,14 @@ def probe(
     workers: int = 2,
     grader: Grader | None = None,
 ) -> LeakReport:
-    """Ask every probe of both sets.
+    """Run every probe on both sets.
 
     Args:
         model: its name, for the report. engine: samples greedily.
         benchmark, control: (name, problems).
         shuffled: name -> the same problems with their choices in another order, for choice_order.
         shares: of the text that a completion starts from.
-        max_tokens: of a continuation. grader: one that is open already; None opens one with `workers` processes.
+        max_tokens: of a continuation. grader: an open grader; None opens one with `workers` processes.
     Raises:
         ValueError: a share outside (0, 1), a set without problems, or prompts that do not fit the model's context.
     """
@@ -297,10 +297,10 @@ def _ask(engine: Engine, questions: Sequence[Question], max_tokens: int) -> dict
 def _hits(
     questions: Sequence[Question], answered: Mapping[tuple[str, str], str], grader: Grader, *, choices: bool
 ) -> dict[str, dict[str, bool]]:
-    """Probe -> problem -> whether the model got it; an answer that could not be graded is excluded."""
+    """Probe -> problem -> whether the model solved it; an answer that could not be graded is excluded."""
     policy = "letter" if choices else "qwen"
-    # of a completion the continued problem is graded too: its answer may stand anywhere after it
-    start = "Answer:" if choices else ""  # where the prompt of a choice ended
+    # for a completion, the continued problem is graded too: the answer may stand anywhere after it
+    start = "Answer:" if choices else ""  # the end of a choice's prompt
     triples = [(q.gold, start + answered[q.probe, q.problem_id], None) for q in questions]
     grades = grader.grade_responses(triples, policy)
     hits: dict[str, dict[str, bool]] = {}

@@ -1,4 +1,4 @@
-"""A model under analysis: its graded responses, and what is needed to read them again with a model.
+"""A model under analysis: its graded responses, and the prompts and model to read them again.
 
 subject = read_subject("GRPO", [Path("runs/.../eval")], model_path="runs/.../train/final", data_dir="data")
 responses(subject, "tiny_short")[0].text
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Subject:
-    """What an analysis is about: one model (or several training seeds of one method) and what it answered.
+    """The subject of an analysis: one model (or several training seeds of one method) and its responses.
 
     Args:
         name: what legends call it.
@@ -34,8 +34,8 @@ class Subject:
             several training seeds).
         model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
             interventions.
-        prompts: benchmark -> problem_id -> the prompt as the model saw it.
-        problems: benchmark -> the problems that were asked, to be put in another way.
+        prompts: benchmark -> problem_id -> the prompt as given to the model.
+        problems: benchmark -> its problems, for other prompts.
     """
 
     name: str
@@ -130,7 +130,7 @@ def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_p
 def _asked(
     where: str, benchmark: str, conditions: Conditions, table: pd.DataFrame, tokenizer: Any, data_dir: str | Path | None
 ) -> tuple[tuple[Problem, ...], prompts.Prompt]:
-    """Every problem of the table, in the benchmark's order, and the prompt that put it."""
+    """Every problem of the table, in the benchmark's order, with its prompt."""
     data = conditions["data"]
     dataset = benchmarks.load(
         benchmark, data_dir=data_dir, allow_changed_data=data["changed"], choice_seed=data["choice_seed"] or 0
@@ -157,7 +157,7 @@ def _served(conditions: Conditions) -> bool:
 
 
 def _as_served(prompt: prompts.Prompt, problem: Problem) -> str:
-    """What stands for a prompt that a server rendered (`evals.sampling.evaluate`): the conversation, or the plain
+    """The substitute for a prompt that a server rendered (`evals.sampling.evaluate`): the conversation, or the plain
     text."""
     if not prompt.chat:
         return prompts.render(prompt, problem, None)

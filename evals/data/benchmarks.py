@@ -1,15 +1,15 @@
 """Benchmarks: pinned lists of problems with their gold answers.
 
 A benchmark is an lm-eval task, `tasks/<name>/<name>.yaml`, which names the dataset on the hub and, under `metadata`,
-pins its content: the number of rows and a hash of them. Rows come from a file the user has (`data_dir`) or from the
-hub, and either way must match the pin, so that two people who say "MATH500" mean the same 500 problems.
+pins its content: the number of rows and a hash of them. Rows come from a local file (`data_dir`) or from the hub, and
+must match the pin in both cases, so that "MATH500" always means the same 500 problems.
 
 Keys under `metadata` that this module reads:
 
     rows         how many problems there are
-    sha256       `content_hash` of them, or null where we had no copy to hash; then `file_sha256` is checked instead
+    sha256       `content_hash` of them, or null if we had no copy to hash; then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
-                 form cannot be told from changed rows, and is refused until changed data is allowed. From the hub the
+    form looks like changed rows, and is refused unless changed data is allowed. From the hub the
                  rows are those of `dataset_kwargs.revision`, a git commit, which pins them as well
     columns      the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
@@ -57,7 +57,7 @@ class Benchmark:
     """The problems in the dataset's order.
 
     `sha256` is the hash of the rows that were read; `changed` says that they are not the pinned ones, which the caller
-    must have allowed. `choice_seed` is what ordered the choices, None where there are none.
+    must have allowed. `choice_seed` ordered the choices; None without choices.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Benchmark:
         return replace(self, problems=self.problems[:rows])
 
 
-OWN: dict[str, Path] = {}  # benchmarks of your own that this process has met, by name
+OWN: dict[str, Path] = {}  # the user's own benchmarks known to this process, by name
 
 
 def adopt(path: str | Path) -> str:
@@ -208,9 +208,9 @@ def load(
 def content_hash(problems: Iterable[Problem]) -> str:
     """SHA-256 of the problems in order: canonical JSON of [problem, answer, *other choices] for each.
 
-    Only the question and its answer count. Ids do not (copies number their rows differently). Text is in
-    Unicode NFC with runs of white space as one space; answers also lose surrounding dollar signs, and a whole number is
-    written plainly (`025`, `25`, `25.0` are one answer), since copies of one dataset differ in just these ways.
+    Only questions and answers count, not ids (copies number their rows differently). Text is in Unicode NFC with runs
+    of white space as one space; answers also lose surrounding dollar signs, and a whole number is written plainly
+    (`025`, `25`, `25.0` are one answer), since copies of one dataset differ in just these ways.
     """
     rows = [[_plain(p.problem), _plain_answer(p.answer), *map(_plain, p.choices or ())] for p in problems]
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
@@ -227,7 +227,7 @@ def _plain_answer(text: str) -> str:
 
 
 def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | None) -> str | None:
-    """What differs from the pin, in words; None when nothing does."""
+    """The differences from the pin, in words; None without any."""
     pinned = metadata.get("sha256")
     if rows != metadata.get("rows", rows):
         return f"it has {rows} rows, expected {metadata['rows']} (content {sha256}, pinned {pinned})"
@@ -270,9 +270,8 @@ def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str
 
 
 def _program(row: Mapping[str, Any], columns: Mapping[str, Any], where: str) -> str | None:
-    """What checks a program (`evals.code_execution.program_grader`), as one answer; None where the benchmark is of
-    another kind, or the row
-    has our column `answer` already. Text as written: white space counts in code."""
+    """The test of a program (`evals.code_execution.program_grader`), as one answer; None for benchmarks of another
+    kind, or if the row already has our column `answer`. The text is kept as written: white space counts in code."""
     if "program" not in columns or "answer" in row:
         return None
     parts = {field: (_text(row, column, where), str(row[column]))[1] for field, column in columns["program"].items()}

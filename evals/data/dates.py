@@ -1,7 +1,7 @@
-"""When problems were published and models released: could a model have been trained on a benchmark?
+"""Dates of problems and models: could a model have been trained on a benchmark?
 
 The dates are to the month. A problem published before a model's release may be in its training data (nothing here can
-show that it is not); one published after it cannot, unless the set was edited from older problems.
+rule that out); one published after it cannot, unless the set was edited from older problems.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from evals.data import benchmarks
 
 Age = Literal["older than the model", "newer than the model", "never published", "not known"]
 
-# month of the weights' release; a hub id belongs to the first pattern that it holds
+# month of the weights' release; the first pattern in a hub id counts
 RELEASED: tuple[tuple[str, str], ...] = (
     (r"qwen-?2\.5|qwen2_5", "2024-09"),
     (r"qwen-?3.*2507", "2025-07"),
@@ -25,7 +25,7 @@ RELEASED: tuple[tuple[str, str], ...] = (
 
 
 def published(benchmark: str) -> str | None:
-    """The month when the last of a benchmark's problems became public, "never", or None where we do not know.
+    """The month when the last of a benchmark's problems became public, "never", or None if unknown.
 
     Raises:
         ValueError: no such benchmark.
@@ -35,7 +35,7 @@ def published(benchmark: str) -> str | None:
 
 
 def released(model: str) -> str | None:
-    """The month of the release of the base model that a hub id names; None where we do not know.
+    """The release month of the base model that a hub id names; None if unknown.
 
     A model trained from another keeps the name of its base in its id, as a rule; its problems are at least as old.
     """

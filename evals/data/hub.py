@@ -1,4 +1,4 @@
-"""Ask in seconds whether something on the model hub can be had: it is cached here, or the hub answers and has it."""
+"""Check within seconds that a model or data set is available: in the local cache, or on a hub that answers."""
 
 from __future__ import annotations
 

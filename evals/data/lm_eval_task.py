@@ -7,11 +7,10 @@ Without `data_dir` the rows come from the hub, as in `evals.data.benchmarks.load
 samples
 from the task alone: `repeats` of a YAML that includes one of ours, or of `metadata`, which goes first. Reported are
 avg@n, and pass@k and maj@k for each of `ks`; the values equal those of `evals.stats.score` on the same responses.
-What stays
-different:
+Remaining differences:
 
-- lm-eval does not say why a response ended. One without an answer that was cut is `no_answer` here unless it ends
-  inside a box, and `truncated` there; one that ended by itself inside a box is `truncated` here. No metric differs.
+- lm-eval does not say why a response ended. A cut response without an answer is `no_answer` here unless it ends inside
+  a box, and `truncated` there; a response that ended by itself inside a box is `truncated` here. No metric differs.
 - A problem with fewer than k scored samples has no pass@k and maj@k, here as there; lm-eval warns of it, and leaves a
   metric out that no problem has.
 - No standard errors: lm-eval has formulas for its own means alone. `evals.stats.score` gives intervals.

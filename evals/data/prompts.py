@@ -1,7 +1,7 @@
-"""Prompts: how a problem is put to a model, and in what form the answer is then expected.
+"""Prompts: how a problem is presented to a model, and the expected form of the answer.
 
-A prompt belongs to a paper's measurement as much as its temperature does, so each has a name and a source, and carries
-the rule by which its answers are extracted.
+A prompt is part of a paper's measurement, like its temperature, so each has a name, a source, and the rule that
+extracts its answers.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ class Prompt:
     """A template. `{problem}` in `user` stands for the problem (and its choices).
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
-    (None leaves it to the chat template's default). Others are given to the model as they stand. `policy` names the
+    (None leaves it to the chat template's default). Others are given to the model verbatim. `policy` names the
     extraction rule (`evals.grading.extraction`, for code `evals.code_execution.programs`). `verbatim` keeps the white
-    space around the problem, which code to be continued needs. `with_tools` names the prompt that takes this one's
-    place where code in a response is run (`evals.sampling.engines.tools`); "" where there is none.
+    space around the problem, which code completion needs. `with_tools` names the prompt to use instead when code in a
+    response is run (`evals.sampling.engines.tools`); "" without one.
     """
 
     name: str
@@ -200,8 +200,8 @@ def read(path: str | Path) -> Prompt:
 
 
 def with_tools(name: str) -> str:
-    """The name of the prompt that asks for code in place of this one; this one's own where there is none (the tiny
-    models' bare problems, and problems whose answer is a program).
+    """The name of the prompt that asks for code instead of this one; its own name if there is none (the tiny models'
+    bare problems, and problems whose answer is a program).
 
     Raises:
         ValueError: no such prompt.

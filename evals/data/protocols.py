@@ -1,7 +1,7 @@
-"""Protocols: how each paper measures. Which benchmarks, how many samples, how they are decoded, which k.
+"""Protocols: how each paper measures: benchmarks, number of samples, decoding, which k.
 
-A score without its protocol is not comparable with anything, so every value says where it comes from. Values that a
-paper does not state are `assumed`, with the reason for the choice.
+A score without its protocol is comparable with nothing, so every value states its source. Values that a paper does not
+state are `assumed`, with the reason for the choice.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _EXTRACTION = (
 class Protocol:
     """How a checkpoint is measured. Every field but `name` is a `Sourced` value.
 
-    A value may differ by benchmark: it is then a mapping from benchmark to value, with the key "default" for the
-    others. `value(field, benchmark)` reads either form.
+    A value that differs by benchmark is a mapping from benchmark to value, with the key "default" for the others.
+    `value(field, benchmark)` reads either form.
 
     Fields:
         benchmarks: names, in the order of the paper's table.
@@ -128,7 +128,7 @@ def read(path: str | Path) -> Protocol:
     path = Path(path)
     try:
         text = path.read_text(encoding="utf-8")
-        if text.count("[") + text.count("{") > DEEPEST:  # the time to read them grows with the square of the depth
+        if text.count("[") + text.count("{") > DEEPEST:  # reading time grows with the square of the depth
             raise ValueError(f"{path}: more than {DEEPEST} brackets; expected a mapping of plain values")
         if any(isinstance(token, (yaml.AnchorToken, yaml.AliasToken)) for token in yaml.scan(text)):
             raise ValueError(
@@ -155,7 +155,7 @@ def read(path: str | Path) -> Protocol:
 
 
 def _given(key: str, value: Any) -> Any:
-    """A value as a protocol keeps it; benchmarks of your own (YAML files) by the names that they have there."""
+    """A value in a protocol's form; the user's own benchmarks (YAML files) become their names."""
     if key == "benchmarks" and isinstance(value, (list, tuple)):
         value = [benchmarks.adopt(v) if str(v).endswith((".yaml", ".yml")) else v for v in value]
     return _frozen(value)

@@ -1,4 +1,4 @@
-"""The rows of a data file: JSON Lines (also gzipped), Parquet or CSV. What cannot be read is named with its place."""
+"""The rows of a data file: JSON Lines (also gzipped), Parquet or CSV. Errors name file and line."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def panels_size(runs: int) -> tuple[float, float]:
 
 
 def two_line_legend(figure: Any, labels: Sequence[str]) -> None:
-    """What the solid line and the dashed one are, in no run's colour."""
+    """A legend for the solid and the dashed line, in a neutral colour."""
     from matplotlib.lines import Line2D
 
     common: dict[str, Any] = {"color": "black", "marker": "o", "markersize": 4, "linewidth": 1.3}

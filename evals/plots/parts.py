@@ -1,4 +1,4 @@
-"""What figures of several runs share: their order and look, a legend that fits any name, words of captions."""
+"""Shared parts of figures of several runs: order and look, a legend for names of any length, words of captions."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def names_of(subjects: Sequence[Subject]) -> list[str]:
 
 
 def common_benchmarks(subjects: Sequence[Subject], wanted: Sequence[str] | None = None) -> list[str]:
-    """The benchmarks that all runs were measured on, in the order of the first run; or those wanted.
+    """The benchmarks of all runs, in the order of the first run, or the wanted ones.
 
     Raises:
         ValueError: there is none, or a run was not measured on one that is wanted.

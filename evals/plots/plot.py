@@ -1,4 +1,4 @@
-"""A figure as a value: what it shows, the numbers behind it, and how it is rendered. One look for all of them.
+"""A figure as a value: its content, its numbers, and how to render it. All figures have one look.
 
 Each figure function returns a `Plot`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
 words as JSON. Nothing here knows an analysis.
@@ -31,8 +31,8 @@ class Plot:
 
     Args:
         name: a file name without ending.
-        title: what the figure shows, in words; printed above it by whoever shows it, not inside it.
-        caption: n, intervals and what they cover, and everything else a reader needs.
+        title: the figure's content in words; printed above the figure, not inside it.
+        caption: n, the intervals and what they cover, and all else that a reader needs.
         source: the paper and figure that it redraws ("arXiv 2508.07534, Fig. 1a"), or "" for one of ours.
         numbers: every number in the figure, one row a point, columns named with their unit.
         render: plots on an empty matplotlib Figure; labels its axes with units.

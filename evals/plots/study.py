@@ -1,7 +1,8 @@
 """Figures of a study of many arms: learning curves, pass@k, accuracy against entropy, claims, placebos, sweeps.
 
-Each takes tidy frames (a row a point, columns as its docstring says) and returns a `Plot`. Values are fractions or the
-unit that `label` names; intervals come with the frames, but for learning curves, whose bands are over the seeds given.
+Each takes tidy frames (one row per point, columns as in its docstring) and returns a `Plot`. Values are fractions or in
+the unit that `label` names. Intervals come with the frames, except for learning curves, whose bands are over the given
+seeds.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Sampling: prompts in, graded samples out, resumable; one engine a file in `engines/`."""
+"""Sampling: from prompts to graded samples, resumable; one file per engine in `engines/`."""

@@ -4,9 +4,8 @@
     tables["tiny_short"]    # out/tiny_short/verdicts.parquet
 
 For each benchmark `<out_dir>/<benchmark>/` holds the samples as they come (`evals.sampling.store`) and, once all are
-graded, `verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation.
-Started again after a kill, an evaluation samples only what is missing, in the batches of an uninterrupted run, and ends
-with the same table.
+graded, `verdicts.parquet` (`evals.grading.verdicts.schema`). Grading runs in worker processes beside generation. After
+a kill, the same call samples only what is missing, in the batches of an uninterrupted run, and gives the same table.
 """
 
 from __future__ import annotations
@@ -44,10 +43,10 @@ from evals.sampling.store import SampleStore
 
 @dataclass(frozen=True)
 class Plan:
-    """What one benchmark asks for, all of it known before the first token is sampled.
+    """The plan for one benchmark, complete before the first token is sampled.
 
     `texts` are the rendered prompts, one for each problem of `benchmark`, and `chats` the conversations they came from
-    (None for a plain prompt). `benchmark` is `dataset` or, where the protocol says so, its first rows.
+    (None for a plain prompt). `benchmark` is `dataset` or, if the protocol says so, its first rows.
     """
 
     benchmark: Benchmark
@@ -93,12 +92,12 @@ def evaluate(
         seed: with benchmark, problem and sample number it decides each sample.
         engine: a name in `engines.NAMES`, or an Engine.
         workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
-        progress: shown on stderr, as a bar or (no terminal) as lines; None shows it only on a terminal.
-        after_batch: called after each batch is stored, with where the evaluation stands; to stop, it raises.
+        progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
+        after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
         shuffled: a seed that orders the problems, so that the protocol's first `rows` are a random sample of them.
     Raises:
-        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. All
-            of it before the model is loaded.
+        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. Always
+            before the model is loaded.
     """
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
@@ -201,8 +200,8 @@ def _model(model_path: str | Path, engine: Engine) -> dict[str, Any]:
 
 
 def _identity(plan: Plan, engine: Engine, model: dict[str, Any]) -> dict[str, Any]:
-    """Everything that decides a sample. The numbers of samples and problems are not in it, because they may grow. The
-    first rendered prompt stands for all: it shows a changed wording and a changed chat template."""
+    """Everything that decides a sample. The numbers of samples and problems are excluded, because they may grow. The
+    first rendered prompt represents all: it reveals a changed wording and a changed chat template."""
     return {
         "benchmark": plan.benchmark.name,
         "data": {key: getattr(plan.dataset, key) for key in ("sha256", "changed", "choice_seed")},
@@ -293,7 +292,7 @@ def _missing(
 class _GradingQueue:
     """Grades completions while others are sampled: a thread hands them to the grader's processes in order.
 
-    Several threads hand over programs, so that batches of one (as a server sends them) run in parallel too.
+    Several threads submit programs, so that batches of one (as from a server) run in parallel too.
     """
 
     def __init__(self, plan: Plan, grader: Grader | ProgramGrader, progress: Progress) -> None:

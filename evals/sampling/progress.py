@@ -22,10 +22,10 @@ LINES_S = 30.0  # seconds between plain lines
 
 
 class Bar:
-    """`total` things of which some are done, on stderr.
+    """Progress of `total` items on stderr.
 
     Args:
-        done: those of an earlier run. unit: what is counted, in the plural.
+        done: items done by an earlier run. unit: the plural of the item's name.
         last: whether a plain line is printed at the end too.
     """
 
@@ -46,7 +46,7 @@ class Bar:
         self._live, self._task = bar
 
     def update(self, done: int, text: Callable[[], str] = str) -> None:
-        """So many are done now; `text` gives what else is shown, and is called only for that."""
+        """Set the number done; `text` returns further text and is called only when something is shown."""
         self._done, self._text = done, text
         if self._live is not None:
             self._live.update(self._task, completed=done, text=text())
@@ -85,8 +85,7 @@ def _rich_bar(name: str, total: int, done: int) -> tuple[Any, Any]:
 
 @contextmanager
 def grading_bar(name: str) -> Iterator[Callable[[int, int], None]]:
-    """Shows how far a file is graded: called with (done, all) rows. Elsewhere than on a terminal a short one is
-    silent."""
+    """Shows how far a file is graded: called with (done, all) rows. Without a terminal, a short grading is silent."""
     bars: list[Bar] = []
 
     def report(done: int, total: int) -> None:

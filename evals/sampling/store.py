@@ -1,6 +1,6 @@
 """Samples on disk, so that a killed evaluation resumes where it was.
 
-    <folder>/manifest.json      what decides the samples; an evaluation with other settings is refused
+    <folder>/manifest.json      all settings that decide the samples; other settings are refused
     <folder>/shards/*.parquet   the samples, one file for each finished batch; the hash of its content is in its name
 
 A kill loses the batch that is being sampled and nothing else. A damaged shard is sampled again.
@@ -49,7 +49,7 @@ class SampleStore:
         )
 
     def open(self, identity: Mapping[str, Any], record: Mapping[str, Any]) -> None:
-        """Begin or resume the samples of this identity.
+        """Start or resume the samples of this identity.
 
         Args:
             identity: what decides the samples (JSON values).
@@ -89,8 +89,8 @@ class SampleStore:
     def grow(self, n: int) -> list[tuple[int, int]]:
         """Note that `n` samples are wanted for each problem.
 
-        Returns the ranges [start, stop) of samples in which they are to be sampled: those of earlier calls, so that a
-        resumed run forms the same batches as an unbroken one.
+        Returns the ranges [start, stop) in which to sample: those of earlier calls first, so that a resumed run forms
+        the same batches as an uninterrupted one.
         """
         manifest = self.read_manifest()
         assert manifest is not None, "open() comes first"

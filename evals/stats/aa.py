@@ -1,4 +1,4 @@
-"""A/A test: a method against itself, in disjoint sets of training seeds. Every verdict on it is false.
+"""A/A test: a method against itself, in disjoint sets of training seeds. Every verdict is then false.
 
 The verdict is that of a table of differences: avg on every benchmark, paired by problem, Holm over the benchmarks.
 """
@@ -26,10 +26,10 @@ class SplitRate:
     Attributes:
         splits: how many were tried. disjoint: how many of them can share no run at all.
         false: those with a verdict about the method (higher, lower) on some benchmark.
-        checkpoints: those with a word about two checkpoints, which is all that one seed a side can give.
+        checkpoints: those with a word about two checkpoints, the only kind of word with one seed a side.
         by_benchmark: verdicts and words on each benchmark, corrected as above.
         low, high: 95 % interval of the share of false verdicts (of words, for one seed), by the jackknife over runs;
-            where none or all are false, Clopper and Pearson's for `disjoint` splits.
+            if none or all are false, Clopper and Pearson's for `disjoint` splits.
     """
 
     seeds: int
@@ -97,7 +97,7 @@ def untrained_test(
         words = [_words_untrained(matrices, list(chosen), list(others)) for chosen, others in pairs]
         false = [any(w in ("higher", "lower") for w in of.values()) for of in words]
         by_benchmark = {name: sum(of[name] in ("higher", "lower") for of in words) for name in matrices}
-        sides = [(chosen, ()) for chosen, _ in pairs]  # the others take part as one mean
+        sides = [(chosen, ()) for chosen, _ in pairs]  # the others enter as one mean
         low, high = _interval(false, sides, runs, runs // size)
         rates.append(SplitRate(size, len(pairs), runs // size, sum(false), 0, by_benchmark, low, high))
     return rates

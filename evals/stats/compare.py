@@ -1,4 +1,4 @@
-"""Two runs on the same problems: the difference of every metric, how sure it is, and whether both were measured alike.
+"""Compare two runs on the same problems: every metric's difference with its uncertainty, if both were measured alike.
 
 result = compare_runs(read_run([Path("a")]), read_run([Path("b")]))
 """
@@ -43,7 +43,7 @@ class Line:
     the comparisons that it was corrected for. `p_samples`: of two checkpoints, by `evals.stats.exchange`.
     `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
     within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
-    What could not be computed is None, and `why` says so.
+    Values that cannot be computed are None, and `why` gives the reason.
     """
 
     benchmark: str
@@ -94,7 +94,7 @@ class Line:
 
     @property
     def verdict(self) -> Word:
-        """What the corrected p-values allow to say: see `evals.stats.differences.word`."""
+        """The verdict that the corrected p-values allow: see `evals.stats.differences.word`."""
         return word(self.difference, self.p_holm, self.p_equal_holm, self.seeds_covered)
 
 
@@ -114,7 +114,8 @@ def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> li
 
 @dataclass(frozen=True)
 class CompareResult:
-    """`different`: what was measured in another way (only with allow_different). `notes`: warnings for the reader."""
+    """`different`: differences in how the runs were measured (only with allow_different). `notes`: warnings for the
+    reader."""
 
     a: str
     b: str
@@ -147,17 +148,17 @@ def compare_runs(
 ) -> CompareResult:
     """Every metric on every benchmark that both runs have.
 
-    The p-values of one metric are corrected together, over the benchmarks: that family does not depend on which other
-    metrics are asked for, nor on what else a store holds.
+    The p-values of one metric are corrected together, over the benchmarks: that family depends neither on the other
+    metrics nor on other runs in the store.
 
     Args:
         metrics: of `verdict_table.METRICS`.
-        ks: for pass, maj, g_pass, unsolvable. None takes the fewest samples that a problem has in either run; where
-            that is 1 these metrics equal avg and are skipped.
+        ks: for pass, maj, g_pass, unsolvable. None takes the fewest samples that a problem has in either run; if that
+            is 1, these metrics equal avg and are skipped.
         taus: for g_pass.
         benchmarks: some of those in both; None takes them all.
         margin: a difference up to this size counts as none, for "equal"; a fraction.
-        allow_different: compare although protocol, prompt, decoding or data differ; the result says what does.
+        allow_different: compare even if protocol, prompt, decoding or data differ; the result lists the differences.
     Raises:
         ValueError: no benchmark, or no problem, in common; an unknown metric or benchmark; measured in different ways;
             other golds for the same problem; or as `score.compare`.
@@ -183,7 +184,7 @@ def compare_runs(
     for lines in by_metric.values():
         names = sorted(
             line.benchmark for line in lines
-        )  # a family is a set: the same name in whatever order it is read
+        )  # a family is a set: its name does not depend on the order of the benchmarks
         for line in corrected(lines, f"A - B, {lines[0].name}, {', '.join(names)}"):
             done[line.benchmark, line.metric, line.k, line.tau] = line
     ordered = tuple(done[line.benchmark, line.metric, line.k, line.tau] for line in compared)
@@ -234,7 +235,7 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
 
 
 def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
-    """What the average would be with the unscored samples as incorrect ones; nothing where it is the same."""
+    """The average with unscored samples counted as incorrect; "" if it is the same."""
     [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
     if average.as_wrong in (None, average.value):
         return ""

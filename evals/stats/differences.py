@@ -1,7 +1,7 @@
-"""The difference of two runs on the same problems, paired by problem: interval, p-values, and the verdict in a word.
+"""The difference of two runs on the same problems, paired by problem: interval, p-values and verdict.
 
-A word about a *method* needs at least two training seeds of each trained run, whose spread is then in the interval.
-With one seed the difference is between two checkpoints. Nothing here is random.
+A verdict about a *method* needs at least two training seeds of each trained run; the interval then includes their
+spread. With one seed the difference is between two checkpoints. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Paired:
     """The mean of a - b over the same problems.
 
     Attributes:
-        interval: None where one problem, or unbounded values that are all alike, show no spread.
-        p_value: of "no difference", two-sided; it agrees with the interval at every level (`Estimate.p_value`).
+        interval: None for one problem, or for unbounded values that are all equal: no spread is known.
+        p_value: of "no difference", two-sided; consistent with the interval at every level (`Estimate.p_value`).
         test: the test in words.
         seeds_covered: every trained side has at least two training seeds, so that this is about methods.
         p_not_lower, p_not_higher: one-sided p-values of "a loss (gain) of at least the margin"; None without a margin.
@@ -77,7 +77,7 @@ def paired(
 
     Args:
         a, b: [P], or [S, P] with training seeds that are independent in a and b (S may differ).
-        trained: False for a model that no run here trained: it has no training seeds, and its rows are averaged.
+        trained: False for a model without a training run here: it has no training seeds, and its rows are averaged.
         bounds: of the values, so a difference lies within (low - high, high - low).
         margin: for the one-sided p-values; in the unit of the values.
     Raises:
@@ -174,10 +174,11 @@ def _estimate(
 
 
 def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:
-    """The one rule that turns corrected p-values into a word.
+    """The only rule that turns corrected p-values into a verdict.
 
     Args:
-        p_holm: of no difference, corrected for its family. p_equal: of TOST, corrected likewise; None without margin.
+        p_holm: for "no difference", corrected for its family. p_equal: for TOST, corrected in the same way; None
+            without margin.
     """
     if difference is None or p_holm is None:
         return "not known"
@@ -194,7 +195,7 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     """Holm's adjusted p-values: rejecting those <= alpha errs anywhere in the family at most alpha of the time.
 
     Args:
-        p_values: in any order; None (not measured) stays None.
+        p_values: in any order; None (not measured) remains None.
         family: the size of the declared family; its members without a p-value count as 1. None: the p-values given.
     Raises:
         ValueError: a p-value outside [0, 1], or a family smaller than the number of p-values.

@@ -1,9 +1,9 @@
 """An exact test for two checkpoints on these very problems: exchange the samples of each problem between them.
 
-Where both answer every problem alike, any division of a problem's samples between the two is as likely as any other
-(Fisher, 1935). It holds its level where few problems vary, as with pass@k, where the test over problems hardly ever
-tells two checkpoints apart (results/coverage.md, one seed). It says nothing of other problems or of training seeds and
-has no interval, so no verdict rests on it.
+If both answer every problem equally well, every division of a problem's samples between the two is equally likely
+(Fisher, 1935). The test keeps its level even if few problems vary, as with pass@k, for which the test over problems
+hardly ever resolves two checkpoints (results/coverage.md, one seed). It says nothing about other problems or training
+seeds and has no interval, so it decides no verdict.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def exchange_p(a: VerdictTable, b: VerdictTable, metric: str, k: int | None, *, 
 
 
 def _values(metric: str, k: int, most: int) -> Callable[[Counts, Counts], NDArray[np.float64]]:
-    """(scored, correct) -> the metric, from a table of all that occur."""
+    """(scored, correct) -> the metric, from a table of all pairs that occur."""
     table = np.full((most + 1, most + 1), np.nan)
     for n in range(k, most + 1):
         table[n, : n + 1] = [c / n if metric == "avg" else pass_at_k(n, c, k) for c in range(n + 1)]

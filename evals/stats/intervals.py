@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Vector = NDArray[np.float64]
-Bounds = tuple[float, float] | None  # of a single value; None where there are none
+Bounds = tuple[float, float] | None  # of a single value; None: unbounded
 
 PROBLEMS = "problems"
 SEEDS = "seeds"
@@ -39,9 +39,8 @@ SEED_SD = 0.10  # of the seeds' means, as a share of the values' width: 10 point
 SEED_DF = 2.0
 """The declared prior of the seeds' spread: as if two more degrees of freedom had shown a deviation of 10 points.
 
-Assumed, and on purpose more than the seeds of the arms with many of them show (1 to 8 points, results/egsw/aa.md).
-Where the seeds of a method truly differ by 20 points, equal methods are told apart too often: results/coverage.md has
-how often.
+Assumed, and deliberately larger than the spread of arms with many seeds (1 to 8 points, results/egsw/aa.md). If the
+seeds of a method truly differ by 20 points, equal methods get verdicts too often (results/coverage.md says how often).
 """
 ROUGH = "~: approximate; too few varying problems or seeds for nominal coverage"
 
@@ -70,13 +69,13 @@ class Interval:
 
     @property
     def mark(self) -> str:
-        """The mark before it in a table: "~" where it is approximate."""
+        """The mark before it in a table: "~" if it is approximate."""
         return "~" if self.rough else ""
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A mean with all that its interval and p-values need, at any level.
+    """A mean with all data for its interval and p-values at any level.
 
     Attributes:
         mean: the estimate: the mean over blocks of the mean over problems.
@@ -99,7 +98,7 @@ class Estimate:
         return BOTH if self.df else PROBLEMS
 
     def interval(self, level: float = 0.95) -> Interval | None:
-        """None where a benchmark has one problem, or where unbounded values are all alike: nothing shows a spread."""
+        """None if a benchmark has one problem, or if unbounded values are all equal: no spread is known."""
         if self._count < 2:
             return None
         half = self._half((1 + level) / 2)
@@ -120,12 +119,12 @@ class Estimate:
         return (low + high) / 2
 
     def p_above(self, null: float) -> float | None:
-        """One-sided p-value of "the mean is at most `null`"; small where it is above."""
+        """One-sided p-value of "the mean is at most `null`"; small if it is above."""
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean > null else 1 - p / 2
 
     def p_below(self, null: float) -> float | None:
-        """One-sided p-value of "the mean is at least `null`"; small where it is below."""
+        """One-sided p-value of "the mean is at least `null`"; small if it is below."""
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean < null else 1 - p / 2
 
@@ -166,9 +165,8 @@ def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Est
 
 
 def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estimate:
-    """The first side, less the second where there are two; each side has one table [S, P] for each benchmark.
-
-    A side with one row has no seeds' part.
+    """The first side, minus the second if there are two; each side has one table [S, P] for each benchmark. A side with
+    one row has no seeds' part.
 
     Args:
         bounds: of a value of the result (of a difference where there are two sides).
@@ -207,12 +205,12 @@ def seeds_df(variances: Sequence[ArrayLike], counts: Sequence[int]) -> Vector:
         variances: of the mean, one for each side with several seeds, [...]. counts: their numbers of seeds, S >= 2.
     """
     sides = [np.asarray(variance, dtype=float) for variance in variances]
-    most = (min(counts) - 1.0) / (1 if len(sides) > 1 else 2)  # also where no side varies
+    most = (min(counts) - 1.0) / (1 if len(sides) > 1 else 2)  # even if no side varies
     return np.minimum(most, _welch(sides, [(count - 1) / 2 for count in counts]))
 
 
 def _welch(variances: Sequence[Vector], degrees: Sequence[float]) -> Vector:
-    """Degrees of freedom of a sum of estimated variances; infinite where all are 0."""
+    """Degrees of freedom of a sum of estimated variances; infinite if all are 0."""
     squares = np.asarray(sum(v**2 / df for v, df in zip(variances, degrees, strict=True)), dtype=float)
     total = np.asarray(sum(variances), dtype=float)
     return np.asarray(np.divide(total**2, squares, out=np.full_like(squares, np.inf), where=squares > 0))
@@ -239,16 +237,16 @@ def moderated_seeds(variances: Sequence[ArrayLike], counts: Sequence[int], width
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean of one value per problem: clustered by problem, as each problem counts once.
 
-    Where all problems have the same value the data show no spread, yet an interval of no width would be untrue. Then at
-    most a share 1 - (alpha/2)^(1/P) of all problems can have another value (Clopper and Pearson, 1934, for none seen in
-    P), and the ends are where these all lie at a bound. All wrong on 30 problems gives [0, 0.116].
+    If all problems have the same value, the data show no spread, but an interval of zero width would be wrong. At most
+    a share 1 - (alpha/2)^(1/P) of all problems can then have another value (Clopper and Pearson, 1934, for none seen in
+    P); at each end of the interval these lie at a bound. All wrong on 30 problems gives [0, 0.116].
 
     Args:
         values: [P].
         bounds: the least and the greatest value possible; None for values without limits (plain t interval). Bounds
             that are symmetric about zero are those of differences, where nothing differs at zero.
     Returns:
-        None for a single problem, and for unbounded values that are all alike: nothing shows their spread.
+        None for a single problem, and for unbounded values that are all equal: no spread is known.
     Raises:
         ValueError: not a vector, empty, a value not finite or out of bounds, or level outside (0, 1).
     """
@@ -259,14 +257,14 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds on these very problems, from one mean per seed.
 
-    Seeds that happen to be all alike (at most 3 % of simulated cases with S = 3 and 16 % with S = 2; 30 problems, one
+    Seeds that happen to be equal (at most 3 % of simulated cases with S = 3 and 16 % with S = 2; 30 problems, one
     sample each) have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
 
     Args:
         values: [S].
         bounds: as for `over_problems`.
     Returns:
-        None for a single seed, and for seeds that are all alike: so few equal values say little about their spread.
+        None for a single seed, and for equal seeds: so few equal values say little about their spread.
     Raises:
         ValueError: as `over_problems`.
     """
@@ -285,10 +283,10 @@ def over_problems_and_seeds(values: ArrayLike, *, level: float = 0.95, bounds: B
     the problems' part, and MS_seeds / (S P), the seeds' part with the noise in it.
 
     Args:
-        values: [S, P]. S = 1 gives the interval over problems, and `covers` says so.
+        values: [S, P]. With S = 1 it is the interval over problems, as `covers` says.
         bounds: as for `over_problems`.
     Returns:
-        None for a single problem, and for unbounded values that are all alike.
+        None for a single problem, and for unbounded values that are all equal.
     Raises:
         ValueError: as `over_problems`, for a matrix.
     """
@@ -304,10 +302,10 @@ def t_quantile(probability: float, df: float) -> float:
 
 
 def effective_number(values: Vector, bounds: Bounds) -> float:
-    """How many values carry the mean: (sum |v|)^2 / sum v^2, as Kish (Survey Sampling, 1965) counts weights.
+    """The effective number of values in a mean: (sum |v|)^2 / sum v^2, as Kish (Survey Sampling, 1965) counts weights.
 
-    Counted from the bound that leaves fewer: with one problem of thirty ever solved, or one ever failed, it is 1. Of
-    differences, from zero; unbounded values all count.
+    Counted from the bound that gives fewer: it is 1 if one problem of thirty is ever solved, or one ever failed.
+    Differences are counted from zero; unbounded values all count.
 
     Args:
         values: [P]. bounds: as for `over_problems`.
@@ -323,7 +321,7 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: ArrayLike, quantile: 
     """The half-width of a sum of two independent parts (see the module's text).
 
     Args:
-        problems: the half-width that the problems have alone, [...].
+        problems: the half-width from the problems alone, [...].
         seeds: the seeds' estimated variance of the mean, on `df` > 0 degrees of freedom, [...].
     """
     from scipy.special import stdtrit
@@ -334,7 +332,7 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: ArrayLike, quantile: 
         return np.asarray(howe)
     variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
     share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)
-    df_joined = df / np.maximum(share**2, 1e-9)  # beyond a thousand million, t is normal
+    df_joined = df / np.maximum(share**2, 1e-9)  # beyond 1e9 degrees of freedom, t is normal
     mixed = (howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2
     return np.asarray(np.where(df < 2, howe, mixed))
 
@@ -372,7 +370,8 @@ def _variance_of_mean(values: Vector) -> float:
 
 
 def _noise_of_mean(table: Vector) -> float:
-    """What the residual noise (neither the problem's nor the seed's) adds to the variance of the mean of [S, P]."""
+    """The part of the variance of the mean of [S, P] that comes from residual noise (neither the problem's nor the
+    seed's)."""
     seeds, problems = len(table), len(table[0])
     if seeds < 2 or problems < 2:
         return 0.0
@@ -383,7 +382,7 @@ def _noise_of_mean(table: Vector) -> float:
 def bent(
     mean: float, half: float, count: int, level: float, bounds: Bounds, covers: str, rough: bool
 ) -> Interval | None:
-    """mean +- half, bent to the bounds; by Clopper and Pearson where the data show no spread."""
+    """mean +- half, fitted to the bounds; by Clopper and Pearson if the data show no spread."""
     spread = half > 1e-9 * (abs(mean) if bounds is None else bounds[1] - bounds[0])  # less is rounding
     if bounds is None:
         return Interval(mean - half, mean + half, level, covers, rough) if spread else None

@@ -1,4 +1,4 @@
-"""A measured run as it lies on disk: the verdict tables of its benchmarks, and how they were measured.
+"""A measured run on disk: the verdict tables of its benchmarks, and how they were measured.
 
 read_run([Path("evaluations/a")])                      # a folder of evaluate(): <benchmark>/verdicts.parquet
 read_run([Path("seed0"), Path("seed1"), Path("seed2")])  # the training seeds of one method
@@ -24,15 +24,19 @@ _READ = (
     "benchmark", "problem_id", "sample", "gold", "verdict", "answer_class", "boxed", "tokens", "finish_reason",
     "train_seed",
 )  # fmt: skip
-_DECIDE = ("prompt", "decoding", "data")  # of the manifest's identity: with another of these it is another measurement
+_DECIDE = (
+    "prompt",
+    "decoding",
+    "data",
+)  # of the manifest's identity: changing one makes another measurement
 
 
 @dataclass(frozen=True)
 class MeasuredRun:
     """The verdicts of one method, one or several training seeds (column `train_seed`).
 
-    `conditions`, by benchmark, is what decides the measurement: protocol name, prompt, decoding, data; and `engine` and
-    `model`, which may change a sample but not what is measured. None where no manifest lies beside the verdicts.
+    `conditions`, by benchmark, decides the measurement: protocol name, prompt, decoding, data; and `engine` and
+    `model`, which may change a sample but not the measured quantity. None without a manifest beside the verdicts.
     `trained`: False for a base model that was not trained, which has no training seeds.
     """
 
@@ -85,7 +89,7 @@ def _was_trained(source: Path) -> bool:
 
 
 def decisive_differences(a: Conditions | None, b: Conditions | None) -> list[tuple[str, Any, Any]]:
-    """(field, value in a, value in b) of all that decides the measurement; empty where one of them is unknown."""
+    """(field, value in a, value in b) of every difference in the measurement; empty if either side is unknown."""
     if a is None or b is None:
         return []
     return [field for key in ("protocol", *_DECIDE) for field in differing_fields(a.get(key), b.get(key), key)]

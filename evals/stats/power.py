@@ -4,14 +4,14 @@ The model, for the share of correct samples of method m under training seed s on
 
     y = mean_m + seed_ms + problem_mp + interaction_msp + noise / sqrt(n)
 
-All terms are normal and independent, but that a problem is about as hard for both methods: their problem terms have the
-correlation rho. Both methods are measured on the same P problems, each with its own S seeds, and the difference
-D = mean of a - mean of b has the variance
+All terms are normal and independent, except that a problem is about equally hard for both methods: their problem terms
+have correlation rho. Both methods are measured on the same P problems, each with its own S seeds, and the difference D
+= mean of a - mean of b has the variance
 
     (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
-The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (other seeds are
-then not covered, and `seed_sd` has no effect); with more, over problems and seeds.
+The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (it does not cover
+other seeds, and `seed_sd` has no effect); with more, over problems and seeds.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference
 
 @dataclass(frozen=True)
 class Spread:
-    """Standard deviations, as fractions, and where each is from.
+    """Standard deviations, as fractions, each with its source.
 
     `within_sd` of single samples within a problem; `between_sd` of problems around the mean; `interaction_sd` of
     problems under one training seed; `seed_sd` of training seeds; `correlation` of two methods' problems; `effect_sd`
-    of the true difference over problems, beyond what the correlation gives.
+    of the true difference over problems, beyond the correlation's part.
 
     Raises:
         ValueError: a standard deviation outside [0, 1], or a correlation outside [-1, 1].
@@ -69,8 +69,8 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     """The chance that the test resolves a true difference, at significance 1 - level.
 
     The difference is normal, its three estimated variances (from the problems; from either side's seeds with the noise)
-    are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model but for
-    the noise's own degrees of freedom, 2 (S - 1)(P - 1), which are taken for many.
+    are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model, except
+    that the noise's own degrees of freedom, 2 (S - 1)(P - 1), are treated as infinite.
 
     Args:
         difference: a fraction, not 0. problems: P >= 3. samples: n >= 1. seeds: S >= 1, on either side.
@@ -106,9 +106,9 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
 
 
 def carried_by(difference: float, share: float) -> float:
-    """The `effect_sd` of a mean difference that a share of the problems carries alone: |d| sqrt(1 / share - 1).
+    """The `effect_sd` if a share of the problems carries the whole mean difference: |d| sqrt(1 / share - 1).
 
-    A share f of the problems differs by d / f, the others not at all.
+    A share f of the problems differs by d / f, the others by 0.
 
     Raises:
         ValueError: share outside (0, 1].
@@ -121,7 +121,8 @@ def carried_by(difference: float, share: float) -> float:
 def seeds_needed(
     difference: float, spread: Spread, *, wanted: float, problems: int, samples: int, level: float = 0.95
 ) -> int | None:
-    """The fewest training seeds (at least 2, so that they are covered) of power `wanted`; None beyond MOST."""
+    """The fewest training seeds (at least 2, so that the interval covers them) that give power `wanted`; None beyond
+    MOST."""
     return _fewest(
         lambda s: power(difference, spread, problems=problems, samples=samples, seeds=s, level=level), 2, wanted
     )
@@ -130,7 +131,7 @@ def seeds_needed(
 def problems_needed(
     difference: float, spread: Spread, *, wanted: float, samples: int, seeds: int, level: float = 0.95
 ) -> int | None:
-    """The fewest problems of power `wanted`; None beyond MOST."""
+    """The fewest problems that give power `wanted`; None beyond MOST."""
     return _fewest(
         lambda p: power(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, wanted
     )

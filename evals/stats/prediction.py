@@ -1,7 +1,7 @@
 """Does a published value come back? Our measurement against theirs on the same problems, with the noise of both sides.
 
-Problems are fixed, because both sides measure the same ones. What is left is the spread of training seeds and the noise
-of samples, ours and the paper's.
+Problems are fixed, because both sides measure the same ones. The remaining variance is the spread of training seeds and
+the noise of samples, ours and the paper's.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ MOST_SEEDS = 64
 
 @dataclass(frozen=True)
 class Repeat:
-    """What a repetition of the paper's measurement with our arm would give.
+    """The prediction for a repetition of the paper's measurement with our arm.
 
     Attributes:
         mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
-        df: degrees of freedom of both, from the spread of S seeds of ours alone: (S - 1) / 2, as `seeds_df`; inf where
-            the variance is a bound and not an estimate.
+        df: degrees of freedom of both, from the spread of S seeds of ours alone: (S - 1) / 2, as `seeds_df`; inf if the
+            variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
         moderated: both variances together, and their degrees of freedom, with the declared prior of the seeds' spread
             (`evals.stats.intervals.moderated_seeds`); None: not of bounded values of a trained arm.
@@ -50,8 +50,8 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Comeback:
-    """Attributes: low, high: the 95 % prediction interval for the published value; None where unknown. why: of
-    "cannot tell", what would tell."""
+    """Attributes: low, high: the 95 % prediction interval for the published value; None if unknown. why: for "cannot
+    tell", how many seeds or samples would tell."""
 
     answer: Answer
     low: float | None
@@ -77,13 +77,13 @@ def repeat(
 ) -> Repeat:
     """The variances of our mean and of the paper's.
 
-    Several seeds of a trained arm show both the seeds' spread and the samples' noise. An untrained model has the
-    samples' noise only: `noise`, or, where it is not known, the largest that values in 0..1 with this mean can have.
+    Several seeds of a trained arm show both the seeds' spread and the samples' noise. An untrained model has only the
+    samples' noise: `noise`, or, if unknown, the largest possible for values in 0..1 with this mean.
 
     Args:
         values: [S, P], ours: training seeds x problems.
-        samples, paper_samples: of each problem, ours and the paper's. Fewer of theirs scale the variance up; more do
-            not scale it down, because the seeds' part stays.
+        samples, paper_samples: of each problem, ours and the paper's. Fewer samples of theirs scale the variance up;
+            more do not scale it down, because the seeds' part remains.
         paper_seeds: how many runs the published value averages; unused for an untrained model.
         noise: the variance that sampling leaves in one seed's mean over problems.
         bounded: the values lie in 0..1.
@@ -92,7 +92,7 @@ def repeat(
     seeds, problems = table.shape
     mean = float(table.mean())
     more = max(1.0, samples / paper_samples)
-    if bounded:  # of one more correct and one more incorrect answer, so that 0 and 1 leave a variance
+    if bounded:  # with one more correct and one more incorrect answer, so that 0 and 1 have a variance
         smooth = (mean * problems + 1) / (problems + 2)
         most = smooth * (1 - smooth) / problems
     if not trained:
@@ -103,7 +103,7 @@ def repeat(
     if seeds < 2:
         return Repeat(mean, math.nan, math.nan, math.nan, "one training seed of ours: two at least would tell")
     one = float(table.mean(axis=1).var(ddof=1))
-    if one == 0 and bounded:  # seeds that happen to be alike
+    if one == 0 and bounded:  # seeds that happen to be equal
         one = most / samples
     return trained_repeat(mean, one, seeds, one * more / paper_seeds, bounded)
 
@@ -124,7 +124,7 @@ def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
     published value lies outside the 95 % prediction interval. cannot tell: neither.
 
     Args:
-        margin: the largest difference that counts as none; None: no such value is declared, and nothing comes back.
+        margin: the largest difference that counts as none; None: not declared, so nothing comes back.
     """
     if of.unknown:
         return Comeback("cannot tell", None, None, margin, of.unknown)
@@ -159,7 +159,7 @@ def _what_would_tell(of: Repeat, margin: float | None) -> str:
 def sampling_noise(correct: NDArray[np.int64], scored: NDArray[np.int64]) -> float | None:
     """The variance that sampling leaves in one seed's mean accuracy over problems, from counts [S, P].
 
-    None where a problem has fewer than two scored samples.
+    None if a problem has fewer than two scored samples.
     """
     if (scored < 2).any():
         return None

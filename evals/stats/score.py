@@ -1,7 +1,7 @@
-"""Scores of a verdict table, each with its interval; and how scores, differences and p-values are written everywhere.
+"""Scores of a verdict table with intervals, and the one format of scores, differences and p-values.
 
 Every value is a fraction in 0..1, except the mean length, which is in tokens. A value that cannot be computed is None
-and says why; it is never zero. An unscored sample is not incorrect: it is excluded from its problem's n.
+with a reason; it is never zero. An unscored sample is not incorrect: it is excluded from its problem's n.
 """
 
 from __future__ import annotations
@@ -25,19 +25,20 @@ NONE = "–"
 
 
 def number_text(value: float | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """A number times `factor`; a dash where there is none."""
+    """A number times `factor`; a dash for None."""
     return NONE if value is None else format(factor * value, form)
 
 
 def bounds_text(interval: Interval | None, factor: float = 1.0, form: str = ".1f") -> str:
-    """ "[44.0, 50.6]", with "~" before it where it is approximate; a dash where there is none."""
+    """ "[44.0, 50.6]", with "~" before it if approximate; a dash for None."""
     if interval is None:
         return NONE
     return f"{interval.mark}[{number_text(interval.low, factor, form)}, {number_text(interval.high, factor, form)}]"
 
 
 def score_text(score: Score | None) -> str:
-    """ "47.3 [44.0, 50.6] (2 unscored; as wrong 46.9)", in percent or the metric's own unit; why there is no value."""
+    """ "47.3 [44.0, 50.6] (2 unscored; as wrong 46.9)", in percent or the metric's own unit; without a value, the
+    reason."""
     if score is None:
         return NONE
     if score.value is None:
@@ -65,7 +66,7 @@ def line_form(line: Line) -> str:
 
 
 def difference_text(line: Line) -> str:
-    """ "+4.5 [+1.2, +7.8]"; why there is none."""
+    """ "+4.5 [+1.2, +7.8]"; without a difference, the reason."""
     if line.difference is None:
         return f"{NONE} ({line.why})"
     form = line_form(line)
@@ -73,7 +74,7 @@ def difference_text(line: Line) -> str:
 
 
 def p_words(p: float | None) -> str:
-    """ "p = 0.043" or "p < 0.001", for a caption; "" where there is none."""
+    """ "p = 0.043" or "p < 0.001", for a caption; "" for None."""
     return "" if p is None or p != p else f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
 
 
@@ -94,9 +95,9 @@ class Score:
     `k` is None for metrics that have none, and for avg where the problems have different numbers of samples; `tau` is
     None except for G-Pass@k. `problems` have a value and `excluded` have none (too few scored samples, in any training
     seed). `samples` counts the rows of the table over all problems and seeds, `unscored` those of them without a
-    verdict. `why` says why the value is None. `as_wrong` is the value when unscored samples count as incorrect instead
-    of being excluded, so that answers which cannot be graded cannot raise a score unseen; None where no verdict is
-    missing or the metric needs none.
+    verdict. `why` says why the value is None. `as_wrong` is the value if unscored samples count as incorrect instead of
+    being excluded, so that ungradable answers cannot raise a score unnoticed; None if no verdict is missing or the
+    metric needs none.
     """
 
     metric: str
@@ -137,8 +138,8 @@ class Score:
 class Comparison:
     """One metric on two tables of the same problems: a minus b over the problems that have a value in both.
 
-    `problems` are those, `excluded` the others; `a` and `b` are the means over `problems`. All three values are None
-    where there are no such problems, and `why` says so.
+    `problems` are those, `excluded` the others; `a` and `b` are the means over `problems`. All three values are None if
+    there are no such problems, and `why` says so.
     """
 
     metric: str
@@ -158,7 +159,7 @@ class Comparison:
 
 
 def unit(metric: str) -> str:
-    """The unit that people read a metric in: "tokens", "problems" (how many are unsolvable), "%", or, of a training
+    """The unit in which a metric is printed: "tokens", "problems" (how many are unsolvable), "%", or, of a training
     curve, "value": as it was logged."""
     if "/" in metric:  # an MLflow name, as train/entropy
         return "value"
@@ -166,7 +167,7 @@ def unit(metric: str) -> str:
 
 
 def factor(metric: str, problems: int) -> float:
-    """What turns a value over that many problems into its unit."""
+    """The factor from a value over that many problems to its unit."""
     return {"tokens": 1, "value": 1, "problems": problems, "%": 100}[unit(metric)]
 
 
@@ -199,7 +200,7 @@ def score(
             g_pass: likewise, one score for each k and tau.
             fmt: share of responses with a box; mean_tokens: their length; truncation_rate: share of responses stopped
                 by the length limit (`finish_reason` "length"). They need no verdict, so unscored samples count too;
-                samples whose length or finish reason is unknown do not.
+                samples of unknown length or finish reason are excluded.
         taus: the shares of G-Pass@k that must be correct, each in (0, 1].
 
     Raises:
@@ -277,7 +278,7 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
 
 
 def _mean(matrix: NDArray[np.float64]) -> float:
-    """Rounded once, so that the order of the problems does not show in the last bit."""
+    """Rounded once, so that the last bit does not depend on the order of the problems."""
     return fmean(matrix.ravel())
 
 

@@ -1,10 +1,9 @@
 """A test that may stop at any time: is a mean of values in [0, 1] above or below a threshold?
 
-Problems are looked at one after another, in random order. Two players bet against "the mean is at most m" and "at
-least m"; under its hypothesis a player's capital is a nonnegative martingale, whatever the distribution, so that the
-chance that it ever reaches 2 / alpha is at most alpha / 2 (Ville's inequality). Stopping when one of them does keeps
-the error rate at alpha, however often one looks: "Estimating means of bounded random variables by betting" (arXiv
-2010.09686).
+Problems come one after another, in random order. Two players bet against "the mean is at most m" and "at least m".
+Under its hypothesis a player's capital is a nonnegative martingale, for any distribution, so it ever reaches 2 / alpha
+with a chance of at most alpha / 2 (Ville's inequality). Stopping when a player reaches it keeps the error rate at
+alpha, however often one looks: "Estimating means of bounded random variables by betting" (arXiv 2010.09686).
 """
 
 from __future__ import annotations
@@ -16,17 +15,17 @@ from typing import Literal
 
 import numpy as np
 
-MOST = 0.75  # of what a player may bet without ever losing everything
+MOST = 0.75  # share of the largest bet that cannot lose everything
 
 
 @dataclass(frozen=True)
 class Decision:
-    """Where a sequential test stands.
+    """The state of a sequential test.
 
     Args:
         verdict: "above" or "below" the threshold, or None: not decided.
-        used: values that were looked at. low, high: the mean is in between with confidence 1 - alpha at every time, so
-            at this one too; mean: of the values.
+        used: values read so far. low, high: the mean lies between them with confidence 1 - alpha, at all times
+            together; mean: of the values.
     """
 
     verdict: Literal["above", "below"] | None
@@ -37,7 +36,7 @@ class Decision:
 
 
 def decide(values: Sequence[float], threshold: float, *, alpha: float = 0.05) -> Decision:
-    """The test after these values, in the order in which they came; those after a decision are not looked at.
+    """The test after these values, in their order; values after a decision are ignored.
 
     Args:
         values: in [0, 1]. threshold: in (0, 1). alpha: the chance of a wrong decision, at most.
@@ -81,7 +80,7 @@ def as_difference(share: float) -> float:
 
 
 def plug_in_bets(values: np.ndarray, alpha: float) -> np.ndarray:
-    """How much is bet on each value, from the values before it alone (predictable plug-in, section 4 of the paper)."""
+    """The bet on each value, from the values before it alone (predictable plug-in, section 4 of the paper)."""
     count = np.arange(1, len(values) + 1)
     means = (0.5 + np.cumsum(values)) / (count + 1)
     spread = (0.25 + np.cumsum((values - means) ** 2)) / (count + 1)
@@ -96,7 +95,7 @@ def _log_capital(values: np.ndarray, bets: np.ndarray, threshold: float) -> np.n
 
 
 def _interval(values: np.ndarray, bets: np.ndarray, goal: float) -> tuple[float, float]:
-    """The thresholds that no player has refuted so far, at any time; the capital is monotone in the threshold."""
+    """The thresholds that no player has refuted at any time so far; the capital is monotone in the threshold."""
     if not len(values):
         return 0.0, 1.0
 

@@ -1,4 +1,4 @@
-"""Where the numbers of a power calculation come from: published noise, a measured run, or an assumption."""
+"""The inputs of a power calculation: published noise, a measured run, or an assumption."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SOURCE = "arXiv 2504.07086, mean and std over seeds"
 
 
 def default_spread(benchmark: str | None) -> Spread:
-    """What is published on a benchmark, and assumptions for the rest.
+    """The published noise of a benchmark, and assumptions for the rest.
 
     A repeated evaluation with one response for each of P problems has the variance within^2 / P; one sample, correct at
     the mean rate r, has r (1 - r) = within^2 + between^2. Averages over the published models.
@@ -54,10 +54,10 @@ def default_spread(benchmark: str | None) -> Spread:
 
 
 def measured_spread(rows: Any, name: str, *, fallback: Spread, other: Any = None) -> Spread:
-    """What a verdict table shows, by the method of moments; what it cannot show is taken from `fallback`.
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`.
 
     Args:
-        rows: a verdict table of one benchmark, as for `score`. One training seed tells neither `seed_sd` nor
+        rows: a verdict table of one benchmark, as for `score`. One training seed gives neither `seed_sd` nor
             `interaction_sd`, which is then part of `between_sd`.
         name: of the table, for the source.
         other: a second method on the same problems, for the correlation.
@@ -110,7 +110,8 @@ def _moments(rows: Any, name: str) -> _Moments:
 
 
 def _correlation(a: _Moments, b: _Moments, name: str) -> Sourced[float]:
-    """The covariance of the problem means, which the noise of two separate runs leaves alone, over what is between."""
+    """The covariance of the problem means (the noise of two separate runs does not bias it) over the variance between
+    problems."""
     if a.problems != b.problems:
         raise ValueError(f"{name}: expected two runs on the same problems")
     if min(a.between, b.between) <= 0:

@@ -1,4 +1,4 @@
-"""The metrics of one problem, and a verdict table as they read it: checked once, counted by training seed and problem.
+"""The metrics of one problem, and the verdict table that they read: checked once, counted by training seed and problem.
 
 The metrics are pure functions of a problem's verdicts. n is the number of scored samples of the problem, c the number
 of correct ones, k the number of samples of a metric. A k-subset is k of the n samples without replacement, all subsets
@@ -67,8 +67,8 @@ def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
     """G-Pass@k_tau: the probability that at least ceil(tau * k) samples of a k-subset are correct.
 
     The upper tail of a hypergeometric distribution, sum over j >= ceil(tau * k) of C(c, j) C(n-c, k-j) / C(n, k) (Liu
-    et al., arXiv 2412.13147). tau = 1 asks that all k are correct; tau <= 1/k is pass@k. `tau` is read as the decimal
-    that is written, so that 0.1 of 30 is 3 and not, by rounding, 4.
+    et al., arXiv 2412.13147). tau = 1 requires all k to be correct; tau <= 1/k is pass@k. `tau` is read as the written
+    decimal, so that 0.1 of 30 is 3 and not, by rounding, 4.
 
     Raises:
         ValueError: tau outside (0, 1], k > n, k < 1, or c outside 0..n.
@@ -84,7 +84,7 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
     """maj@k: the probability that the most frequent answer of a k-subset is the correct one.
 
     Exact over all k-subsets. `classes[i]` is the class of sample i's answer (equal under the verifier = one class),
-    None where it gave none: such a sample takes a place in the subset but has no vote. Where t incorrect classes tie
+    None without an answer: such a sample takes a place in the subset but has no vote. Where t incorrect classes tie
     with the correct one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
 
     How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
@@ -110,7 +110,8 @@ def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> 
 
 @lru_cache(maxsize=65536)
 def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float:
-    """`maj_at_k` from counts: `correct` votes for the correct answer, `rivals` for the wrong ones, of n samples."""
+    """`maj_at_k` from counts: `correct` votes for the correct answer, `rivals` for each incorrect answer, of n
+    samples."""
     _check_k(n, k)
     if correct == 0:
         return 0.0
@@ -260,7 +261,7 @@ class VerdictTable:
         return VerdictTable(frame)
 
     def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
-        """One metric of every problem under every seed, [S, P]; NaN where it has none (too few scored samples).
+        """One metric of every problem under every seed, [S, P]; NaN if it has none (too few scored samples).
 
         Raises:
             ValueError: tau outside (0, 1], or verdicts that contradict the answer classes.
@@ -375,7 +376,7 @@ _OPTIONAL = {"train_seed": 0, "tokens": None, "finish_reason": None}
 
 
 def _checked(rows: Any) -> pd.DataFrame:
-    """The table with all columns that are read; or a ValueError that names what is wrong with it."""
+    """The table with all columns that are read; else a ValueError that names the fault."""
     frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
     if missing := [name for name in _NEEDED if name not in frame.columns]:
         raise ValueError(f"the verdict table lacks the column(s) {', '.join(missing)}")

@@ -1,8 +1,8 @@
 """Choose tokens of responses, and sample and grade continuations from there, as an evaluation does.
 
 A selection takes the most uncertain tokens, the most certain, or random ones. A prefix is token ids, never text that
-would have to be tokenised again. `evals.sampling.evaluate` does the rest, so a run is resumed by starting it again, and
-a folder refuses another one's samples.
+would have to be tokenised again. `evals.sampling.evaluate` does the rest: the same call resumes, and a folder refuses
+samples of other settings.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Selection:
             any, chosen by the seed.
         share: how many, as a share of the tokens that could be taken: rounded up, so at least one.
         count: how many at most, instead of `share`.
-        within: the stretch of the response they may lie in, relative positions position / length in [first, last).
-        perplexity: the responses that count, by the quantile of their perplexity among all of the table: (0.8, 1) are
+        within: the part of the response to choose from: relative positions position / length in [first, last).
+        perplexity: the responses to choose from, by the quantile of their perplexity in the table: (0.8, 1) are
             the fifth with the highest.
     Raises:
         ValueError: an unknown kind; not exactly one of share in (0, 1] and count >= 1; or a range that is not one.
@@ -74,10 +74,10 @@ def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.Da
 
     Args:
         table: needs problem_id, sample, position, length, token, entropy; and logp for a range of perplexity.
-        seed: of "random"; with problem and sample it alone decides which tokens.
+        seed: of "random"; only seed, problem and sample decide which tokens.
     Raises:
         ValueError: a column is missing, an entropy is not finite, a response is not whole, the table is of several
-            training seeds (each is a model of its own), or nothing is left to take from.
+            training seeds (each is a model of its own), or no token is left to choose.
     """
     import pandas as pd
 
@@ -196,7 +196,7 @@ class PrefixedEngine:
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """A branch that is over already, by an end token or by its length, is its own only continuation."""
+        """A branch that has already ended, by an end token or by its length, has itself as its only continuation."""
         ends = model_stop_tokens(self._model_path, self.tokenizer)
         prefixed = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
         over = [r for r in prefixed if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
@@ -235,7 +235,7 @@ def ready(
 
 
 def branch_id(*parts: object) -> str:
-    """One text for what names a branch."""
+    """The id of a branch, from the parts that name it."""
     return "|".join(str(part) for part in parts)
 
 

@@ -1,4 +1,4 @@
-"""What an intervention costs: accuracy of continuations without it minus with it, by group, with its tests.
+"""The cost of an intervention: accuracy of continuations without it minus with it, by group, with tests.
 
 Every frame here has one row an intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
 continuations), `original` and `altered` (their accuracy), `drop` (original - altered) and `squared_drop`. An unknown
@@ -40,8 +40,8 @@ def impact(original: ArrayLike, altered: ArrayLike) -> float:
 
 
 def squared_impact(original: ArrayLike, altered: ArrayLike) -> float:
-    """An estimate of the square of the true impact, without bias: the square of I less what k continuations add to it
-    by chance. Impacts of opposite signs cancel in a mean; their squares do not. NaN below two known values of either.
+    """An unbiased estimate of the squared true impact: the square of I minus the part that k continuations add by
+    chance. Impacts of opposite signs cancel in a mean; their squares do not. NaN below two known values of either.
     """
     noise = 0.0
     for values in (original, altered):
@@ -75,7 +75,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         group, drop, low, high, squared_drop, original, altered, problems, interventions, unknown (those without a drop,
-        left out), k (the fewest graded continuations of a branch that counts). What a group does not have is NaN.
+        excluded), k (the fewest graded continuations of a branch that counts). Missing values are NaN.
     """
     import pandas as pd
 
@@ -101,7 +101,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None) -> Paired:
-    """Mean drop of group a minus that of group b, paired by problem; or, without b, of a alone against none at all.
+    """Mean drop of group a minus that of group b, paired by problem; without b, the mean drop of a against 0.
 
     Raises:
         ValueError: no problem has a drop in both.
@@ -123,7 +123,7 @@ def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> p
     """`compare_groups` for each pair, with Holm's correction over all of them.
 
     Returns:
-        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems; NaN where there is none.
+        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems; Missing values are NaN.
     """
     import pandas as pd
 
@@ -189,7 +189,7 @@ def plot_groups(
     label: str,
     words: Mapping[str, str] | None = None,
 ) -> Plot:
-    """Points with intervals, a place a group and a point a run."""
+    """Points with intervals: one position per group, one point per run."""
     groups, runs = list(dict.fromkeys(numbers["group"])), list(dict.fromkeys(numbers["model"]))
 
     def render(figure: Any) -> None:
@@ -213,7 +213,7 @@ def plot_groups(
 
 
 def describe_counts(numbers: pd.DataFrame) -> str:
-    """Problems, interventions and continuations, and what is not known."""
+    """The numbers of problems, interventions and continuations, and of unknown drops."""
     text = (
         f"{describe_problems(numbers)}, {span(numbers['interventions'])} interventions a group, {span(numbers['k'])} "
         "graded continuations of either prefix."

@@ -1,4 +1,4 @@
-"""Another temperature at forking tokens than elsewhere  (arXiv 2506.01939, section 3).
+"""Sample with one temperature at forking tokens and another elsewhere (arXiv 2506.01939, section 3).
 
     frame = measure_fork_temperatures(subject, "aime24", [(1.0, 1.0), (1.5, 1.0), (1.0, 1.5)],
                                       threshold=fork_threshold(tokens["entropy"]), top_p=1.0, max_tokens=8192, n=16,
@@ -7,8 +7,8 @@
 
 A position is a fork where the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
 or above the threshold (`evals.analysis.tokens.forks.fork_threshold`). The paper's is the 80th percentile of the
-entropies of its own responses, 0.672 nats for its Qwen3-8B (*page*: our text of the paper lacks the section); another
-model has another.
+entropies of its own responses, 0.672 nats for its Qwen3-8B (*page*: our text of the paper lacks the section); it
+differs between models.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the temperatures that are held
-TEMPERATURES = (0.5, 1.0, 1.5)  # ours: what is varied where nothing else is asked for
+TEMPERATURES = (0.5, 1.0, 1.5)  # ours: the default variations
 
 
 def around(temperatures: Sequence[float]) -> list[tuple[float, float]]:
@@ -56,7 +56,7 @@ def choose_at_forks(
     """
     forks = entropy(logits.float().log_softmax(-1)) >= threshold
     at_forks = Decoding(fork_temperature, decoding.top_p, decoding.max_tokens)
-    # both for every row: a row's token is then, to the last bit, the one that an engine of that temperature takes
+    # both for every row, so that a row's token equals, to the last bit, that of an engine with this temperature
     return choose(logits, uniform, at_forks).where(forks, choose(logits, uniform, decoding))
 
 
@@ -147,7 +147,7 @@ def scores(frame: pd.DataFrame, *, reference: tuple[float, float] | None = None)
         frame: as `measure_fork_temperatures` returns it. reference: the pair to compare with; None is the first.
     Returns:
         fork_temperature, other_temperature, score, low, high, mean_tokens, problems, samples, unscored, difference,
-        difference_low, difference_high, p_value (not corrected). What there is none of is NaN.
+        difference_low, difference_high, p_value (not corrected). Missing values are NaN.
     Raises:
         ValueError: the reference is not in the frame.
     """
@@ -191,8 +191,8 @@ def plot_fork_temperatures(
     reference: tuple[float, float] = REFERENCE,
     seed: int = 0,
 ) -> list[Plot]:
-    """Score against the temperature at forks, and against that elsewhere, the other one held (arXiv 2506.01939,
-    section 3). A panel a run, at most four.
+    """Score against the temperature at forks, and against the temperature elsewhere, the other one fixed (arXiv
+    2506.01939, section 3). A panel a run, at most four.
 
     Args:
         frames: run -> `measure_fork_temperatures`' frame. reference: the pair (forks, elsewhere) whose values are held.
@@ -249,7 +249,7 @@ def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) ->
     column = "fork_temperature" if varied == "forks" else "other_temperature"
     rows = rows[rows["varied"].isin([varied, "neither"])].sort_values(column)
     hollow = varied == "elsewhere"
-    x = rows[column] + (0.012 if hollow else -0.012)  # where both have a point their bars stay apart
+    x = rows[column] + (0.012 if hollow else -0.012)  # at a common point the bars stay apart
     axis.plot(x, rows["score"], color=look(place)["color"], linestyle="--" if hollow else "-", linewidth=1.3)
     points(axis, x, rows["low"], rows["score"], rows["high"], place, hollow=hollow, upright=True)
 

@@ -54,7 +54,7 @@ TOKENS = ("random", "alternative")
 
 @dataclass(frozen=True)
 class Perturbation:
-    """What "perturb" is taken to mean.
+    """Our reading of "perturb".
 
     Args:
         share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
@@ -63,8 +63,8 @@ class Perturbation:
             seed, is replaced, the response is kept up to it, and the rest is decoded again (`keep` is not used).
         token: what a token is replaced by. "random": any of the vocabulary but itself and special tokens, all alike
             (the paper's word). "alternative": the most probable other one.
-        keep: open. How much of a response is kept, in (0, 1]; the answer must come after it to be decoded again.
-        problems: how many (the paper: 50), chosen by the seed from those that are answered for sure; all if fewer.
+        keep: open. The share of a response that is kept, in (0, 1]; the answer must come after it to be decoded again.
+        problems: how many (the paper: 50), chosen by the seed from the reliably answered ones; all if fewer.
         sure: open. The share of a problem's graded samples that must be correct for that.
     Raises:
         ValueError: a value out of range.
@@ -92,7 +92,7 @@ class Perturbation:
 
 
 def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
-    """The problems of which at least that share of the graded samples is correct, sorted; none graded is not sure."""
+    """The problems with at least this share of correct samples, sorted; ungraded problems do not count."""
     correct = verdicts.assign(correct=correctness(verdicts["verdict"].tolist())).groupby("problem_id")["correct"].mean()
     return sorted(str(problem) for problem in correct.index[correct >= sure])
 
@@ -100,7 +100,7 @@ def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
 def chosen_responses(
     tokens: pd.DataFrame, verdicts: pd.DataFrame, perturbation: Perturbation, *, seed: int
 ) -> pd.DataFrame:
-    """The rows of a token table that belong to the first correct response to each problem that is answered for sure.
+    """The rows of a token table of the first correct response to each reliably answered problem.
 
     Raises:
         ValueError: there is no such response.
@@ -123,7 +123,7 @@ def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int,
 
 
 def random_other(generator: np.random.Generator, vocabulary: Sequence[int], token: int) -> int:
-    """One of the vocabulary but this, all alike."""
+    """A random token of the vocabulary other than this one, uniformly."""
     others = len(vocabulary) - (token in vocabulary)
     chosen = vocabulary[int(generator.integers(others))]
     return vocabulary[-1] if chosen == token else chosen
@@ -138,7 +138,7 @@ def perturbation_branches(
     *,
     seed: int,
 ) -> tuple[pd.DataFrame, list[Branch]]:
-    """Both beginnings of each response and group: as it was, and perturbed.
+    """Both prefixes of each response and group: the original one and the perturbed one.
 
     Args:
         table: whole responses. vocabulary: token ids that a token may be replaced by at random.
@@ -173,7 +173,7 @@ def _plan(
     vocabulary: Sequence[int],
     generator: np.random.Generator,
 ) -> tuple[int, dict[int, int]]:
-    """How many tokens of a response are kept, and what its taken tokens are replaced by."""
+    """The number of tokens kept, and the replacements of the selected tokens."""
     if perturbation.scope == "one":
         taken = taken.iloc[[int(generator.integers(len(taken)))]]
         kept = int(taken["position"].iloc[0]) + 1
@@ -202,7 +202,7 @@ def measure_perturbation(
 ) -> pd.DataFrame:
     """Accuracy with and without the perturbation of the most and of the least uncertain tokens.
 
-    Both are decoded again from the same place, so what a second decoding alone costs is no part of the drop.
+    Both are decoded again from the same position, so the drop excludes the cost of decoding again.
 
     Args:
         subject: with model_path, the benchmark's prompts, and its verdict table (for the golds, and for what is sure).

@@ -1,4 +1,4 @@
-"""What a token decides: the change in accuracy when it is replaced  (arXiv 2508.07534, Eq. 5-6).
+"""The impact of a token: the change in accuracy when it is replaced (arXiv 2508.07534, Eq. 5-6).
 
     frame = measure_impact(subject, "aime24", tokens, decoding=Decoding(1.0, 1.0, 8192), k=8, folder=Path("out"))
     by_group(frame)    # evals.analysis.interventions.effects
@@ -56,7 +56,7 @@ PERPLEXITY = {  # Fig. 5b: high-entropy tokens of the responses of lowest and of
 def replacement_branches(
     chosen: pd.DataFrame, table: pd.DataFrame, prompts: Mapping[str, str], golds: Mapping[str, str]
 ) -> list[Branch]:
-    """The two beginnings of each chosen token, up to and with it (`o`) or its alternative (`r`), on token ids.
+    """The two prefixes of each chosen token, ending with the token (`o`) or its alternative (`r`), as token ids.
 
     Args:
         chosen: rows of `table`. table: the whole responses. prompts, golds: by problem.
@@ -93,7 +93,7 @@ def measure_impact(
     policy: str = "boxed_last",
     workers: int = 2,
 ) -> pd.DataFrame:
-    """I_t of the tokens that the groups take; a token of two groups is measured once.
+    """I_t of the tokens of all groups; a token in two groups is measured once.
 
     Args:
         subject: with model_path, the benchmark's prompts and its verdict table (for the golds).
@@ -146,7 +146,7 @@ def plot_replacement(frames: Mapping[str, pd.DataFrame], *, benchmark: str, by: 
 
     Args:
         frames: run -> `measure_impact`'s frame; all with the same groups.
-        by: "entropy", "perplexity" or "position": what tells the groups apart.
+        by: "entropy", "perplexity" or "position": how the groups differ.
     Raises:
         ValueError: no run, runs with other groups, or another `by`.
     """

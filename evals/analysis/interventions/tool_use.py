@@ -95,13 +95,13 @@ def measure_tools(
 
 
 def outputs(response: str, turns: int) -> list[str]:
-    """What the Python blocks of a response printed, in order; at most `turns` of them ran."""
+    """The outputs of a response's Python blocks, in order; at most `turns` blocks ran."""
     texts: list[str] = []
     at = 0
     while len(texts) < turns and (block := next_block(response, at)) is not None:
         output = _OUTPUT.match(response, block[1])
         if output is None:
-            break  # no block after one that did not run ran
+            break  # if a block did not run, no later one did
         texts.append(output.group(1))
         at = output.end()
     return texts

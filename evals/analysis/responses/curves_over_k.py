@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommonProblems:
-    """Verdict tables of several models, cut to the problems that all of them can speak of.
+    """Verdict tables of several models, cut to the problems that all of them have scored.
 
     Args:
         tables: model -> its table, scored rows only, with a column `train_seed`.
-        problems: the problems kept, sorted. excluded: how many were not.
+        problems: the problems kept, sorted. excluded: how many were excluded.
         k: the number of scored samples that every kept problem has at least, in every model and training seed.
         unscored: rows without a verdict, of all models.
     """
@@ -57,7 +57,7 @@ def keep_common_problems(tables: Mapping[str, pd.DataFrame], least: int | None =
 
     Args:
         tables: model -> verdict table (`evals.grading.verdicts.schema`, and maybe `train_seed`).
-        least: None keeps every problem with a scored sample; k is then the smallest number that any of them has.
+        least: None keeps every problem with a scored sample; k is then the smallest number of scored samples.
     Raises:
         ValueError: no table, or no problem is left.
     """
@@ -100,7 +100,7 @@ def pass_curves(
 ) -> tuple[pd.DataFrame, CommonProblems]:
     """One row a model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and what it is over.
 
-    Every point of every curve is over the same problems, so that a crossing is not one of problems that dropped out.
+    Every point of every curve is over the same problems, so a crossing cannot come from problems that drop out.
 
     Args:
         tables: model -> verdict table of one benchmark.
@@ -134,7 +134,7 @@ def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
 
     Class a, given m_a times, is in a k-subset with probability 1 - C(n - m_a, k) / C(n, k); the sum over a is the
     expectation (rarefaction; Hurlbert, Ecology 52, 1971). k = n gives the number of distinct answers. Responses without
-    an answer (None) take a place in the subset and are no answer.
+    an answer (None) take a place in the subset but add no answer.
 
     Raises:
         ValueError: k < 1 or k > n.

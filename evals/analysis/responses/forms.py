@@ -1,6 +1,6 @@
-"""What responses look like, from a verdict table with its texts: length, form, repetition, quality flags.
+"""The form of responses, from a verdict table with texts: length, format, repetition, quality flags.
 
-None of it needs a verdict, so unscored responses count too.
+No measure needs a verdict, so unscored responses count too.
 """
 
 from __future__ import annotations
@@ -31,11 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Mean:
-    """A mean over problems (each counts once), its 95 % interval, and what it is over.
+    """A mean over problems (each counts once), its 95 % interval, and its sample sizes.
 
-    `interval` is None where nothing shows the spread (`evals.stats.intervals.over_problems`). `problems` have a value
-    in
-    every training seed, `excluded` have not; `samples` are the values behind the mean.
+    `interval` is None if no spread is known (`evals.stats.intervals.over_problems`). `problems` have a value in every
+    training seed, `excluded` do not; `samples` counts the values in the mean.
     """
 
     value: float
@@ -50,7 +49,7 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
 
     Args:
         values: a row a response: `problem_id`, `train_seed` (if there are several), and the column; missing values are
-            left out.
+            excluded.
         bounds: the least and the greatest value possible; None: without limits.
     """
     frame = values if "train_seed" in values else values.assign(train_seed=0)
@@ -71,7 +70,7 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
     )
 
 
-# column of `response_table` -> what people call its mean
+# column of `response_table` -> the printed name of its mean
 MEASURES = {
     "boxed": "Fmt (has a box)",
     "truncated": "truncated",
@@ -98,7 +97,7 @@ def response_table(
 
     `truncated` says that the length limit stopped it (`finish_reason` "length"), missing where the reason is unknown;
     `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
-    `evals.analysis.responses.quality.flags`. With a judge also `judged_irrelevant` (missing where it is unknown).
+    `evals.analysis.responses.quality.flags`. With a judge also `judged_irrelevant` (missing if unknown).
 
     Args:
         judge: asked about every response; `problems` (problem_id -> its text) is then needed.
@@ -130,7 +129,7 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """One row a model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`, `samples`.
 
     Args:
-        responses: model -> its `response_table`. A measure that no response has a value for is excluded.
+        responses: model -> its `response_table`. Measures without any value are excluded.
     """
     import pandas as pd
 
@@ -221,7 +220,7 @@ def response_length(responses: Mapping[str, pd.DataFrame], benchmark: str) -> Pl
 
 
 def _judged(responses: Mapping[str, pd.DataFrame], name: str) -> str:
-    """Who tells irrelevant content, for a caption."""
+    """How irrelevant content is detected, for a caption."""
     if not name:
         return "These are rules; the paper asks a 32B language model whether content is irrelevant."
     unknown = sum(int(table["judged_irrelevant"].isna().sum()) for table in responses.values())

@@ -3,8 +3,8 @@
 The paper (arXiv 2508.07534, section 3.2.2 and Fig. 3d) flags format violations (no box, or several), irrelevant content
 (repetitive or garbled; judged by a 32B model) and language mixing (a Chinese character). The first and the last are
 rules there too. Irrelevant content is detected by rules here as well, so that the flag is the same on every machine:
-text that repeats itself, or holds characters that no writing system uses. The rules miss fluent text that is beside
-the point. 3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
+text that repeats itself, or holds characters that no writing system uses. The rules miss fluent but irrelevant text.
+3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
 
 `Judge` asks a model, as the paper does:
 
@@ -67,7 +67,7 @@ _UNUSED = ("Cn", "Co", "Cs", "Cc")
 
 @dataclass(frozen=True)
 class Flags:
-    """What is wrong with a response; each as the paper's Fig. 3d counts it, `irrelevant` by our rules."""
+    """The flags of a response, as the paper's Fig. 3d counts them; `irrelevant` by our rules."""
 
     format_violation: bool
     irrelevant: bool
@@ -90,9 +90,9 @@ def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, mixing: Collec
 
 
 def garbled(text: str) -> bool:
-    """Holds a character that no writing uses, or U+FFFD for bytes that are no character.
+    """Whether the text holds a character that no writing system uses, or U+FFFD for invalid bytes.
 
-    At the very end U+FFFD only says that the response was cut inside a character.
+    At the very end, U+FFFD only means that the response was cut inside a character.
     """
     return any(_unused(character) for character in set(text.rstrip("\ufffd")))
 
@@ -151,7 +151,7 @@ class Judge:
     max_tokens: int = 16
 
     def __call__(self, responses: Sequence[str], problems: Sequence[str]) -> list[bool | None]:
-        """Whether each response is irrelevant or garbled; None where the answer says neither yes nor no.
+        """Whether each response is irrelevant or garbled; None if the judge answers neither yes nor no.
 
         Args:
             responses, problems: [N] each, the problem that each response is to.

@@ -31,7 +31,7 @@ class Region:
 def unsolvable_sets(
     tables: Mapping[str, pd.DataFrame], k: int | None = None
 ) -> tuple[dict[str, frozenset[str]], CommonProblems]:
-    """Model -> the problems that none of its first k scored samples solves; and what it is over.
+    """Model -> the problems that none of its first k scored samples solves; and the problems compared.
 
     A set belongs to one trained model: of several training seeds the first (lowest) counts.
 
@@ -55,9 +55,8 @@ def unsolvable_sets(
 
 
 def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list[Region]:
-    """Every problem in one region, by the models that leave it unsolved; most models first, without empty regions.
-
-    The region without models holds what all of them solve.
+    """Every problem in one region, by the models that leave it unsolved; most models first, without empty regions. The
+    region without models holds the problems that all of them solve.
     """
     held: dict[tuple[str, ...], list[str]] = {}
     for problem in problems:

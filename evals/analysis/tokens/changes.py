@@ -52,7 +52,7 @@ def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
 
 
 def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO) -> pd.DataFrame:
-    """Where the largest probability changes are: by entropy, by the response's perplexity, by position.
+    """The largest probability changes by entropy, by the response's perplexity, and by position.
 
     A token counts as changed if |change| is above 0 and among the `share` largest (ties all are). Were changes spread
     evenly, that share of the tokens of every bin would be changed.

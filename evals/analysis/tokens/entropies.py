@@ -223,7 +223,7 @@ def _rows(
     name: str, title: str, caption: str, source: str, numbers: pd.DataFrame, names: Sequence[str], label: str,
     least: float,
 ) -> Plot:  # fmt: skip
-    """A row a run, with a point and an interval for each outcome; the axis begins at `least`, the least value."""
+    """One row per run, with a point and an interval for each outcome; the axis starts at `least`."""
     shown = [n for n in names if n in set(numbers["model"])]
 
     def render(figure: Any) -> None:

@@ -30,7 +30,7 @@ PLACES = (CORRECT, INCORRECT, BOTH)
 
 
 def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST) -> pd.DataFrame:
-    """Every token of the vocabulary that occurs often enough, and how its entropy changes.
+    """Every vocabulary token that occurs often enough, with the change of its entropy.
 
     Args:
         readings: step -> the token table of the same responses, read by the checkpoint of that step; two steps or more.
@@ -63,7 +63,7 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
 
 
 def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFrame:
-    """Where the tokens of fastest drop occur, beside where all do.
+    """Where the fastest-dropping tokens occur, and where all tokens do.
 
     Args:
         slopes: `entropy_slopes`' frame. share: of the tokens, in (0, 1]; of equal slopes all or none.
@@ -146,7 +146,7 @@ def entropy_drops(
     share: float = FASTEST,
     minimum: int = LEAST,
 ) -> Plot:
-    """The tokens whose entropy falls fastest over the steps of a training, by whose they are (arXiv 2508.07534,
+    """The tokens whose entropy falls fastest over a training, by the responses that hold them (arXiv 2508.07534,
     Fig. 3c, the bars).
 
     Args:

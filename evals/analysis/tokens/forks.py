@@ -1,4 +1,4 @@
-"""Forking tokens: those of highest entropy, the words they are, and how many training keeps.
+"""Forking tokens: those of highest entropy, their words, and how many remain forks after training.
 
 Source: arXiv 2506.01939, section 3, Fig. 2. `fork_threshold` is the one definition of a fork in this project.
 """
@@ -26,12 +26,12 @@ Mask = NDArray[np.bool_]
 
 
 def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
-    """The entropy from which a token is a fork: the least value at or above the (1 - rho) quantile  (arXiv 2506.01939).
+    """The entropy threshold of a fork: the least value at or above the (1 - rho) quantile  (arXiv 2506.01939).
 
     The paper keeps tokens with H >= tau, tau the (1 - rho) quantile. This value keeps the same tokens as the linearly
-    interpolated quantile, and is an entropy that occurs: rounding of the quantile cannot drop the token it equals. The
-    trainer's mask (reproductions/forking_tokens/method.py) takes it from the same rank (`evals.fork_rank`), per update;
-    everything that shows or samples by forks calls this function.
+    interpolated quantile, and is an entropy in the table, so rounding of the quantile cannot drop the token that equals
+    it. The trainer's mask (reproductions/forking_tokens/method.py) takes it from the same rank (`evals.fork_rank`), per
+    update; all figures and samplers with forks call this function.
 
     Args:
         values: [N], nats. rho: the share of tokens that are forks.
@@ -87,7 +87,7 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
 
 
 def fork_overlap(before: pd.DataFrame, after: pd.DataFrame, *, rho: float = RHO) -> Side:
-    """The share of the tokens of highest entropy before that are among those of highest entropy after.
+    """The share of the highest-entropy tokens before training that are still among the highest after.
 
     By chance it would be about rho. Forks are those of the whole table, one threshold for each model; the mean is over
     problems that have such tokens.
@@ -109,7 +109,8 @@ def fork_words(
     """For each run its words of highest and of lowest mean entropy (arXiv 2506.01939, Fig. 2b and 2c: word clouds).
 
     Args:
-        minimum: how often a word has to occur; None takes 20, or what the tenth most frequent word has if that is less.
+        minimum: how often a word has to occur; None takes 20, or the count of the tenth most frequent word if that is
+            less.
     """
     return [
         _fork_words(number, name, tables[name], benchmark, rho, minimum) for number, name in number_of(names, tables)

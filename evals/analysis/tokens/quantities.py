@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from torch import Tensor
 
-_TRIED = (32, 512, 8192)  # how many of the most probable tokens are looked at before all are sorted
+_TRIED = (32, 512, 8192)  # number of most probable tokens to try before sorting all
 
 
 def entropy(log_p: Tensor) -> Tensor:
@@ -28,8 +28,8 @@ def entropy(log_p: Tensor) -> Tensor:
 def branching_factor(log_p: Tensor, *, mass: float) -> Tensor:
     """The size of the smallest set of tokens whose probability is at least `mass`. [..., V] -> [...], whole numbers.
 
-    Sums are in float64. The most probable tokens are picked out first, since they mostly suffice: sorting a whole
-    vocabulary for each token is what takes long.
+    Sums are in float64. The most probable tokens are tried first, since they mostly suffice: sorting a whole vocabulary
+    for each token is slow.
 
     Raises:
         ValueError: mass outside (0, 1].

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-_PROBE = 8  # tokens that both ways of computing logits are compared on
+_PROBE = 8  # tokens on which both ways of computing logits are compared
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit; other types are coarser
 _COARSE = 0.03
 
@@ -42,7 +42,7 @@ class SplitModel:
     def hidden_states(self, ids: Tensor) -> Tensor:
         """[B, T] token ids, padded on the right with anything -> [B, T, d].
 
-        No mask is needed: a causal model does not see what stands to the right.
+        No mask is needed: a causal model does not see tokens to the right.
         """
         states: Tensor = self.model.base_model(input_ids=ids, use_cache=False).last_hidden_state
         return states
@@ -56,7 +56,7 @@ class SplitModel:
 
 
 def split(model: Any, probe: Tensor) -> SplitModel:
-    """The parts of a model, checked against the whole on a few tokens.
+    """The parts of a model, checked against the whole model on a few tokens.
 
     Args:
         model: a transformers causal language model. probe: [1, T], some tokens (the first 8 are used).
@@ -85,7 +85,7 @@ def split(model: Any, probe: Tensor) -> SplitModel:
 
 
 def _scale_and_cap(model: Any) -> tuple[float, float | None]:
-    """What is done to the projection: multiplied (Cohere, Granite, Falcon-H1), then capped by tanh (Gemma)."""
+    """The scale (Cohere, Granite, Falcon-H1) and tanh cap (Gemma) of the projection."""
     config = model.config.get_text_config()
     factor = float(getattr(config, "logit_scale", None) or 1.0)
     factor *= float(getattr(config, "lm_head_multiplier", None) or 1.0)
@@ -168,7 +168,7 @@ def read_tokens(
 
 
 def token_values(logits: Tensor, tokens: Tensor, hidden: Tensor, *, mass: float) -> dict[str, Tensor]:
-    """What is measured of tokens, each from its distribution.
+    """The measures of each token, from its distribution.
 
     Args:
         logits: [N, V], float32 or wider. tokens: [N]. hidden: [N, d].

@@ -1,4 +1,4 @@
-"""What analyses of a token table share: responses, outcomes, means over bins, and panels of lines with bands."""
+"""Shared code of token-table analyses: responses, outcomes, means over bins, and panels of lines with bands."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
 
 
 def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[Any]]) -> pd.Series[Any]:
-    """What a function of a whole response says of each of its tokens, under the table's index.
+    """Apply a function of a whole response; one value per token, under the table's index.
 
     Raises:
         ValueError: the index names a row twice, or as `whole_responses`.

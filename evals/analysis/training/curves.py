@@ -1,9 +1,9 @@
-"""Training curves as a frame: column `step`, and one a metric under its MLflow name; NaN where a step lacks it.
+"""Training curves as a frame: column `step`, and one per metric under its MLflow name; NaN if a step lacks it.
 
-Lines are fitted with intervals that allow for serial correlation: successive training steps are alike beyond what the
-line says, so their residuals correlate, and the textbook interval is too narrow. With residuals that correlate as r^j
-at lag j, the variance of a mean grows by (1 + r) / (1 - r), so that the series is worth n (1 - r) / (1 + r) independent
-points, and that of a slope by 1 + 2 sum_j r^j q_j, with q_j the correlation of x at lag j (Bartlett, 1935).
+Lines are fitted with intervals that allow for serial correlation: residuals of successive training steps correlate, so
+the textbook interval is too narrow. With residuals that correlate as r^j at lag j, the variance of a mean grows by (1 +
+r) / (1 - r), so that the series is worth n (1 - r) / (1 + r) independent points, and that of a slope by 1 + 2 sum_j r^j
+q_j, with q_j the correlation of x at lag j (Bartlett, 1935).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ LABELS = {
     "train/shaping_ratio": "shaping / advantage",
     "train/step_seconds": "time of a step (seconds)",
 }
-SMOOTHING = 0.24  # as much noise goes through as with the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
+SMOOTHING = 0.24  # passes as much noise as the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 
 
 def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
@@ -61,7 +61,7 @@ def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
 def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     """At each point t, a straight line fitted with weights (1 - weight)^|t - u| to the points u. [N] -> [N].
 
-    The moving average that papers plot lags behind the curve, and any average cuts off a steep start; a line does
+    The moving average in papers lags behind the curve, and any average flattens a steep start; a local line does
     neither. Points count as evenly spaced.
 
     Raises:
@@ -72,7 +72,7 @@ def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     x = np.asarray(values, dtype=float)
     if len(x) < 3 or weight == 1:
         return x.copy()
-    reach = min(len(x) - 1, 1 + int(np.log(1e-6) / np.log1p(-weight)))  # what is further away does not show
+    reach = min(len(x) - 1, 1 + int(np.log(1e-6) / np.log1p(-weight)))  # farther points have no visible weight
     lags = np.arange(-reach, reach + 1)
     weights = (1 - weight) ** np.abs(lags)
 

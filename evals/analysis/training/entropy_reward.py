@@ -1,4 +1,5 @@
-"""What reward costs in entropy: R = -a exp(H) + b (arXiv 2508.07534, section 3.1, after Cui et al., arXiv 2505.22617).
+"""The trade-off of reward and entropy: R = -a exp(H) + b (arXiv 2508.07534, section 3.1, after Cui et al., arXiv
+2505.22617).
 
 Linear in x = exp(H), so that least squares has one exact solution: a is minus the slope, b the height at x = 0. The
 largest reward that the law allows, at H = 0, is b - a.

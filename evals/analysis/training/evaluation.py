@@ -117,7 +117,8 @@ def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> P
 
 
 def best_steps(order: Sequence[str], curves: Curves) -> pd.DataFrame:
-    """Where avg@n is highest (of equal steps the first): `model`, `benchmark`, `step`, `accuracy (%)`, `tokens`."""
+    """The step with the highest avg@n (the first of equal ones): `model`, `benchmark`, `step`, `accuracy (%)`,
+    `tokens`."""
     import pandas as pd
 
     rows = []
@@ -221,7 +222,7 @@ def quality_over_steps(
 
 
 def _metrics(curves: Curves, benchmark: str) -> list[str]:
-    """The columns of a benchmark to show: of pass@k and maj@k the largest k."""
+    """The columns of a benchmark to show; for pass@k and maj@k only the largest k."""
     known = {
         n: None
         for c in curves.values()

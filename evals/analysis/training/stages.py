@@ -2,9 +2,9 @@
 
 The paper speaks of a "rapid rising stage with quick performance improvements" and a "stable plateau stage with marginal
 gains", and plots a line between them without saying how. Here the line is the break of the best fit by two straight
-lines that meet (a broken stick): no smoothing and no share of the final value has to be chosen, a plateau may still
+lines that meet (a broken stick): it needs neither smoothing nor a chosen share of the final value, a plateau may still
 gain a little, and the break has an interval. There are two stages only if
-- two lines fit better than one, by more than chance and serial correlation give,
+- two lines fit better than one, by more than chance and serial correlation explain,
 - the first rises, and
 - the second gains at most `marginal` of the first's gain per step.
 """
@@ -52,7 +52,7 @@ THRESHOLD = 11.0  # of the improvement statistic; see find_stages
 
 @dataclass(frozen=True)
 class Stages:
-    """Where the rising stage ends, or why there are no two stages (then only `why` and `steps` are set).
+    """The end of the rising stage, or why there are no two stages (then only `why` and `steps` are set).
 
     `low` and `high` bound the break (95 %); slopes are gains of the metric per step; `start` and `level` are the fitted
     heights at the first step and at the break.

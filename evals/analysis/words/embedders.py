@@ -1,6 +1,6 @@
 """Sentences as vectors, and rare sentences: those of a trained model far from everything the base model says.
 
-A result names its embedder: distances of two embedders do not compare.
+A result names its embedder: distances of different embedders are not comparable.
 
 Rare behaviour (arXiv 2506.14758, section 2): "We embed all response sentences using SBERT and, for each RL-generated
 sentence, compute the average distance to its nearest base-model neighbors. Sentences in the top 10 % of this distance
@@ -43,7 +43,7 @@ class SentenceEmbedder(Protocol):
 
 
 class CharacterNgrams:
-    """How often a sentence has each n-gram of characters, hashed: needs no model, and sees encoding, not meaning.
+    """Hashed counts of a sentence's character n-grams: needs no model, and reflects spelling, not meaning.
 
     For tests, and for machines without SBERT; no paper uses it.
     """
@@ -96,7 +96,7 @@ class SentenceBert:
 
 
 class CachedEmbedder:
-    """Another embedder, asked once for each sentence."""
+    """Another embedder with a cache: each sentence is embedded once."""
 
     def __init__(self, embedder: SentenceEmbedder) -> None:
         self.name = embedder.name
@@ -193,7 +193,7 @@ def nearest_distances(
 
 
 def most_distant(distances: NDArray[np.float64], *, share: float) -> NDArray[np.bool_]:
-    """Which values lie above the (1 - share) quantile: at most that share of them; of equal ones all or none.
+    """Which values lie above the (1 - share) quantile: at most that share of them; equal values all or none.
 
     Raises:
         ValueError: share outside (0, 1).

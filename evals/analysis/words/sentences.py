@@ -1,7 +1,7 @@
-"""Sentences of a text that holds mathematics, and the sentences of a token table with their mean entropy.
+"""Split text with mathematics into sentences; the sentences of a token table with their mean entropy.
 
-A formula (LaTeX between its delimiters) is never cut, and one on a line of its own belongs to the sentence that leads
-to it. A sentence ends
+A formula (LaTeX between its delimiters) is never cut; a displayed formula belongs to the sentence before it. A sentence
+ends
 
 - at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
   5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
@@ -48,7 +48,7 @@ class TokenSpans:
 
 
 def detect_encoding(tokens: Iterable[str]) -> str:
-    """Which of `ENCODINGS` these tokens are in, by how many have a plain white space, a Ġ or Ċ, or a ▁.
+    """The encoding (of `ENCODINGS`) of these tokens, by how many have a plain white space, a Ġ or Ċ, or a ▁.
 
     Give it all tokens of a table: one response may be too short to show. Without any such character it is "text".
     """
@@ -108,7 +108,7 @@ def _byte_alphabet() -> dict[str, int]:
     return {chr(byte): byte for byte in printable} | {chr(256 + i): byte for i, byte in enumerate(others)}
 
 
-DISPLAY, INLINE = "\ue000", "\ue001"  # characters of the private use area, which no text has a use for
+DISPLAY, INLINE = "\ue000", "\ue001"  # characters of the private use area, which texts do not use
 _BRACES = r"[^{}]"
 for _ in range(4):  # braces in braces, as deep as answers go
     _BRACES = rf"(?:[^{{}}]|\{{{_BRACES}*+\}})"

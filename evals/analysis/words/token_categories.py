@@ -1,4 +1,4 @@
-"""What each token does: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
+"""The function of each token: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
 
 The paper gives examples and no rule. Ours: decode the tokens of a response to its text; give every character of the
 text one category; a token has the category of most of its characters that are not white space (ties: that of the
@@ -45,7 +45,7 @@ _WORD_START = re.compile(r"(?<![\w\\])(?<!\w[-'’])[^\W\d_]+")
 
 @dataclass(frozen=True)
 class Entry:
-    """A word or phrase. `source` is where the paper has it, or why we added it (`assumed`)."""
+    """A word or phrase. `source`: the place in the paper, or the reason why we added it (`assumed`)."""
 
     text: str
     category: str
@@ -103,7 +103,7 @@ def load_lexicon(name: str, *, stated_only: bool = False) -> Lexicon:
 
     Args:
         name: "token_categories", "pivotal_tokens" or "reflective".
-        stated_only: leave out what is assumed, so that only the paper's own words remain.
+        stated_only: exclude assumed words, so that only the paper's own remain.
     Raises:
         ValueError: an unknown name, or a file that breaks the form (the message says where).
     """
@@ -163,7 +163,7 @@ def _listed(words: Sequence[str] | dict[str, Any]) -> str:
 
 CATEGORIES = ("formal", "logical", "metacognitive", "semantic", "other")
 FORMAL, _, _, SEMANTIC, OTHER = range(len(CATEGORIES))
-_OPERAND = r"(?=\s*(?:\d|[^\W\d_](?!\w)|[($\\]))"  # what a sign that is also punctuation must stand before to be one
+_OPERAND = r"(?=\s*(?:\d|[^\W\d_](?!\w)|[($\\]))"  # a sign that is also punctuation counts only before these
 _LEXEME = re.compile(
     rf"""
     (?P<special> <\|[^\s|<>]+\|> | </?s> )
@@ -260,7 +260,7 @@ def _kind(match: re.Match[str]) -> int:
 
 
 def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
-    """How much of the responses each category is, and how unsure the model is there.
+    """Each category's share of the responses, and the model's entropy there.
 
     Args:
         table: a token table. category: of its rows (`evals.analysis.words.token_categories.categorise`).

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding: str | None = None) -> pd.Series:
     """Which tokens are (pieces of) pivotal words.
 
-    The paper averages over "commonly occurring pivotal tokens" against all others. A token counts when at least half of
-    its characters that are no white space belong to a word of the lexicon, so every piece of such a word does.
+    The paper averages over "commonly occurring pivotal tokens" against all others. A token counts if at least half of
+    its non-space characters belong to a word of the lexicon, so every piece of such a word counts.
 
     Args:
         table: a token table.
@@ -103,7 +103,7 @@ def read_words(
     stated_only: bool = False,
     encoding: str | None = None,
 ) -> list[Words]:
-    """Measure what `tokens` has a table of, in the order of `names`, of which the first is the base model.
+    """Measure the runs with a table in `tokens`, in the order of `names`; the first name is the base model.
 
     Args:
         names: of all runs. tokens: name -> token table of its responses to one benchmark.
@@ -181,7 +181,7 @@ def entropy_contrasts(words: Sequence[Words]) -> pd.DataFrame:
 
 
 def frequencies(words: Sequence[Words]) -> pd.DataFrame:
-    """What a response has of each: all tokens, those of each category, pivotal tokens, reflective sentences.
+    """Counts per response: all tokens, tokens of each category, pivotal tokens, reflective sentences.
 
     Returns:
         One row a model and `what`: `mean` over problems (of the problem's mean over its responses) with `low` and

@@ -31,7 +31,7 @@ OPTIONS: dict[str, dict[str, type]] = {
     },
     "openai": {"url": str, "key_env": str, "concurrency": int, "attempts": int, "timeout_s": float},
 }
-"""What each engine can be told, with the type of the value."""
+"""The options of each engine, with the type of the value."""
 
 NAMES = tuple(OPTIONS)
 

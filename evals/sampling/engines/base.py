@@ -1,4 +1,4 @@
-"""What an engine is asked and what it answers."""
+"""The interface of engines: requests and completions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Messages = tuple[Mapping[str, str], ...]
 
 
 class EngineError(RuntimeError):
-    """Generation failed: a server refused, a worker died. Samples from before are kept."""
+    """Generation failed: a server refused, a worker died. Earlier samples are kept."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +41,10 @@ class Decoding:
 
 @dataclass(frozen=True)
 class Request:
-    """One sample to generate: `seed` alone decides its randomness, for every batch that it is in.
+    """One sample to generate: only `seed` decides its randomness, in any batch.
 
     `prompt_text` is what the model continues, special tokens included. `messages` is the conversation that it was
-    rendered from, None for a plain prompt; an engine whose server has the chat template sends these instead.
+    rendered from, None for a plain prompt; an engine for a server with its own chat template sends these instead.
 
     `forced` is a prefix of the response, in token ids: the model continues it. The completion is then the
     whole response: its text and its tokens begin with these, and `max_tokens` counts them.
@@ -61,7 +61,7 @@ class Request:
 class Completion:
     """One generated sample.
 
-    `tokens` counts what was generated, the end token included, and what was forced. `finish_reason` is "stop" (the
+    `tokens` counts the generated tokens, end token included, and the forced ones. `finish_reason` is "stop" (the
     model ended) or "length" (cut off at max_tokens).
     """
 
@@ -76,21 +76,21 @@ class Engine(Protocol):
 
     @property
     def chunk_rows(self) -> int:
-        """How many requests it likes to be given at a time."""
+        """The number of requests that the engine prefers at a time."""
         ...
 
     @property
     def tokenizer(self) -> Any:
-        """The model's tokenizer, for its chat template; None where a server has it and takes messages."""
+        """The model's tokenizer, for its chat template; None if a server has it and takes messages."""
         ...
 
     @property
     def context(self) -> int | None:
-        """The most tokens of a prompt and its response together; None where only the loaded model says."""
+        """The most tokens of a prompt and its response together; None if only the loaded model knows."""
         ...
 
     def describe(self) -> dict[str, Any]:
-        """What of the engine can change a sample (name, versions, device, dtype): JSON values."""
+        """The settings of the engine that can change a sample (name, versions, device, dtype): JSON values."""
         ...
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:

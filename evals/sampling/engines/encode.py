@@ -1,4 +1,4 @@
-"""Tokens of prompts: what every engine that holds the model does in the same way."""
+"""Encode prompts, in the same way for every engine that holds the model."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def prompt_tokens(tokenizer: Any, text: str) -> list[int]:
 def encode(
     tokenizer: Any, requests: Sequence[Request], decoding: Decoding, context: int | None
 ) -> list[tuple[int, ...]]:
-    """What the model continues: token ids of each prompt and of the forced prefix of its response. A
-    beginning-of-text token is added where the model wants one and none is there.
+    """Token ids of each prompt and of the forced prefix of its response, for the model to continue. A beginning-of-text
+    token is added if the model wants one and there is none.
 
     Raises:
-        ValueError: a prompt and its response do not fit a context of that many tokens; or what is forced leaves no room
-            for another.
+        ValueError: a prompt and its response do not fit a context of that many tokens; or the forced prefix leaves no
+            room for another token.
     """
     encoded: dict[str, tuple[int, ...]] = {}
     problems: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""What engines that hold a model share: where it is, its tokenizer, and the device and number type it runs in."""
+"""Shared by engines that hold a model: its path, tokenizer, device and number type."""
 
 from __future__ import annotations
 

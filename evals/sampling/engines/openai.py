@@ -1,11 +1,11 @@
 """Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
 
-The server has the model and its chat template. Each request carries its seed. Whether the server heeds it, and whether
-its samples depend on what else it serves, cannot be known here: `describe()` says so.
+The server has the model and its chat template. Each request carries its seed. Whether the server obeys it, and whether
+its samples depend on other requests, is unknown here; `describe()` says so.
 
 The openai SDK sends a request, tenacity repeats it. The key comes from an environment variable and goes into one
-header. Redirections, which would carry it to another host, are refused. It is removed from what a server says before
-that is shown.
+header. Redirections, which would send it to another host, are refused. It is removed from a server's messages before
+they are shown.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class OpenAIEngine:
         url: the server's base address, as in "http://127.0.0.1:8000/v1".
         key_env: the environment variable that holds the key; None is OPENAI_API_KEY, if it is set.
         concurrency: the most requests under way at a time.
-        attempts: how often a request is sent before it has failed for good.
+        attempts: how often a request is sent before it counts as failed.
         timeout_s: seconds that the server may be silent.
         sleep: waits before another attempt; a test's own, or `time.sleep`.
     Raises:
@@ -217,7 +217,7 @@ def _read(request: Request, answer: Any) -> Completion:
     """The completion in the server's answer.
 
     Raises:
-        _FailedError: it is not of the documented form. Nothing is made up: no text and no length is an error.
+        _FailedError: it is not of the documented form. Nothing is made up: a missing text or length is an error.
     """
     try:
         choice = answer["choices"][0]

@@ -1,9 +1,9 @@
 """Copies of an engine on the machines of a Ray cluster that is already running.
 
-Requests are cut into pieces, each idle replica takes the next, and samples depend on their seeds: the result is that of
-one engine, as far as the engine itself promises it (`describe()` is the replicas' own). Every machine needs this
-project and the model under the same path, or a hub id; each replica hashes its copy, and another than the driver's is
-refused.
+Requests are cut into pieces, each idle replica takes the next, and samples depend on their seeds: the result equals
+that of one engine, as far as the engine itself guarantees it (`describe()` is the replicas' own). Every machine needs
+this project and the model under the same path, or a hub id; each replica hashes its copy, and a copy that differs from
+the driver's is refused.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class RayEngine(ModelFiles):
         return self._rows * len(self._actors) * CHUNK_PIECES
 
     def describe(self) -> dict[str, Any]:
-        """That of the replicas: where they are decides no sample.
+        """The description of the replicas; their location changes no sample.
 
         Raises:
             ValueError: the cluster has no room for them, they are not alike, or one has another model.
@@ -119,7 +119,7 @@ class RayEngine(ModelFiles):
                     yield _result(done)
             finished = True
         finally:
-            if not finished:  # replicas are in the middle of something that nobody waits for, or one is dead
+            if not finished:  # replicas may still work on abandoned requests, or one is dead
                 self.close()
 
     def _start(self) -> None:
@@ -156,7 +156,7 @@ class RayEngine(ModelFiles):
 
 
 def _alike(said: Sequence[tuple[str, int, dict[str, Any]]], model: str) -> tuple[int, dict[str, Any]]:
-    """What all replicas say of themselves.
+    """The description that all replicas share.
 
     Raises:
         ValueError: they differ, or hold another model than the driver's.

@@ -1,4 +1,4 @@
-"""What a model has read: its key-value cache, and the logits of each row's next token."""
+"""A model's state after reading rows: its key-value cache, and the logits of each row's next token."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Reading(Protocol):
     logits: Tensor
 
     def of(self, rows: Tensor) -> Reading:
-        """These rows, in this order; only one of the two readings may go on."""
+        """These rows, in this order; only one of the two readings may be used afterwards."""
         ...
 
     def read(self, tokens: Tensor) -> None:
@@ -42,7 +42,7 @@ def read_prompts(model: Any, prompts: Sequence[tuple[int, ...]], room: int, pad_
 
 
 class _ModelReading:
-    """By the model's own forward pass and cache. `mask` [R, longest + room] is 0 where a prompt is padded."""
+    """A reading by the model's own forward pass and cache. `mask` [R, longest + room] is 0 on padding."""
 
     def __init__(self, model: Any, logits: Tensor, cache: Any, mask: Tensor, position: Tensor, length: int) -> None:
         self.model, self.logits, self.cache = model, logits, cache

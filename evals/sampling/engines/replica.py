@@ -18,7 +18,7 @@ from evals.sampling.engines.replicas import load_factory
 
 
 def serve(connection: Any) -> None:
-    """Answer until the other side is gone."""
+    """Answer until the other side closes the connection."""
     factory, model_path, options = connection.recv()
     engine: Any = None
     while True:
@@ -39,7 +39,7 @@ def serve(connection: Any) -> None:
 
 
 def _end_with(alive: int) -> None:
-    """End this process at any point when the one that started it is gone."""
+    """End this process as soon as the process that started it is gone."""
     os.read(alive, 1)
     os._exit(1)
 

@@ -77,7 +77,7 @@ class Replicas:
         return context
 
     def describe(self) -> dict[str, Any]:
-        """That of one replica: how many there are decides no sample."""
+        """The description of one replica; their number changes no sample."""
         description: dict[str, Any] = self._local.describe()
         return description
 
@@ -96,7 +96,7 @@ class Replicas:
             yield from self._hand_out(pieces, decoding)
             done = True
         finally:
-            if not done:  # replicas are in the middle of something that nobody waits for
+            if not done:  # replicas may still work on abandoned requests
                 self.close()
 
     def close(self) -> None:

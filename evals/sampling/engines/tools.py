@@ -1,5 +1,5 @@
-"""Tool-integrated reasoning: a response's Python blocks are run and what they print is put into the response
-(arXiv 2508.07534, section 2.5). Around any engine that holds the model itself.
+"""Tool-integrated reasoning: run a response's Python blocks and insert their output into the response (arXiv
+2508.07534, section 2.5). Wraps any engine that holds the model.
 
     ```python
     print(2 ** 10)
@@ -8,11 +8,11 @@
     1024
     ```
 
-The model writes on after the output. What it wrote after the block without having seen the output is dropped: a token
-depends on those before it alone, so the response is distributed as if it had been stopped there.
+The model continues after the output. Text that it wrote after the block without seeing the output is dropped: a token
+depends only on the tokens before it, so the response has the distribution of one stopped there.
 
-The paper gives temperature, top-p and 16,384 tokens; that each block runs by itself, how many may run, for how long and
-how much output is shown are ours, and `describe()` has them all.
+The paper gives temperature, top-p and 16,384 tokens. Our choices: each block runs by itself, the number of blocks,
+their time, and how much output is shown; `describe()` has them all.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _BLOCK = re.compile(
 
 @dataclass(frozen=True)
 class Tools:
-    """What a response may do.
+    """Limits of a response's code.
 
     Args:
         turns: code blocks that are run for one response; later ones stay as they are.
@@ -72,7 +72,7 @@ def next_block(text: str, start: int) -> tuple[str, int] | None:
 
 
 def output_block(printed: ExecutionResult, longest: int) -> str:
-    """What the model reads after a block: output and error, in lines of their own."""
+    """The text that the model reads after a block: output and error, on separate lines."""
     lines = [printed.text.rstrip("\n")] if printed.text.strip() else []
     if printed.cut:
         lines.append(f"(cut after {longest} characters)")
@@ -83,7 +83,7 @@ def output_block(printed: ExecutionResult, longest: int) -> str:
 
 @dataclass(frozen=True)
 class _Turn:
-    """A request and the response so far; `shown` is how the engine says what is forced of it."""
+    """A request and the response so far; `shown` is the engine's form of the forced part."""
 
     request: Request
     number: int = 0
@@ -124,7 +124,7 @@ class ToolEngine:
         """The inner engine's, and the tools'.
 
         Raises:
-            ValueError: the engine is a server, which has the tokens to itself.
+            ValueError: the engine is a server, which does not expose tokens.
         """
         self._need_tokenizer()
         told = {name: value for name, value in asdict(self.tools).items() if name != "workers"}
@@ -173,7 +173,7 @@ class ToolEngine:
         except SandboxError as error:
             raise EngineError(f"problem {turn.request.key[0]!r}, sample {turn.request.key[1]}: {error}") from error
         text = turn.text + output_block(printed, self.tools.output_chars)
-        # what a program prints is text, also where it looks like a special token
+        # a program's output is text, even if it looks like a special token
         ids = self.tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True)
         request = replace(
             turn.request, forced=tuple(ids), seed=sample_seed(turn.request.seed, "tools", turn.request.key)
@@ -186,7 +186,8 @@ class ToolEngine:
 
 
 def _whole_text(turn: _Turn, completion: Completion) -> str:
-    """The response so far as it was, and what is new of the completion: a tokenizer may say the former otherwise."""
+    """The unchanged response so far, then the new part of the completion: a tokenizer may encode the former
+    differently."""
     if not completion.text.startswith(turn.shown):
         problem, sample = completion.key
         raise EngineError(f"problem {problem!r}, sample {sample}: the completion does not begin as it was told to")

@@ -1,9 +1,9 @@
 """The default engine: Hugging Face transformers, on a CPU or one GPU.
 
-Its own decode loop, for two reasons. A sample's randomness must depend on its seed alone, never on its neighbours in
-the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the cumulative
+It has its own decode loop, for two reasons. A sample's randomness must depend only on its seed, never on its neighbours
+in the batch: each row has its own stream of uniform numbers, and a token is chosen by inverting the cumulative
 distribution at the row's next number. And the samples of one problem share their prompt: it is read once and its cache
-copied.
+is copied.
 
 Equal seeds give equal samples in any batch up to the rounding of floating-point sums, which depends a little on the
 batch's shape; the same batches give the same samples exactly.
@@ -30,9 +30,9 @@ Pick = Callable[["Tensor", "Tensor", Decoding], "Tensor"]
 """Chooses the token of each row: (logits [R, V], uniform numbers [R], decoding) -> token ids [R]."""
 
 BLOCK = 128  # uniform random numbers for a row at a time
-CPU_CACHE_BYTES = 4 * 2**30  # what the key-value cache of a batch may take on a CPU
+CPU_CACHE_BYTES = 4 * 2**30  # the most that a batch's key-value cache may take on a CPU
 GPU_CACHE_SHARE = 0.6  # of the memory that is free once the model is loaded
-READ_TOKENS = 2**17  # that a batch reads at once where responses are forced: few of its rows then share what is read
+READ_TOKENS = 2**17  # rows that a batch reads at once with forced responses, which share little of their text
 
 
 class TransformersEngine(LocalModel):
@@ -135,7 +135,7 @@ class TransformersEngine(LocalModel):
         ]
 
     def pick(self, logits: Tensor, uniform: Tensor, decoding: Decoding) -> Tensor:
-        """How a token is chosen; an engine that chooses otherwise overrides it."""
+        """How a token is chosen; a subclass may override it."""
         return choose(logits, uniform, decoding)
 
 
@@ -153,7 +153,7 @@ def check_weights(model: Any, model_path: str) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """No progress bar for the weights, which transformers shows even where stderr is a file."""
+    """No progress bar for the weights; transformers shows one even if stderr is a file."""
     from transformers.utils import logging
 
     shown = logging.is_progress_bar_enabled()
@@ -178,7 +178,7 @@ def decode(
 ) -> tuple[list[list[int]], list[int], list[bool]]:
     """Sample one response for each prompt, all rows in step.
 
-    Rows that have ended leave the batch once they are an eighth of it.
+    Ended rows leave the batch once they make up an eighth of it.
 
     Args:
         rooms: the most tokens of each row, 1 to decoding.max_tokens; None is that for all.

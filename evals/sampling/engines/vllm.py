@@ -16,8 +16,8 @@ from evals.sampling.engines.encode import encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
 
 YIELD_ROWS = 64  # finished samples are handed on in groups of this size
-ENVIRONMENT = {  # what vLLM reads from the environment when it is imported; the user's own values stay
-    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # its core in this process: when this process dies, it dies
+ENVIRONMENT = {  # environment variables that vLLM reads at import; the user's own values stay
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",  # its core runs in this process and dies with it
     "VLLM_LOGGING_LEVEL": "ERROR",
     "VLLM_LOGGING_STREAM": "ext://sys.stderr",  # stdout is for results
     "VLLM_NO_USAGE_STATS": "1",
