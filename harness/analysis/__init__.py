@@ -1,1 +1,1 @@
-"""`rlvr analyze` and the report's figures: finding the runs, measuring once, plot."""
+"""`rlvr analyze` and the report's figures: find the runs, measure once, plot."""

@@ -22,7 +22,7 @@ from harness.spec.scales import SCALES
 
 @dataclass(frozen=True)
 class Result:
-    """What an analysis wrote."""
+    """The output of an analysis."""
 
     folder: Path
     models: tuple[dict[str, Any], ...]
@@ -56,7 +56,7 @@ def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) 
 
 
 def analyze(material: Material, *, only: Sequence[str] | None, out: Path, command: str) -> Result:
-    """Plot, write and log. The cache of the material holds token tables, so a second call resumes from there."""
+    """Plot, write and log. The material's cache holds token tables, so a second call resumes."""
     code = environment()  # before anything is written, which may be under version control itself
     plotted, skipped = plot_all(material, only)
     out.mkdir(parents=True, exist_ok=True)

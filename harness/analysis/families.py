@@ -1,4 +1,4 @@
-"""Which analyses there are: each family of figures, and the function that plots it."""
+"""The families of figures, each with the function that plots it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def words(m: Material) -> list[Plot]:
     from evals.analysis.words.embedders import CachedEmbedder, load_embedder
     from evals.analysis.words.plots import plot_words
 
-    embedder = CachedEmbedder(load_embedder(m.embedder))  # the base model's sentences are asked for by every run
+    embedder = CachedEmbedder(load_embedder(m.embedder))  # every run needs the base model's sentences
     plots: list[Plot] = []
     for b in m.benchmarks:
         changes = {

@@ -1,4 +1,4 @@
-"""What the families of figures are made from."""
+"""The input of the families of figures."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Material:
-    """What figures are made from: the models in their order (the base model first) and the benchmarks looked at."""
+    """The input of figures: the models in order (the base model first) and the benchmarks."""
 
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
-    cache: Path  # of what takes long: token tables, interventions
+    cache: Path  # cache of slow parts: token tables, interventions
     embedder: str = "ngrams"  # see `evals.analysis.words.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # share of correct samples that makes a problem one whose responses are perturbed

@@ -1,8 +1,8 @@
-"""The runs that `rlvr analyze` and `rlvr report` are about: their responses, their models, their training curves.
+"""The runs of `rlvr analyze` and `rlvr report`: their responses, models and training curves.
 
 A run is a job's folder, a folder of an evaluation, a file of answers, or an MLflow run id; the training seeds of one
-method are joined by commas. What needs a model (teacher-forced passes, interventions) is done on the first seed, and
-says so.
+method are joined by commas. Analyses that need a model (teacher-forced passes, interventions) use the first seed, and
+say so.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Source:
 
     verdicts: Path  # the folder of the evaluation
     model: str | None  # a folder or hub id; None where it is not on this machine
-    curves: pd.DataFrame | None  # `step` and one column a metric; None where nothing was trained, or nothing is kept
+    curves: pd.DataFrame | None  # `step` and one column per metric; None without a training or its curves
     tags: Mapping[str, str] = field(default_factory=dict)  # of TAGS, those that are known
     run_id: str | None = None  # in MLflow
-    made: str = ""  # the command that trained and measured it, and the commit; "" where nothing says so
+    made: str = ""  # the command that trained and measured it, and the commit; "" if unknown
     checkpoints: Mapping[int, str] = field(default_factory=dict)  # optimiser step -> folder, before the last step
     steps: Mapping[int, Path] = field(default_factory=dict)  # optimiser step -> verdicts of an evaluation then
 
@@ -51,8 +51,8 @@ class Source:
 class Analysed:
     """One model of an analysis.
 
-    `subject` holds all training seeds; `readable` the first seed with its model and prompts, None where `unread` says
-    why it cannot be read.
+    `subject` holds all training seeds; `readable` the first seed with its model and prompts, or None, with the reason
+    in `unread`.
     """
 
     subject: Subject
@@ -105,7 +105,7 @@ class Analysed:
 
 
 def check_names(texts: Sequence[str], key: str = "runs") -> None:
-    """Refuse, before anything heavy is imported, what can be neither a folder nor a run id."""
+    """Before heavy imports, refuse texts that are neither a folder nor a run id."""
     for part in (part for text in texts for part in text.split(",") if part):
         if not Path(part).exists() and not RUN_ID.fullmatch(part):
             raise UsageError(f"{key}: {part}: {EXPECTED}")
@@ -127,8 +127,7 @@ def read_runs(
         data_dir: where the benchmarks are, for the prompts; None: the hub, and for the tiny tiers, which are made here,
             the folder that `rlvr run` made them in.
         cache: where the artifacts of MLflow runs, and the verdicts on files of answers, are put.
-        reading, policy: of files of answers (`rlvr grade` reads the same): what they do not say themselves, and how
-            answers are found in them.
+        reading, policy: for files of answers (as in `rlvr grade`): what they do not state, and how to extract answers.
     Raises:
         UsageError: no such run, or one without responses; names that are not one a run, or not distinct.
     """
@@ -195,7 +194,7 @@ def _source(part: str, cache: Path, reading: Reading, policy: str | None) -> Sou
     if path.is_file():
         target = cache / f"answers-{text_sha256(f'{path.resolve()} {reading} {policy}')[:12]}"
         try:
-            graded(path, target, reading, policy)  # always: a file may have changed
+            graded(path, target, reading, policy)  # always graded again: a file may have changed
         except (ValueError, OSError) as error:
             raise UsageError(f"runs: {error}") from error
         return Source(target, None, None, {"arm": path.name.partition(".")[0]})
@@ -285,7 +284,7 @@ def _from_mlflow(run_id: str, cache: Path) -> Source:
         if not (folder / "record.json").is_file():
             folder.mkdir(parents=True, exist_ok=True)
             tracker.download(run_id, "verdicts", folder)
-            tracker.download(run_id, "record.json", folder)  # the last: with it, all is there
+            tracker.download(run_id, "record.json", folder)  # written last: if it exists, all files exist
     except (MlflowException, OSError) as error:
         raise UsageError(
             f"runs: {run_id}: no finished arm with verdicts in {redact(store)} ({redact(str(error))})"

@@ -46,7 +46,7 @@ def interventions(m: Material) -> list[Plot]:
             try:
                 frames = {s.name: measure(s, b, table, **m.continuing(s, b, name)) for s, table in m.read_tables(b)}
                 plots += of_benchmark(b, plot(frames, benchmark=b))
-            except ValueError as error:  # no response qualifies, say: continue with the other measures
+            except ValueError as error:  # for example, no response qualifies: continue with the other measures
                 m.skipped.append(f"{name}, {b}: {error}")
     return plots
 

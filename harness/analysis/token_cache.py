@@ -1,4 +1,4 @@
-"""Token tables kept on disk by what decides them: the second time, no model is loaded.
+"""A disk cache of token tables, keyed by all that decides them: a second call loads no model.
 
 A pass is read and saved in parts: a killed one resumes after its last whole part, and ends with
 the table of an unbroken one.
@@ -30,7 +30,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
 
     Args:
         folder: of the cache.
-        reader: the model that reads them; None: the one that gave them.
+        reader: the model that reads them; None: the model that generated them.
     Raises:
         ValueError: the subject has no model or no prompts, or as the pass.
     """

@@ -1,4 +1,4 @@
-"""What a declared base model stands for on this machine."""
+"""Resolve a declared base model on this machine."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Training sets known by name: their location, columns, row selection, and required numbers of rows.
 
-This was written on a machine without a copy of these sets. What is known of them was read in public code and pages:
-each entry names its source; a value that no source gives is None, and is not checked.
+Written without a copy of these sets: all facts come from public code and pages. Each entry names its source; a value
+without a source is None and not checked.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""Runs in other people's formats, and as bundles that say themselves whether they are whole."""
+"""Runs in other people's formats, and as bundles that can be verified."""

@@ -1,4 +1,4 @@
-"""A run as one folder or zip that says itself whether it is whole: `rlvr bundle` writes it, `rlvr verify` checks it.
+"""A run as one folder or zip that can be verified: `rlvr bundle` writes it, `rlvr verify` checks it.
 
     README.md                    what the run is, and its numbers
     bundle.json                  format, run, whether responses are in it
@@ -7,7 +7,7 @@
     requirements.lock            the packages, where this checkout has the lock that the record names
     metrics.jsonl                the training curve, where one was kept
     <benchmark>/verdicts.parquet, manifest.json
-    scores.json                  every number, from the verdicts
+    scores.json                  every score, computed from the verdicts
     tables.csv, tables.md, tables.tex
     LICENSE
     SHA256SUMS                   of all other files
@@ -42,7 +42,7 @@ from harness.tables.grid import Grid
 
 FORMAT = 1
 SUMS = "SHA256SUMS"
-DIGITS = 10  # of a number after the point: the order of a sum may differ between processors beyond them
+DIGITS = 10  # decimals to compare: beyond them, the order of a sum may differ between processors
 COMPUTED = ("scores.json", "tables.csv", "tables.md", "tables.tex", "README.md")
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -76,7 +76,7 @@ def write_bundle(run: Exported, out: Path, *, responses: bool = True, curve: Pat
 
 
 def verify(path: Path) -> list[str]:
-    """What is wrong with a bundle; nothing where it is whole and every number comes back from its verdicts.
+    """The faults of a bundle; none if it is whole and every number follows from its verdicts.
 
     Raises:
         UsageError: not a bundle. DamagedFileError: a zip that cannot be read.
@@ -85,7 +85,7 @@ def verify(path: Path) -> list[str]:
         if not (folder / SUMS).is_file() or not (folder / "bundle.json").is_file():
             raise UsageError(f"{path}: expected a bundle (a folder or zip with bundle.json and {SUMS})")
         if wrong := _wrong_sums(folder):
-            return wrong  # numbers of damaged verdicts would say nothing more
+            return wrong  # numbers of damaged verdicts mean nothing
         document = json.loads((folder / "bundle.json").read_text(encoding="utf-8"))
         if document.get("format") != FORMAT:
             return [f"bundle.json: format is {document.get('format')!r}; this version of rlvr reads {FORMAT}"]
@@ -109,7 +109,7 @@ def _wrong_sums(folder: Path) -> list[str]:
 
 
 def _wrong_record(folder: Path, document: Mapping[str, Any]) -> list[str]:
-    """The record was not changed, and the verdicts are those that it was made from."""
+    """Check that the record is unchanged and was made from these verdicts."""
     if not (folder / "record.json").is_file():
         return []
     try:
@@ -140,7 +140,7 @@ def _wrong_numbers(folder: Path) -> list[str]:
 
 
 def computed(folder: Path) -> dict[str, bytes]:
-    """The files of a bundle that follow from its others."""
+    """The files of a bundle that are computed from the others."""
     record = json.loads((folder / "record.json").read_bytes()) if (folder / "record.json").is_file() else None
     document = json.loads((folder / "bundle.json").read_bytes())
     tables = {path.parent.name: path for path in sorted(folder.glob("*/verdicts.parquet"))}
@@ -174,7 +174,7 @@ def computed(folder: Path) -> dict[str, bytes]:
 
 
 def _given(run: Exported, responses: bool, curve: Path | None) -> dict[str, bytes]:
-    """The files of a bundle that it is made from."""
+    """The source files of a bundle."""
     files: dict[str, bytes] = {"LICENSE": (ROOT / "LICENSE").read_bytes()}
     lock = None
     if run.record is not None:

@@ -1,4 +1,4 @@
-"""Every Eval Ever 0.3.0: one JSON record a benchmark, checked against the schema, and its samples as JSON Lines."""
+"""Every Eval Ever 0.3.0: one JSON record per benchmark, checked against the schema, and its samples as JSON Lines."""
 
 from __future__ import annotations
 
@@ -203,7 +203,7 @@ def source_data(benchmark: str) -> dict[str, Any]:
 
 
 def instances(run: Exported, benchmark: str, model: str, made: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """A row a scored sample, of the accuracy; a run whose responses were not kept gives none."""
+    """One row per scored sample, with its accuracy; none for a run without responses."""
     accuracy = next(
         (r for r in made["evaluation_results"] if r["evaluation_result_id"].startswith(f"{benchmark}.avg")), None
     )
@@ -211,7 +211,7 @@ def instances(run: Exported, benchmark: str, model: str, made: dict[str, Any]) -
         return
     for row in read_parquet(run.tables[benchmark]).to_pylist():
         if row["verdict"] == Verdict.UNSCORED or not row["response"]:
-            continue  # a score that is unknown has no place in the schema
+            continue  # the schema has no unknown scores
         correct = row["verdict"] == Verdict.CORRECT
         problem = run.question(benchmark, row)
         attribution = [] if row["answer"] is None else [

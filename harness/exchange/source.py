@@ -1,4 +1,4 @@
-"""A run as every format out reads it: its verdicts, how they were sampled, and its record where it has one."""
+"""A run for export: its verdicts, how they were sampled, and its record, if any."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Exported:
     problems: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def question(self, benchmark: str, row: Mapping[str, Any]) -> str:
-        """The problem's text, or its id where the text is not at hand."""
+        """The problem's text, or its id if the text is missing."""
         return str(row.get("problem") or self.problems.get(benchmark, {}).get(row["problem_id"]) or row["problem_id"])
 
     def decoding(self, benchmark: str) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Exported:
 
     @property
     def label(self) -> str:
-        """Stands beside every number: it is of a scale other than the paper's."""
+        """The label of numbers at a scale other than the paper's."""
         return "" if self.record is None or self.record["scale"] == "paper" else str(self.record["scale_label"])
 
     @property

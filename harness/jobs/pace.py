@@ -1,4 +1,4 @@
-"""How long the rest of a list of jobs takes, from those that this process has run."""
+"""Estimate the time of the remaining jobs from those that this process has run."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import statistics
 from collections.abc import Sequence
 
 FINISHED_BEFORE_S = 2.0
-"""A job that returns sooner had a record already; it says nothing of the pace of the others."""
+"""A job that returns sooner already had a record, so it does not count for the pace."""
 
 
 def time_left(seconds: Sequence[float], jobs_left: int) -> str:
-    """ "; 12.5 min left at this pace", from the median of the jobs that really ran; "" while there is none.
+    """ "; 12.5 min left at this pace", from the median of the jobs that really ran; "" without any.
 
     Args:
         seconds: wall time of each job so far, those that were finished before included.

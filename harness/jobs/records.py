@@ -1,4 +1,4 @@
-"""Records of a job: JSON files that say whether they are what was written."""
+"""Records of a job: JSON files with the hash of their content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHA256 = "sha256"
 
 
 def write_record(path: Path, record: dict[str, Any]) -> dict[str, Any]:
-    """Write a record, without credentials and with the hash of its content; returns it as it is written."""
+    """Write a record, without credentials and with the hash of its content; returns the written form."""
     plain = json.loads(json.dumps(redact_all(record), default=list))
     whole = {**plain, SHA256: _content(plain)}
     write_json(path, whole)
@@ -22,7 +22,7 @@ def write_record(path: Path, record: dict[str, Any]) -> dict[str, Any]:
 
 
 def read_record(path: Path) -> dict[str, Any] | None:
-    """A record, or None when there is none.
+    """A record, or None without one.
 
     Raises:
         DamagedFileError: it cannot be read, or was changed after it was written.

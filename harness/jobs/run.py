@@ -1,13 +1,13 @@
-"""Run jobs: train, evaluate, log, record. Killed at any point and started again, a command resumes where it was.
+"""Run jobs: train, evaluate, log, record. After a kill at any point, the same command resumes.
 
-Each job has one folder, named by the digest of all that decides its result:
+Each job has one folder, named by the digest of everything that decides its result:
 
     <home>/<paper>/<scale>/<model>-<arm>-<digest>-<base model>-seed<k>/
         train/          checkpoints; train/final is the trained model
         eval/           samples and verdicts, one folder a benchmark
         trained.json    written when training is done, with the hashes of train/final
-        record.json     written when everything is done: the job is finished; with the hashes of the verdicts
-        mlflow.jsonl    what MLflow is told (`harness.runs.outbox`); mlflow.json: the run, and how much it has
+        record.json     written last, when the job is finished; with the hashes of the verdicts mlflow.jsonl    the
+        messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and how much it has
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def run_jobs(
     keep_going: bool = False,
     watch: Watch | None = None,
 ) -> list[Outcome]:
-    """Run jobs of any papers, arms and seeds in this process, which pays for imports and the store once.
+    """Run jobs of any papers, arms and seeds in this process, which imports and opens the store once.
 
     Args:
         hardware, data_dir: as `run`.
@@ -106,14 +106,14 @@ def run_jobs(
                 base = bases[job.base_model.value]
                 folder = run_job(job, base, telling.courier, telling.parent(job), machine, data_dir, command, watch)
                 outcomes.append(Outcome(job, folder, diverged=has_diverged(folder)))
-            except Exception as error:  # of one job: in its outcome, and the other jobs run
+            except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
                 telling.failed.add(0)
             took.append(time.monotonic() - started)
-            gc.collect()  # the model of this job makes room for the next one's
+            gc.collect()  # free the memory of this job's model for the next
     return outcomes
 
 
@@ -132,7 +132,7 @@ def run_job(
     command: str,
     watch: Watch | None = None,
 ) -> Path:
-    """One arm and seed, from wherever it was left. Returns its folder."""
+    """Run or resume one arm and seed. Returns its folder."""
     if watch is not None:
         hardware = replace(hardware, snapshot_every=hardware.snapshot_every or watch.snapshot_every)
     fingerprint = model_fingerprint(base)
@@ -141,9 +141,9 @@ def run_job(
         outbox = Outbox(folder)
         finished = read_record(folder / "record.json")
         if finished is not None and not (broken := differing_files(folder, finished.get("files", {}))):
-            if not outbox.finished():  # deleted, or killed between the record and the end of it
+            if not outbox.finished():  # deleted, or killed between the record and its end
                 _refill(outbox, job, fingerprint, finished, folder, parent)
-            courier.watch(outbox)  # a new store, say
+            courier.watch(outbox)  # for example a new store
             _say_finished(finished, folder)
             return folder
         status = "FAILED"
@@ -159,7 +159,7 @@ def run_job(
                 model, training = _train_watched(job, base, folder, outbox, hardware, data_dir, watch)
                 check(f"after training {job.name}")
                 verdicts = _evaluate(job, model, folder, hardware, data_dir)
-            except Diverged as error:  # a result, not a failure: nothing of it is evaluated, and its table cell says so
+            except Diverged as error:  # a result, not a failure: it is not evaluated, and its table cell says so
                 diverged = error
                 say(f"    {error}; not evaluated. The last good checkpoint is kept in {folder / 'train'}")
             if finished is None:
@@ -200,7 +200,7 @@ def _train_watched(
     data_dir: str | None,
     watch: Watch | None,
 ) -> tuple[str, dict[str, Any] | None]:
-    """`_train`, with what `watch` wants measured before, during and after it."""
+    """`_train`, with the evaluations that `watch` asks for before, during and after it."""
     watcher = None
     if watch is not None and watch.snapshot_every and job.experiment is not None:
         watcher = Watcher(job, watch, folder, outbox, hardware, data_dir)
@@ -209,7 +209,7 @@ def _train_watched(
     with observed(watcher):
         model, training = _train(job, base, folder, outbox, hardware)
     if watcher is not None:
-        watcher()  # what was saved while the last one was evaluated
+        watcher()  # snapshots saved while the last one was evaluated
         if watch is not None and watch.every and training is not None:
             watcher.measure(training["steps"], Path(model))
     return model, training
@@ -222,7 +222,7 @@ def job_folder(job: Job, base_fingerprint: str) -> Path:
 
 
 def _train(job: Job, base: str, folder: Path, outbox: Outbox, hardware: Hardware) -> tuple[str, dict[str, Any] | None]:
-    """(folder of the model to measure, what the record keeps of the training)."""
+    """(folder of the model to measure, the training's part of the record)."""
     if job.experiment is None:
         return base, None
     final = folder / "train" / "final"
@@ -311,7 +311,7 @@ def _record(
         "own_files": job.own_files(),
         "base_model": {"loaded_from": base, "sha256": fingerprint},
         "training": training,
-        "mismatch": mismatches(folder),  # of sampler and trainer, by what it looks like; {} where there is none
+        "mismatch": mismatches(folder),  # of sampler and trainer, by kind; {} if there is none
         "diverged": None if diverged is None else diverged.as_dict(),  # {step, quantity, value}; then scores is empty
         "files": _hashes(folder, verdicts),
         "scores": scores,
@@ -322,7 +322,7 @@ def _record(
 
 
 def _start(outbox: Outbox, job: Job, fingerprint: str, folder: Path, parent: Outbox) -> None:
-    """Open the outbox; one that is not there gets the steps that were trained already."""
+    """Open the outbox; a missing one is created with the steps trained so far."""
     new = not outbox.file.exists()
     outbox.start(job.paper, run_name(job), _tags(job, fingerprint), parent)
     outbox.settings(job.settings())
@@ -395,6 +395,6 @@ def _tags(job: Job, base_fingerprint: str) -> dict[str, str]:
 
 
 def run_name(job: Job) -> str:
-    """What MLflow calls a run: model, arm and seed, and the overrides that tell it from others."""
+    """The run's name in MLflow: model, arm and seed, and the overrides that distinguish it."""
     overrides = " ".join(f"{k}={v}" for k, v in sorted(job.overrides.items()))
     return f"{job.name} [{overrides}]" if overrides else job.name

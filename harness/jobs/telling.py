@@ -1,4 +1,4 @@
-"""What MLflow gets of commands: a parent run for each paper and scale of a command, and a courier that delivers."""
+"""A command in MLflow: a parent run for each paper and scale, and a courier that delivers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[int, str, str]  # number of the command, paper, scale
 
 
 class Watching(Protocol):
-    """Who delivers what is written to outboxes; `Courier` does, in this process."""
+    """The deliverer of outboxes; in this process, a `Courier`."""
 
     def watch(self, *outboxes: Outbox) -> None: ...
 
@@ -34,7 +34,8 @@ class Elsewhere:
 
 @dataclass
 class Told:
-    """While commands run: who delivers, the parent run of each paper and scale, and which commands had a failure."""
+    """State of running commands: the deliverer, the parent run of each paper and scale, and the commands with a
+    failure."""
 
     courier: Courier
     parents: dict[Key, Outbox]
@@ -46,7 +47,8 @@ class Told:
 
 @contextmanager
 def told(commands: Sequence[tuple[Sequence[Job], str]]) -> Iterator[Told]:
-    """Open the store, start the parent runs, deliver while the block runs, and close everything, however it ends.
+    """Open the store, start the parent runs, deliver while the block runs, and close everything at its end, even after
+    an error.
 
     Args:
         commands: the jobs of each command, and its text. A number put in `failed` marks its parent runs as failed.

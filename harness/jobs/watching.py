@@ -1,4 +1,4 @@
-"""Evaluate a model while it trains: `eval.every=K` with a protocol of its own, and which snapshots are kept.
+"""Evaluate a model during its training: `eval.every=K` with its own protocol, and which snapshots to keep.
 
     <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
     <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
@@ -30,7 +30,7 @@ CURVE = "curve.jsonl"
 
 
 class Watcher:
-    """Evaluates each snapshot once, logs it, and deletes the snapshots that the policy does not keep."""
+    """Evaluates each snapshot once, logs it, and deletes the snapshots that the policy drops."""
 
     def __init__(
         self, job: Job, watch: Watch, folder: Path, outbox: Outbox, hardware: Hardware, data_dir: str | None
@@ -52,7 +52,7 @@ class Watcher:
                 shutil.rmtree(model)
 
     def measure(self, step: int, model: Path | str, *, log: bool = True) -> None:
-        """Evaluate the model of one step, unless that was done; a rerun completes what a kill left."""
+        """Evaluate the model of one step, unless already done; a rerun completes an interrupted evaluation."""
         from evals.files import read_parquet
         from evals.sampling.evaluate import evaluate
         from evals.stats.score import score
@@ -86,8 +86,8 @@ class Watcher:
 
 
 def beside_training(hardware: Hardware, model: str) -> Engine:
-    """The engine that evaluates while a training holds the devices: the declared one where it has machines of its own
-    (Ray), else transformers, which takes only what a model needs."""
+    """The engine for evaluations while a training holds the devices: the declared one if it has its own machines (Ray),
+    else transformers, which uses only the memory that a model needs."""
     if not hardware.engine.startswith("ray"):
         hardware = replace(hardware, engine="transformers", engine_replicas=1)
     return sampling_engine(hardware, model)

@@ -1,4 +1,4 @@
-"""Where the jobs of a command run: one after another here, or many at once in worker processes or on a cluster."""
+"""Launchers of jobs: one after another here, or many at once in worker processes or on a cluster."""
 
 from __future__ import annotations
 

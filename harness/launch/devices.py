@@ -1,4 +1,4 @@
-"""How the threads and GPUs of a machine are divided among worker processes."""
+"""Divide the threads and GPUs of a machine among worker processes."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 def worker_environments(
     machines: Iterable[Hardware], workers: int, *, gpus: int, environ: Mapping[str, str] = os.environ
 ) -> list[dict[str, str]]:
-    """What each worker has different in its environment.
+    """The environment variables of each worker.
 
-    GPUs: as many as the hungriest job needs, no GPU for two workers; CPU threads are divided then. Jobs on the CPU see
+    GPUs: each worker gets as many as the largest job needs; no two workers share one, and CPU threads are divided. Jobs
+        on the CPU see
     no GPU, and each has the threads that it has when it runs alone, because they decide the last bits of its sums:
     `hardware.threads` gives each fewer. Waiting threads sleep.
 

@@ -1,4 +1,5 @@
-"""`launcher=local jobs=2`, `launcher.KEY=VALUE`: where the jobs of a command run, how many at once, with what each."""
+"""`launcher=local jobs=2`, `launcher.KEY=VALUE`: where the jobs of a command run, how many at once, and their
+resources."""
 
 from __future__ import annotations
 
@@ -58,7 +59,7 @@ class Launcher:
 
     @property
     def elsewhere(self) -> bool:
-        """Whether jobs run on machines that this process may know nothing of."""
+        """Whether jobs may run on other machines."""
         return self.name in ("slurm", "ray")
 
     @property

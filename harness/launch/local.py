@@ -1,8 +1,8 @@
 """`launcher=local jobs=N`: the jobs of one or several commands in N worker processes of this machine.
 
 Each worker takes jobs from one queue, so that it imports the trainer once. Threads and GPUs are divided among the
-workers. A job that fails, or a worker that dies, costs the others nothing. A first signal reaches every worker, which
-ends its step, saves and stops; a second stops them at once. Workers whose parent was killed save and stop too.
+workers. A failed job or a killed worker does not affect the others. A first signal reaches every worker, which ends its
+step, saves and stops; a second stops them at once. Workers also save and stop if their parent is killed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from harness.runs.launched import forget, note
 from harness.runs.outbox import Outbox
 from harness.runs.track import make_home
 
-LAST_S = 10.0  # that a worker has to end after a second signal, before it is killed
+LAST_S = 10.0  # seconds that a worker has to end after a second signal, before it is killed
 TAIL = 15  # lines of its log that are shown when a worker died
 
 
@@ -138,14 +138,14 @@ class _Pool:
 
     def _start(self, number: int, task: Task) -> None:
         task.order.log.parent.mkdir(parents=True, exist_ok=True)
-        with task.order.log.open("ab") as log:  # what goes wrong before its first job is there too
+        with task.order.log.open("ab") as log:  # so that errors before its first job are there too
             process = subprocess.Popen(
                 [sys.executable, "-m", "harness.launch.worker"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env={**variables(), **self._environments[number]},
-                start_new_session=True,  # a Ctrl-C reaches it through this process, once
+                start_new_session=True,  # a Ctrl-C must reach it once, through this process
             )
         worker = _Worker(number, process, task)
         assert process.stdout is not None
@@ -162,7 +162,7 @@ class _Pool:
 
     def _write(self, worker: _Worker, line: str) -> None:
         assert worker.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it is dead: the end of its stdout says so
+        with contextlib.suppress(BrokenPipeError):  # it is dead; the end of its stdout reports that
             worker.process.stdin.write(f"{line}\n".encode())
             worker.process.stdin.flush()
 
@@ -199,7 +199,7 @@ class _Pool:
         self._shown.ended(task.order.folder, "failed", text)
 
     def _gone(self, worker: _Worker) -> None:
-        """A worker whose stdout has ended: it is done, was told to stop, or died."""
+        """Handle a worker whose stdout has ended: it is done, was stopped, or died."""
         self._selector.unregister(worker.process.stdout)  # type: ignore[arg-type]
         code = worker.process.wait()
         for pipe in (worker.process.stdin, worker.process.stdout):

@@ -1,4 +1,4 @@
-"""A worker's order: one job and all that runs it, as JSON. No code travels, only names and values."""
+"""A worker's order: one job and its settings, as JSON. It holds no code, only names and values."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Order:
 
     Args:
         job: its identity, and the values that the command line replaced in its arm.
-        digest: of the job where it was ordered; a worker whose code gives another refuses it.
+        digest: of the job in the ordering process; a worker whose code gives another digest refuses it.
         command: the command's text. parent: file of the outbox of the command's MLflow run. folder: of the job.
         home: RLVR_HOME, as a whole path.
     """
@@ -85,7 +85,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Task:
-    """An order, the job it is for, and the commands (by number) that want it: the same job is run once."""
+    """An order, its job, and the commands (by number) that need it: the same job runs once."""
 
     job: Job
     order: Order
@@ -127,8 +127,8 @@ def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
 
 
 def _fixed(hardware: Hardware, backend: str, launcher: Launcher) -> Hardware:
-    """The settings with what another machine would choose otherwise: the device, and on a CPU the threads, which decide
-    the last bits of its sums."""
+    """The settings with explicit values where another machine might choose differently: the device, and on a CPU the
+    threads, which decide the last bits of sums."""
     if not launcher.elsewhere:
         return hardware
     if hardware.device == "auto":
@@ -147,7 +147,7 @@ def done_already(order: Order) -> bool:
 
 
 def write_to_log(order: Order) -> None:
-    """From now on what this process and its children print goes to the job's log."""
+    """Redirect the output of this process and its children to the job's log."""
     order.log.parent.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()

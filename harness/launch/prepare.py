@@ -65,7 +65,7 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
 
     try:
         make_home()
-        if not launcher.elsewhere:  # there each job looks at its own machine
+        if not launcher.elsewhere:  # there each job checks its own machine
             machines = {key: hardware.with_device() for key, hardware in machines.items()}
             first = next(iter(machines.values()))
             if not force:
@@ -103,7 +103,7 @@ def read_jobs(values: dict[str, Any]) -> list[Job]:
 
 
 def take_data(values: dict[str, Any]) -> None:
-    """`data=FILE columns=OURS:THEIRS,...` in place of a `dataset` that says the same.
+    """Translate `data=FILE columns=OURS:THEIRS,...` into the equivalent `dataset`.
 
     Raises:
         UsageError: data and dataset both, or columns without data or not of that form.
@@ -142,7 +142,7 @@ def refused(jobs: list[Job], machines: Any) -> dict[tuple[str, str], Any]:
 
 
 def that_run(jobs: list[Job], refused: dict[tuple[str, str], Any], *, named: bool) -> list[Job]:
-    """The jobs without the refused arms; each is named. An error if a refused arm or value was asked for."""
+    """The jobs without the refused arms, which are printed. An error if the user named a refused arm or value."""
     kept = [job for job in jobs if (job.model, job.arm) not in refused]
     for (model, arm), error in refused.items():
         if named or error.asked_for or not kept:
@@ -152,13 +152,13 @@ def that_run(jobs: list[Job], refused: dict[tuple[str, str], Any], *, named: boo
 
 
 def _memory(hardware: Hardware, launcher: Launcher) -> float:
-    """Bytes that one process of a job may use: jobs at once have GPUs of their own, and share a CPU's memory."""
+    """Bytes that one process of a job may use: parallel jobs have separate GPUs but share a CPU's memory."""
     memory = device_memory(hardware)
     return memory if hardware.device == "gpu" else memory / launcher.here
 
 
 def check_launcher(launcher: Launcher) -> None:
-    """Raise ValueError where this machine has not what the launcher needs."""
+    """Raise ValueError if this machine lacks what the launcher needs."""
     needs = {"slurm": "submitit", "ray": "ray"}.get(launcher.name)
     if needs is not None and find_spec(needs) is None:
         raise ValueError(f"launcher={launcher.name}: expected the package {needs}, which is not in this environment")

@@ -1,8 +1,6 @@
-"""`launcher=ray`: the jobs as tasks of a running Ray cluster, each with the resources that it asks for.
-
-A task only supervises a worker process (`harness.launch.worker`), so that a signal ends it as anywhere else. A task
-whose node or process died resumes elsewhere, from its last checkpoint. The tasks end with the command: stopped, it lets
-every job save first.
+"""`launcher=ray`: jobs as tasks of a running Ray cluster, each with its requested resources. A task only supervises a
+worker process (`harness.launch.worker`), so signals work as elsewhere. If its node or process dies, a task resumes
+elsewhere from its last checkpoint. The tasks end with the command, which lets every job save first.
 """
 
 from __future__ import annotations
@@ -26,7 +24,7 @@ from harness.runs.state import ERROR
 from harness.spec.hardware import Hardware
 
 RETRIES = 3
-STOP_S = 600.0  # that jobs have to save once the command was told to stop
+STOP_S = 600.0  # seconds that jobs have to save after a request to stop
 
 
 @contextmanager
@@ -81,7 +79,7 @@ class RayCluster:
                     raise UsageError(
                         f"launcher=ray: a job asks for {amount} {name}, and the whole cluster has {has.get(name, 0):g}"
                     )
-            (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # of the try before
+            (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # left by the previous try
             note(Path(task.order.folder), "ray", task.order.command)
         self._waiting.extend(tasks)
         self._fill()
@@ -101,7 +99,7 @@ class RayCluster:
         return waiting | {folder: self._state(folder) for folder in self._started} | self._ended
 
     def close(self) -> str:
-        """Jobs end with the command: each saves now."""
+        """Jobs end with the command; each saves first."""
         import ray
 
         self._waiting.clear()

@@ -1,4 +1,4 @@
-"""What a Ray task does: it starts a worker process for one order, and waits for it."""
+"""The code of a Ray task: start a worker process for one order, and wait for it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ class WorkerDiedError(RuntimeError):
 
 
 def run_order(text: str) -> str:
-    """Carry an order out in a process of its own; says how it ended, as far as its files do not.
-
-    Cancelled, the task lets the worker save and end.
+    """Carry out an order in a separate process; returns how it ended, unless its files say so. A cancelled task lets
+    the worker save and end.
 
     Raises:
         WorkerDiedError: the process was killed.

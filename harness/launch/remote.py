@@ -1,7 +1,5 @@
-"""What launchers of clusters share: give the jobs that are not finished away, watch them, tell how each ended.
-
-The folder of runs is on a disk that all machines share; jobs write there, and this process reads how they stand and
-brings it to MLflow.
+"""Shared by cluster launchers: submit the unfinished jobs, watch them, report how each ended. All machines share the
+disk with the runs' folder; jobs write there, and this process reads their state and sends it to MLflow.
 """
 
 from __future__ import annotations
@@ -26,21 +24,21 @@ from harness.runs.state import ERROR
 from harness.runs.track import make_home
 
 POLL_S = 2.0
-LATE_S = 20.0  # that a file of another machine may take to be seen here
+LATE_S = 20.0  # seconds until a file of another machine may be visible here
 WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
 
 
 class Cluster(Protocol):
-    """Who runs jobs elsewhere."""
+    """The interface of a cluster."""
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Start these jobs, or find them where an earlier command has started them."""
+        """Start these jobs, or find those that an earlier command has started."""
 
     def states(self) -> Mapping[str, str]:
         """By the job's folder: WAITING, RUNNING, or how it ended."""
 
     def close(self) -> str:
-        """No more is watched; says what becomes of the jobs that have not ended."""
+        """Stop watching; returns what happens to the unfinished jobs."""
 
 
 def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
@@ -76,7 +74,7 @@ def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
 
 
 def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], shown: View) -> None:
-    """Until each job has its outcome in `ended`."""
+    """Wait until each job has its outcome in `ended`."""
     by_folder = {task.order.folder: task for task in tasks}
     states = dict.fromkeys(by_folder, WAITING)
     done_before = len(ended)
@@ -106,7 +104,7 @@ def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], s
 
 
 def outcome_of(task: Task, how: str, *, late: bool) -> Outcome | None:
-    """How a job ended, by the files that it left; None: no file says it yet, and it is not `late` enough to give up."""
+    """How a job ended, from its files; None: no file says so yet, and it is not `late` enough to give up."""
     folder = Path(task.order.folder)
     if done_already(task.order):
         return Outcome(task.job, folder, diverged=has_diverged(folder))

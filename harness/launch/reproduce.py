@@ -1,7 +1,7 @@
 """`rlvr reproduce ARXIV budget=HOURS`: the seeds and samples that can resolve a paper's claim within GPU-hours, if any.
 
-The difference that must be seen is the one that the paper prints; what it needs is `evals.stats.power`'s, and what it
-costs the plan's estimate (its middle).
+The target is the difference that the paper prints; `evals.stats.power` gives the seeds and samples it needs, and the
+plan's estimate (its middle) the cost.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Design:
     power: float | None
 
     def options(self, paper: str, hardware: str) -> list[str]:
-        """Of the `rlvr run` that carries it out."""
+        """The options of the `rlvr run` for this design."""
         return [
             *(f"paper={paper}", f"arm={self.than},{self.arm}", f"model={self.model}", "scale=paper"),
             *(f"seeds={self.seeds}", f"hardware={hardware}", f"protocol.benchmarks=[{self.benchmark}]"),
@@ -71,8 +71,8 @@ def paper_of(arxiv: str) -> str:
 
 
 def designs(paper: str, machine: Machine, *, wanted: float = 0.8) -> list[Design]:
-    """For each claim that a printed difference of avg belongs to, on each benchmark: the cheapest design of power
-    `wanted`; the cheapest of all first, those that nothing resolves last."""
+    """For each claim with a printed difference of avg, on each benchmark: the cheapest design with power `wanted`.
+    Sorted by cost; unresolvable ones come last."""
     reproduction = catalogue.load(paper)
     printed = {
         (cell.model, cell.arm, cell.benchmark): cell.value
@@ -142,7 +142,7 @@ def rehearsed(options: Sequence[str]) -> list[str]:
 
 
 def document(paper: str, candidates: Sequence[Design], budget: float, hardware: str, wanted: float) -> dict[str, Any]:
-    """What there is, what fits, and the command of the best that fits."""
+    """All designs, those that fit, and the command of the best fit."""
     fit = [design for design in candidates if design.hours is not None and design.hours <= budget]
     # as many problems of the claim as possible would be better still; of those that fit the most powerful
     chosen = max(fit, key=lambda design: (design.power or 0.0, -(design.hours or 0.0)), default=None)

@@ -1,7 +1,7 @@
 """`launcher=slurm`: the jobs as an array of Slurm, submitted with submitit.
 
-A job that is preempted, or near its time limit, saves and is queued again (`harness.launch.slurm_job`). The command
-that submitted them only watches: stopped, it leaves the jobs in the queue, and the same command finds them there.
+A job that is preempted or near its time limit saves and is requeued (`harness.launch.slurm_job`). The submitting
+command only watches: if it stops, the jobs stay in the queue, and the same command finds them again.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Slurm:
         self._ids: dict[str, str] = {}  # by folder
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Find those that are in the queue already; submit the others as one array.
+        """Find jobs that are already in the queue; submit the others as one array.
 
         Raises:
             UsageError: sbatch refuses the options.
@@ -70,13 +70,13 @@ class Slurm:
         return {folder: state_of(states.get(job)) for folder, job in self._ids.items()}
 
     def close(self) -> str:
-        """The jobs stay in the queue."""
+        """Leave the jobs in the queue."""
         arrays = sorted({job.partition("_")[0] for job in self._ids.values()})
         return f"; the others stay in Slurm's queue (`scancel {' '.join(arrays)}` takes them out)"
 
 
 def parameters(launcher: Launcher, machines: Sequence[Hardware]) -> dict[str, Any]:
-    """What submitit is asked for: the user's options, and what the jobs need."""
+    """The parameters for submitit: the user's options and the needs of the jobs."""
     own = dict(launcher.options)
     own.pop("max_num_timeout", None)
     made: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What a job of a Slurm array does: its order; stopped by a signal, it saves and asks for another turn."""
+"""The code of a job in a Slurm array: carry out its order; after a signal, save and requeue."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the sa
 
 
 def run_order(text: str, requeues: int) -> str:
-    """Carry an order out; returns the job's folder.
+    """Carry out an order; returns the job's folder.
 
     SIGTERM (preemption, `scancel --signal=TERM`), SIGUSR1 and SIGUSR2 (sent before the time limit) end the step and
     save; the job is then queued again, at most `requeues` times, and the process ends with exit code 75, on which
@@ -41,7 +41,7 @@ def run_order(text: str, requeues: int) -> str:
         else:
             print(STOPPED.format(restarts + 1), file=sys.stderr, flush=True)
         sys.exit(RESUMABLE)
-    except Exception:  # into the log without credentials, then as it is
+    except Exception:  # log it without credentials, then raise it unchanged
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         raise
 
@@ -53,8 +53,8 @@ def job_id() -> str:
 
 
 def requeue(job: str) -> None:
-    """Queue a job again, if Slurm still has it as running: one that was cancelled, or that Slurm preempts and queues
-    again by itself, is left alone."""
+    """Requeue a job if Slurm still lists it as running. Leave it alone if it was cancelled, or if Slurm preempts and
+    requeues it itself."""
     state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
     if state.stdout.strip() != "RUNNING":
         print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)

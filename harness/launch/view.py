@@ -1,4 +1,4 @@
-"""How launched jobs are shown: a live table on a terminal, plain lines elsewhere. Both read the jobs' own files."""
+"""The display of launched jobs: a live table on a terminal, plain lines elsewhere. Both read the jobs' own files."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Row:
     first: tuple[int, float] | None = None  # the first step seen by this launch, and when
 
     def read(self, now: float) -> None:
-        """Look up where the training is."""
+        """Read the training's progress."""
         self.step, self.reward = last_step(self.folder / "train" / "metrics.jsonl")
         if self.step is not None and self.first is None:
             self.first = (self.step, now)
 
     def eta(self, now: float) -> float | None:
-        """Seconds that the rest of the training takes at the pace so far; None while there is no pace, or no end."""
+        """Seconds left at the pace so far; None without a pace or a fixed end."""
         if self.state != "running" or self.total is None or self.step is None or self.first is None:
             return None
         done = self.step - self.first[0]
@@ -56,7 +56,7 @@ class Row:
 
 
 class View:
-    """What is shown while jobs run; the plain lines. Told of each start and end."""
+    """The display as plain lines; gets each start and end."""
 
     def __init__(self, rows: Sequence[Row], clock: Callable[[], float] = time.monotonic) -> None:
         self.rows = list(rows)
@@ -116,7 +116,7 @@ class Table(View):
 
 
 def rendered(rows: Sequence[Row], now: float, most: int = 20) -> Any:
-    """The table; of many jobs those that wait or are done are counted instead."""
+    """The table; with many jobs, waiting and finished ones are only counted."""
     from rich.table import Table as RichTable
 
     listed = [row for row in rows if row.state == "running"] if len(rows) > most else list(rows)

@@ -1,8 +1,8 @@
-"""A worker process: takes orders from stdin, one after another, so that imports are paid for once.
+"""A worker process: takes orders from stdin, one after another, so it imports once.
 
 It reads lines of JSON, an order each, and answers each with a line: {"folder": ..., "diverged": ...}, {"error": ...} or
-{"stopped": where}. What the job prints goes to its own log. A first signal ends the step, saves, and ends the worker;
-so does the end of stdin: whoever started it is gone.
+{"stopped": where}. The job's output goes to its own log. A first signal ends the step, saves, and ends the worker; so
+does the end of stdin, which means that the parent is gone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ END = "end"  # the line after which no order comes
 
 
 def main() -> int:
-    """Work until there is no more to do; the exit code."""
+    """Work until no order is left; returns the exit code."""
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     lines: queue.Queue[str] = queue.Queue()

@@ -1,4 +1,4 @@
-"""What the report shows, gathered from MLflow and from the declaration."""
+"""The report's content, gathered from MLflow and the declaration."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ MOST = 7  # series that a figure can tell apart
 
 @dataclass(frozen=True)
 class Chosen:
-    """The arms that a report is about, and what it says of those that it leaves out."""
+    """The arms of a report, and its note on the omitted ones."""
 
     scale: str
     measured: tuple[Measured, ...]
@@ -51,7 +51,7 @@ class Chosen:
 def choose_arms(
     paper: Reproduction, tracker: Tracker, *, scale: str | None, model: str | None, arms: Sequence[str] | None
 ) -> Chosen:
-    """The measured arms to show: of one scale and one base model, each as declared where it was run so.
+    """The measured arms to show: of one scale and one base model, without overrides if such runs exist.
 
     Args:
         scale: None takes the paper's own where it was measured.
@@ -97,7 +97,7 @@ def _not_shown(chosen: Sequence[Measured], here: Sequence[Measured]) -> list[str
 
 
 def read_models(chosen: Chosen, *, data_dir: str | None, cache: Path) -> list[Analysed]:
-    """The chosen arms with their responses and models; the base model comes first, as figures want it."""
+    """The chosen arms with their responses and models, the base model first, as figures require."""
     order = sorted(chosen.measured, key=lambda m: m.arm != "base")
     texts = [",".join(m.run_ids[seed] for seed in m.seeds) for m in order]
     return read_runs(texts, [m.arm for m in order], data_dir=data_dir, cache=cache)
@@ -211,7 +211,7 @@ def rendered(plot: Plot) -> Figure:
 
 
 def fitting(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tuple[Figure, ...]], ...], list[str]]:
-    """(the figures that fit, family by family; what does not)."""
+    """(the figures that fit, by family; a note on the others)."""
     left, kept, too_many = FIGURES, [], []
     for title, plots in plotted.items():
         fit = []
@@ -229,7 +229,7 @@ def fitting(plotted: Mapping[str, Sequence[Plot]]) -> tuple[tuple[tuple[str, tup
 
 
 def values_grid(measured: Sequence[Measured], *, every: bool) -> Grid:
-    """The values that decided the runs, with their sources: all of them, or those that the paper does not state."""
+    """The values of the runs with their sources: all, or those that the paper does not state."""
     arms: dict[tuple[str, ...], list[str]] = {}
     for m in measured:
         settings = next(iter(m.records.values()), {}).get("settings", {})
@@ -293,7 +293,7 @@ def _link_note() -> str:
 def _viewer(
     models: Sequence[Analysed], cache: Path | None, budget: int, others: Sequence[Shown]
 ) -> tuple[dict[str, Any] | None, list[str]]:
-    """(the responses and those of `others`, packed; what could not be read)."""
+    """(the responses and those of `others`, packed; notes on those that could not be read)."""
     responses: list[Shown] = []
     forks: dict[str, float] = {}
     notes: list[str] = []

@@ -1,8 +1,7 @@
-"""The report as one HTML file: a pure function from what was gathered to text. No network, no script but its own.
+"""The report as one HTML file: a pure function of the gathered content. No network, no foreign script.
 
-Everything that comes from a model reaches the page as JSON in a data block and is shown by the viewer as text; jinja2
-escapes all else (report.jinja). A content security policy allows the page's own style and script, by their hashes, and
-nothing more.
+All text of models is in the page as JSON in a data block, and the viewer shows it as plain text; jinja2 escapes all
+else (report.jinja). A content security policy allows only the page's own style and script, by their hashes.
 """
 
 from __future__ import annotations
@@ -37,8 +36,8 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class ClaimRow:
-    """A claim, its outcome (a key of OUTCOMES), the comparisons behind it, what of it was not measured, and what its
-    arms gain beyond their controls."""
+    """A claim, its outcome (a key of OUTCOMES), its comparisons, its unmeasured parts, and the gains of its arms beyond
+    their controls."""
 
     text: str
     where: str
@@ -145,7 +144,7 @@ def intervals(text: str) -> list[tuple[str, bool]]:
 
 
 def lead(caption: str) -> str:
-    """What of a caption stands under the figure: its first sentences, at most about two lines; the rest is folded."""
+    """The visible part of a caption: its first sentences, at most about two lines; the rest is folded."""
     sentences = re.split(r"(?<=[.;]) (?=[A-Z0-9])", caption)
     shown = sentences[0]
     for sentence in sentences[1:]:
@@ -162,7 +161,7 @@ def pixels(svg: str) -> tuple[int, int] | tuple[None, None]:
 
 
 def _outcomes(claims: Sequence[ClaimRow]) -> list[tuple[str, int]]:
-    """Each outcome that occurs, in the order of OUTCOMES, and how often."""
+    """Each outcome that occurs, with its count, in the order of OUTCOMES."""
     counts = Counter(c.outcome for c in claims)
     return sorted(counts.items(), key=lambda item: ([*OUTCOMES, item[0]].index(item[0]), item[0]))
 

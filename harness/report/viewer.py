@@ -1,7 +1,7 @@
 """The responses of the report's viewer, packed small: a dictionary of tokens, and one character an entropy.
 
-A response of n tokens costs 3 n or 4 n characters. What does not fit is sampled, evenly over problems and runs, and the
-page says how many are shown.
+A response of n tokens takes 3 n or 4 n characters. If not all fit, a sample is shown, even over problems and runs, and
+the page says how many.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class Shown:
 
 
 def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
-    """As many as fit: one of each problem and run first, correct and incorrect ones in turn, until the budget is used.
+    """As many as fit: first one of each problem and run, then correct and incorrect ones in turn, until the budget is
+    used.
 
     Returns:
         in the order given.
@@ -125,7 +126,7 @@ def _check(r: Shown) -> None:
 def _packed(
     responses: Sequence[Shown], number: dict[str, int], width: int, top: float, forks: dict[str, float]
 ) -> dict[str, list[Any]]:
-    """Tokens and entropies, or the text, of each response; null where the other is there."""
+    """Tokens and entropies, or the text, of each response; the missing one is null."""
     packed: dict[str, list[Any]] = {"tokens": [], "entropy": [], "text": []}
     for r in responses:
         read = r.tokens is not None and r.entropies is not None

@@ -1,1 +1,1 @@
-"""What a run leaves behind: its record, its MLflow run, and a clear error for a full disk."""
+"""The traces of a run: its record, its MLflow run, its state; and how to read them again."""

@@ -1,6 +1,5 @@
-"""Files of other people's answers as runs: graded into verdict tables, which every command reads.
-
-A file is one of these where it holds no verdicts yet (`evals.answer_files.formats` lists what is recognised).
+"""Files of other people's answers as runs: graded into verdict tables, which every command reads. These are files
+without verdicts (`evals.answer_files.formats` lists the recognised formats).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finished runs as one small file a paper, to be committed: what every table is computed from, without the responses.
+"""Finished runs as one small file per paper, to commit: all that tables are computed from, without responses.
 
 <paper>.zip     index.json                       one entry a run: its name and its MLflow tags
                 <run>/record.json                what the run was (`harness.jobs.run`)
@@ -6,8 +6,8 @@
                 <run>/<benchmark>/verdicts.parquet   problem, sample, verdict, answer class, tokens, ...
                 <run>/<benchmark>/manifest.json  how the samples were generated
 
-The same runs give the same bytes. `export_runs` writes such a file from MLflow and `import_runs` reads it into MLflow
-again, where `rlvr tables` finds the runs as if they had been made there.
+Equal runs give equal bytes. `export_runs` writes such a file from MLflow, and `import_runs` reads it into MLflow again,
+where `rlvr tables` treats the runs like local ones.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def export_runs(
     digests: frozenset[str] | None = None,
     missing_ok: bool = False,
 ) -> int:
-    """Write the finished runs of a paper; of several with one digest and seed, the newest. Returns how many.
+    """Write the finished runs of a paper; the newest of several with one digest and seed. Returns how many.
 
     Args:
         scale, digests: only runs of this scale, of jobs with these digests (`Job.digest`).

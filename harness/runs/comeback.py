@@ -1,10 +1,11 @@
-"""Do our own committed numbers come back? The same arms and seeds trained again here, cell by cell beside the archive.
+"""Do our own committed numbers come back? Train the same arms and seeds again here, and compare cell by cell with the
+archive.
 
 Three answers for a cell: *equal* to the last digit; *comes back*: today's value is inside the 95 % prediction interval
-for one more run; *does not come back*. *cannot tell* stands where the archive has no spread to predict from.
+for one more run; *does not come back*. *cannot tell*: the archive shows no spread to predict from.
 
-Floating-point sums differ between types of CPU, so elsewhere a training takes another path and its result is that of
-another seed. The interval is therefore for a new run on the same problems, from what the committed runs show:
+Floating-point sums differ between types of CPU, so elsewhere a training takes another path, and its result is like that
+of another seed. The interval is therefore for a new run on the same problems:
 
     trained arm     that of `evals.stats.prediction` for one more run, over S >= 2 committed seeds (each with its own
                     samples) that differ
@@ -66,7 +67,7 @@ class Run:
 
     @property
     def kind(self) -> tuple[str, ...]:
-        """What all seeds of one arm share."""
+        """The data that all seeds of one arm share."""
         return tuple(self.tags[f"rlvr.{name}"] for name in ("scale", "backend", "model", "arm", "overrides"))
 
     @property
@@ -115,7 +116,7 @@ def compare(committed: Iterable[Run], today: Iterable[Run]) -> list[Cell]:
 
 
 def prediction(seeds: list[Run], old: Run, benchmark: str, key: str) -> tuple[float | None, float | None]:
-    """The 95 % prediction interval for one more run of an arm; (None, None) where nothing shows its spread."""
+    """The 95 % prediction interval for one more run of an arm; (None, None) if no spread is known."""
     if old.record["training"] is None:
         return _untrained(old, benchmark, key)
     values = [v for run in seeds if (v := run.scores.get(benchmark, {}).get(key)) is not None]
@@ -147,7 +148,7 @@ def _sampling_variance(n: int, c: int, k: int) -> float:
 
 
 def changed_settings(old: Run, new: Run) -> list[str]:
-    """Declared values that are not the same now, as "key: then -> now"."""
+    """Declared values that have changed since, as "key: then -> now"."""
     absent = {"value": "not declared"}
     changed = []
     for key in sorted({*old.record["settings"], *new.record["settings"]}):

@@ -1,4 +1,4 @@
-"""Delivers outboxes to MLflow: in order, each message once, in a thread of its own that nothing waits for."""
+"""Deliver outboxes to MLflow: in order, each message once, in a background thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _PERMANENT = {"INVALID_PARAMETER_VALUE", "BAD_REQUEST", "PERMISSION_DENIED"}
 
 @dataclass
 class _Progress:
-    """Where the delivery of one outbox stands in this process."""
+    """The state of the delivery of one outbox in this process."""
 
     run_id: str | None = None
     count: int = 0
@@ -43,8 +43,8 @@ class Deliverer:
     _progress: dict[Path, _Progress] = field(default_factory=dict)
 
     def deliver(self, outbox: Outbox) -> int:
-        """Send what is pending; returns how many messages were sent. What fails raises, and is sent again next time:
-        what had arrived nevertheless is not sent twice."""
+        """Send pending messages; returns how many were sent. A failure raises, and the message is sent again next time,
+        but never twice if it had arrived."""
         if self._told_all(outbox) or not outbox.started():
             return 0
         try:
@@ -54,8 +54,8 @@ class Deliverer:
             return 0
 
     def _told_all(self, outbox: Outbox) -> bool:
-        """Whether nothing was written since everything was sent. A study watches hundreds of finished runs, each at
-        every poll, so this asks for the file's size alone."""
+        """Whether nothing was written since everything was sent. A study checks hundreds of finished runs at every
+        poll, so this reads only the file's size."""
         progress = self._progress.get(outbox.file)
         if progress is None or not progress.attached:
             return False
@@ -77,7 +77,7 @@ class Deliverer:
                 self._send(outbox, progress, messages)
             except Exception as error:  # retried, unless MLflow will never take the message
                 if getattr(error, "error_code", None) not in _PERMANENT:
-                    progress.known = None  # it may have arrived all the same
+                    progress.known = None  # it may still have arrived
                     raise
                 self.warn(f"MLflow refuses {messages[0]['op']} of {outbox.file}: {redact(str(error))}")
             sent += count
@@ -86,7 +86,7 @@ class Deliverer:
         return sent
 
     def _attach(self, outbox: Outbox, progress: _Progress) -> None:
-        """Find where another process left the delivery; a store that does not have the run gets it from the start."""
+        """Find how far another process has delivered; a store without the run gets everything."""
         progress.run_id, progress.count = outbox.delivered()
         progress.known = None
         if progress.run_id is not None and not self.tracker.has_run(progress.run_id):
@@ -157,7 +157,7 @@ def _batch(messages: Sequence[Message]) -> int:
 
 
 class Courier:
-    """A thread that delivers outboxes as they grow. A context manager: the end waits while there is progress."""
+    """A thread that delivers outboxes as they grow. A context manager: its end waits as long as there is progress."""
 
     def __init__(self, tracker: Tracker) -> None:
         self._deliverer = Deliverer(tracker)
@@ -166,7 +166,8 @@ class Courier:
         self._closing = threading.Event()
         self._last_success = time.monotonic()
         self.error: Exception | None = None
-        self._thread = threading.Thread(target=self._work, name="mlflow", daemon=True)  # a hung server holds nobody up
+        # a daemon: a hung server must not block the process
+        self._thread = threading.Thread(target=self._work, name="mlflow", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
@@ -178,7 +179,7 @@ class Courier:
         self._wake.set()
 
     def close(self, patience_s: float = PATIENCE_S) -> None:
-        """Deliver what is left, for as long as there is progress."""
+        """Deliver the rest, as long as there is progress."""
         self._closing.set()
         self._wake.set()
         self._last_success = time.monotonic()
@@ -186,7 +187,7 @@ class Courier:
             self._thread.join(0.05)
 
     def pending(self) -> dict[Path, int]:
-        """Messages that wait, by file."""
+        """Pending messages, by file."""
         counts = {outbox.file: outbox.pending() for outbox in self._outboxes.values()}
         return {file: count for file, count in counts.items() if count}
 

@@ -1,4 +1,4 @@
-"""Report a full disk as one clear error: each library fails on one in its own words, so the disk itself is asked."""
+"""Report a full disk as one clear error: libraries fail with different messages, so check the disk itself."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-FULL_MB = 16.0  # less than this is left: no checkpoint fits, and what failed most likely failed for it
+FULL_MB = 16.0  # with less space no checkpoint fits, and the full disk is the most likely cause of the failure
 
 
 @contextmanager
 def full_disk_named(folder: Path) -> Iterator[None]:
-    """Report an error inside, on a disk that is full, as a full disk.
+    """Report an error inside the block as a full disk, if the disk is full.
 
     Raises:
         RuntimeError: from the error inside, if the disk of `folder` is full. Any other error passes as it is.

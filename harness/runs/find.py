@@ -1,4 +1,4 @@
-"""Find a measured run by what people have at hand: a path or an MLflow run id."""
+"""Find a measured run by a path or an MLflow run id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EXPECTED = "expected a job's folder, a folder of an evaluation, a file of verdic
 
 
 def check_names(*texts: str) -> None:
-    """Refuse a name that can be neither a path nor a run id, before anything heavy is imported.
+    """Before heavy imports, refuse a name that is neither a path nor a run id.
 
     Args:
         texts: one run each; the training seeds of one method are joined by commas.
@@ -39,7 +39,7 @@ def load_run(
         text: a path (the folder of a job or of an evaluation, or a file of verdicts such as `rlvr grade out=` writes),
             a file of answers in any format that `rlvr grade` reads, or an MLflow run id; the training seeds of one
             method are joined by commas.
-        reading, policy: of files of answers: what they do not say themselves, and how answers are found in them.
+        reading, policy: for files of answers: what they do not state, and how to extract answers.
     Raises:
         UsageError: no such path or run, a run without verdicts, or as `evals.stats.measured_run.read_run`.
     """
@@ -83,7 +83,8 @@ def _find(part: str, folder: Path, reading: Reading, policy: str | None) -> Path
     target.mkdir()
     try:
         tracker = Tracker.open()
-        with suppress(MlflowException, OSError):  # tells whether the model was trained; without it: taken as trained
+        # says whether the model was trained; if it is missing, the model counts as trained
+        with suppress(MlflowException, OSError):
             tracker.download(part, "record.json", target)
         return tracker.download(part, "verdicts", target)
     except (MlflowException, OSError) as error:

@@ -21,7 +21,7 @@ _finishing = [0]  # how many `finishing()` blocks are open
 
 
 class Interrupted(KeyboardInterrupt):
-    """The first signal was obeyed: everything up to `where` is saved, and the same command resumes there."""
+    """Stopped by a first signal: everything up to `where` is saved, and the same command resumes there."""
 
     def __init__(self, where: str) -> None:
         super().__init__(where)
@@ -34,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class StoppedAtOnce(KeyboardInterrupt):
-    """A second signal: what was not saved is lost."""
+    """Stopped by a second signal: unsaved work is lost."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -46,7 +46,7 @@ class StoppedAtOnce(KeyboardInterrupt):
 
 @contextmanager
 def handled(*more: signal.Signals) -> Iterator[None]:
-    """Handle the signals, and `more`, inside, where this is the main thread (elsewhere no handler can be set)."""
+    """Handle the signals, and `more`, inside the block, in the main thread (other threads cannot set handlers)."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -61,8 +61,8 @@ def handled(*more: signal.Signals) -> Iterator[None]:
 
 @contextmanager
 def finishing() -> Iterator[None]:
-    """Inside, a first signal only makes `requested()` true, and the code inside ends its step and saves; outside, where
-    nothing would be lost, it raises `Interrupted` at once."""
+    """Inside the block, a first signal only makes `requested()` true, and the code ends its step and saves; outside,
+    where nothing can be lost, it raises `Interrupted` at once."""
     _finishing[0] += 1
     try:
         yield

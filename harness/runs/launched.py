@@ -1,4 +1,4 @@
-"""Which launcher runs a job that is not finished: `launched.json` in its folder."""
+"""The launcher of an unfinished job: `launched.json` in its folder."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ class Launched:
 
 
 def note(folder: Path, launcher: str, command: str, job_id: str = "") -> None:
-    """Write down that this process has launched the job in that folder."""
+    """Record that this process has launched the job in that folder."""
     when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     write_json(folder / FILE, asdict(Launched(launcher, os.getpid(), socket.gethostname(), job_id, command, when)))
 
 
 def launched(folder: Path) -> Launched | None:
-    """Who was told to run the job in that folder; None: nobody."""
+    """The launch of the job in that folder; None if there is none."""
     content = read_object(folder / FILE, *FIELDS)
     return None if content is None else Launched(**{key: content[key] for key in FIELDS})
 

@@ -1,10 +1,10 @@
-"""What a run logs to MLflow, on disk first: written by the training process, delivered by a `Courier`.
+"""A run's log for MLflow, on disk first: the training process writes it, a `Courier` delivers it.
 
     <folder>/<stem>.jsonl   one line for each message, in order; never rewritten
     <folder>/<stem>.json    the MLflow run, and how many messages have been delivered
 
 The training only appends lines: a slow, failing or dead server costs it nothing. The file is the whole history of the
-run, so that another or a new store can be filled from it.
+run, so a new or another store can be filled from it.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ class Outbox:
     # -- writing -------------------------------------------------------------------------------------------------
 
     def start(self, experiment: str, name: str, tags: Mapping[str, str], parent: Outbox | None = None) -> None:
-        """Describe the run, once; later starts only say that it is running again."""
+        """Describe the run, once; later starts only set its status to running again."""
         mend_jsonl(self.file)
-        if not self.file.exists() and self.link.exists():  # deleted because it was damaged: all is sent again, once
+        # deleted because it was damaged: everything is sent again, once
+        if not self.file.exists() and self.link.exists():
             self.note_delivered(self.delivered()[0], 0)
         if not any(m["op"] == "run" for m in self.messages()):
             at = None if parent is None else os.path.relpath(parent.file, self.folder)
@@ -63,7 +64,7 @@ class Outbox:
         self._add(op="params", params=params)
 
     def metrics(self, step: int, values: Mapping[str, float]) -> None:
-        """The metrics of one step. A step that is there already (trained again after a kill) is left as it is, so that
+        """The metrics of one step. A step that is already there (trained again after a kill) is not written again, so
         no curve has a point twice."""
         if self._steps is None:
             self._steps = {m["step"] for m in self.messages() if m["op"] == "metrics"}
@@ -91,7 +92,7 @@ class Outbox:
             self._add(**message)
 
     def finish(self, status: str) -> None:
-        """status: "FINISHED", "FAILED" or "KILLED". A run that ended before it began leaves nothing."""
+        """status: "FINISHED", "FAILED" or "KILLED". A run that ended before its start leaves nothing."""
         if status != "FINISHED" and not self.started():
             self.file.unlink(missing_ok=True)
         else:
@@ -111,14 +112,14 @@ class Outbox:
         return read_jsonl(self.file)
 
     def started(self) -> bool:
-        """Whether there is something to deliver: a step or a result, or a run that MLflow knows already. A command that
-        could not start leaves no run there."""
+        """Whether there is something to deliver: a step, a result, or a run that MLflow already has. A command that
+        could not start leaves no run in MLflow."""
         if self.delivered()[0] is not None:
             return True
         return any(m["op"] in ("metrics", "scores") or m.get("status") == "FINISHED" for m in self.messages())
 
     def finished(self) -> bool:
-        """Whether all of a finished run is told: its end is the last thing that an outbox is given."""
+        """Whether the outbox of a run is complete: the run's end is its last message."""
         return next((m["status"] for m in reversed(self.messages()) if m["op"] == "status"), None) == "FINISHED"
 
     def delivered(self) -> tuple[str | None, int]:
@@ -130,11 +131,11 @@ class Outbox:
         write_json(self.link, {"run_id": run_id, "delivered": count})
 
     def pending(self) -> int:
-        """How many messages wait to be delivered."""
+        """The number of pending messages."""
         return max(0, len(self.messages()) - self.delivered()[1]) if self.started() else 0
 
 
 def outboxes(home: Path) -> list[Outbox]:
-    """Every outbox under the home folder; those of commands first, whose runs the others are children of."""
+    """Every outbox under the home folder; those of commands first, because their runs are the parents of the others."""
     files = [*home.glob("*/*/command-*.jsonl"), *home.glob("*/*/*/mlflow.jsonl")]
     return [Outbox.at(file) for file in sorted(files, key=lambda f: (f.name == "mlflow.jsonl", str(f)))]

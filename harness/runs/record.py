@@ -1,4 +1,4 @@
-"""What a record says of where a run was made: code, machine, versions."""
+"""The environment in a record: code, machine, versions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ PACKAGES = (
 
 
 def environment() -> dict[str, Any]:
-    """Code, versions and machine. `lock_sha256` is of the lock that has these packages; null outside a checkout."""
+    """Code, versions and machine. `lock_sha256` is the hash of the lock with these packages; null outside a
+    checkout."""
     lock = ROOT / "requirements" / ("verl.lock" if _version("verl") else "cpu.lock")
     return {
         "commit": _git("rev-parse", "HEAD"),
@@ -49,7 +50,8 @@ def environment() -> dict[str, Any]:
 
 
 def processor() -> dict[str, Any]:
-    """What decides the last bits of a sum on a CPU: its type, torch's instruction set and threads. Imports torch."""
+    """The settings that decide the last bits of a sum on a CPU: its type, torch's instruction set and threads. Imports
+    torch."""
     import torch
 
     info = Path("/proc/cpuinfo")

@@ -1,4 +1,4 @@
-"""A run folder and MLflow store that last as long as a `with` block."""
+"""A temporary run folder and MLflow store for a `with` block."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _DECIDE = ("RLVR_HOME", "MLFLOW_TRACKING_URI")  # where runs and their records g
 
 @contextmanager
 def scratch_store() -> Iterator[Path]:
-    """Runs started in here are made, logged and found in an empty folder of their own, which goes with the block."""
+    """Inside the block, runs use an empty temporary folder and store, which are deleted at its end."""
     before = {name: os.environ.get(name) for name in _DECIDE}
     with tempfile.TemporaryDirectory() as folder:
         os.environ["RLVR_HOME"] = folder

@@ -1,4 +1,4 @@
-"""Where each job under the runs' folder stands: running, waiting, finished, diverged, failed or stopped."""
+"""The state of each job under the runs' folder: running, waiting, finished, diverged, failed or stopped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from evals.files import read_json
 from harness.runs.launched import FILE as LAUNCHED
 from harness.runs.launched import launched
 
-ERROR = "error.json"  # of the last try, while it is not finished: {"error": text, "when": UTC}
+ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ def job_state(folder: Path) -> JobState:
     elif record:
         state = "diverged" if record.get("diverged") else "finished"
     elif (by := launched(folder)) is not None and (by.launcher == "slurm" or by.launcher_alive()):
-        state = "waiting"  # where Slurm has it, `rlvr status` asks Slurm
+        state = "waiting"  # for jobs in Slurm, `rlvr status` asks Slurm
     else:
         state = "failed" if error else "stopped"
     step, reward = last_step(folder / "train" / "metrics.jsonl")
@@ -80,7 +80,7 @@ def last_step(path: Path) -> tuple[int | None, float | None]:
     for line in reversed(path.read_text(encoding="utf-8").splitlines()):
         try:
             last = json.loads(line)
-        except ValueError:  # being written now, or cut by a kill: the line before it
+        except ValueError:  # incomplete (being written, or cut by a kill): take the line before it
             continue
         return int(last["step"]), last["metrics"].get("train/reward")
     return None, None

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 METRICS_AT_ONCE = 1000  # MLflow takes no more in one call
 PARAMS_AT_ONCE = 100
-LOCK_S = 300.0  # for another process to make the local store; on a loaded machine that takes a minute
-CHECK_S = 10.0  # a store that has not answered by then is not there
+LOCK_S = 300.0  # wait for another process to create the local store; on a loaded machine that takes a minute
+CHECK_S = 10.0  # a store that has not answered by then counts as missing
 TOKEN = "rlvr.token"  # tag that tells whether a run was made by a call whose answer was lost
 Point = tuple[str, int, int, float]
 """(metric, step, time in ms, value)."""
@@ -81,7 +81,7 @@ class Tracker:
 
     @classmethod
     def open(cls) -> Tracker:
-        """Connect to the store, within `CHECK_S`. A local store is made when there is none.
+        """Connect to the store, within `CHECK_S`. A missing local store is created.
 
         Raises:
             StoreError: no answer, or an error. RefusedError: the home folder or the local store cannot be used.
@@ -100,7 +100,7 @@ class Tracker:
         return tracker
 
     def experiment(self, name: str) -> str:
-        """The id of the experiment of that name, made when there is none."""
+        """The id of the experiment of that name, created if missing."""
         from mlflow.exceptions import MlflowException
 
         known = self.client.get_experiment_by_name(name)
@@ -110,20 +110,20 @@ class Tracker:
             try:
                 return str(self.client.create_experiment(name, artifact_location=location))
             except MlflowException as error:
-                if error.error_code != "RESOURCE_ALREADY_EXISTS":  # else another process made it a moment ago
+                if error.error_code != "RESOURCE_ALREADY_EXISTS":  # else another process has just created it
                     raise
                 known = self.client.get_experiment_by_name(name)
         return str(known.experiment_id)
 
     def run(self, experiment_id: str, known: str | None, name: str, tags: Mapping[str, str]) -> str:
-        """Continue the run `known` when the store has it; else start one. Returns its id."""
+        """Continue the run `known` if the store has it; else start one. Returns its id."""
         if known is not None and self.has_run(known):
             self.client.update_run(known, status="RUNNING")
             return known
         return str(self.client.create_run(experiment_id, run_name=name, tags=dict(tags)).info.run_id)
 
     def run_of(self, experiment: str, name: str, tags: Mapping[str, str], token: str, start_time: int) -> str:
-        """The run with that token, made if there is none: asking twice makes one run."""
+        """The run with that token, created if missing: asking twice makes one run."""
         experiment_id = self.experiment(experiment)
         known = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
         if known:
@@ -212,7 +212,7 @@ class Tracker:
         return sorted({p.step: float(p.value) for p in sorted(points, key=lambda p: p.timestamp)}.items())
 
     def fetch(self, run: Run, path: str, folder: Path) -> Path:
-        """One artifact of a run: where it lies, if the store keeps artifacts in local files; else downloaded.
+        """The path of a run's artifact: in place if the store keeps artifacts in local files, else downloaded.
 
         Args:
             folder: for downloads, a folder of this run alone.
@@ -235,8 +235,8 @@ class Tracker:
 
 @contextmanager
 def _asked_once() -> Iterator[None]:
-    """Without MLflow's own second try, which would make a second run where the first was made and only its answer was
-    lost; whoever asks again looks for the token first."""
+    """Switch off MLflow's own retry, which would create a second run if only the first answer was lost; our retry looks
+    for the token first."""
     name = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"  # read at each request
     before = os.environ.get(name)
     os.environ[name] = "0"
@@ -259,12 +259,12 @@ def _prepare_mlflow() -> None:
     }
     for name, value in own.items():
         os.environ.setdefault(name, value)
-    for name in ("alembic", "mlflow.store.db.utils"):  # the tables of a new store are no news to the user
+    for name in ("alembic", "mlflow.store.db.utils"):  # hide the messages about the tables of a new store
         logging.getLogger(name).setLevel(logging.WARNING)
 
 
 def _check_address(uri: str) -> None:
-    """Whether anything listens there, checked before MLflow's imports and retries."""
+    """Raise StoreError if nothing listens there, before MLflow's imports and retries."""
     parts = urllib.parse.urlsplit(uri)
     try:
         port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -274,7 +274,7 @@ def _check_address(uri: str) -> None:
 
 
 def _within(seconds: float, ask: Any) -> None:
-    """Ask the store in a thread, and give it that long."""
+    """Query the store in a thread, with a time limit."""
     outcome: list[BaseException | None] = []
 
     def work() -> None:
@@ -301,7 +301,7 @@ def _no_store(why: str) -> StoreError:
 
 
 def _check_local(path: Path) -> None:
-    """Make the local store, or check that the one that is there can be read. One process at a time."""
+    """Create the local store, or check that the existing one can be read. One process at a time."""
     if not path.exists():
         import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
     busy = f"another process has been making {path} for {LOCK_S / 60:.0f} minutes"
@@ -309,7 +309,7 @@ def _check_local(path: Path) -> None:
         if not path.exists():
             _make_local(path)
             return
-        try:  # rw: what a killed process left half written is rolled back, which a reader must not do
+        try:  # rw: rolls back what a killed process left half written, which a reader must not do
             with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
                 connection.execute("select count(*) from alembic_version").fetchone()
                 connection.execute("select count(*) from experiments").fetchone()
@@ -325,12 +325,13 @@ _REFILL = "delete it, and `rlvr sync` fills a new one from the runs' folders"
 
 
 def cache_dir() -> Path:
-    """The folder of what can be downloaded or built again: RLVR_CACHE, or ~/.cache/rlvr-harness."""
+    """The cache folder (files that can be downloaded or built again): RLVR_CACHE, or ~/.cache/rlvr-harness."""
     return Path(os.environ.get("RLVR_CACHE", Path.home() / ".cache" / "rlvr-harness"))
 
 
 def _make_local(path: Path) -> None:
-    """A store with MLflow's tables, whole or not at all. Making them takes seconds: a copy is kept for the next one."""
+    """Create a store with MLflow's tables, whole or not at all. That takes seconds, so a copy is kept for the next
+    store."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     kept = cache_dir() / f"mlflow-{version('mlflow')}.db"
     try:

@@ -1,5 +1,5 @@
-"""Other trackers beside MLflow, which stays the source of every table: Trackio and W&B get the same runs by the same
-names, from MLflow (`rlvr sync tracker=trackio`).
+"""Other trackers beside MLflow: Trackio and W&B get the same runs by the same names, from MLflow (`rlvr sync
+tracker=trackio`). Every table still comes from MLflow.
 
     with tracker("trackio") as to: mirror(run, MLflow's tracker, to)
 """
@@ -17,7 +17,7 @@ MIRRORED = "rlvr.mirrored"  # tag of a run in MLflow: the trackers that have it,
 
 
 class OtherTracker(Protocol):
-    """What a tracker beside MLflow must take: one run at a time, metrics by step under MLflow's own names."""
+    """The interface of a tracker beside MLflow: one run at a time, metrics by step under MLflow's own names."""
 
     name: str
 

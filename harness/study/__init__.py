@@ -1,4 +1,4 @@
-"""The tiny-scale study: every method on one footing, many seeds, two task families, with placebos and controls.
+"""The tiny-scale study: every method under the same conditions, many seeds, two task families, placebos, controls.
 
 design.py    what is trained and compared, declared before the first run
 jobs.py      the design as jobs: the search for settings, then the runs that count

@@ -1,4 +1,4 @@
-"""What the study trains and compares. It was committed before its first run; a change makes it another study.
+"""The study's design: what it trains and compares. Committed before its first run; a change makes another study.
 
 Budget: every arm of a comparison gets the same rollouts and updates. An arm whose recipe takes several updates of a
 rollout (`updates_per_rollout`) keeps them, as does the GRPO that it is compared with, so the number of samples is the

@@ -1,4 +1,4 @@
-"""The study's design as jobs of `rlvr run`, in the order in which they are run."""
+"""The study's design as jobs of `rlvr run`, in order of execution."""
 
 from __future__ import annotations
 

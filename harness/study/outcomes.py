@@ -1,4 +1,4 @@
-"""What the finished runs say: scores of every arm, and the gains, placebos, controls and claims of the design."""
+"""The results of the finished runs: scores of every arm, and the gains, placebos, controls and claims of the design."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _differences(
 
 
 def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboOutcome:
-    """What a method's differences from all of its placebos say together, by the registered rule."""
+    """The registered rule's word for a method's differences from all of its placebos."""
     words = [d.line.verdict for d in of_method]
     declared = len(design.placebos_of(of_method[0].paper, of_method[0].a))
     if len(words) == declared and set(words) == {"higher"} and not any(d.diverged for d in of_method):
@@ -227,7 +227,7 @@ def claims(design: Design, arms: Mapping[Key, Measured], scale: str) -> dict[str
 
 
 def claim_outcome(checked: Checked) -> Outcome:
-    """The registered word for what the runs say of a claim."""
+    """The registered word for a claim's outcome."""
     if checked.outcome == "holds":
         return "appears"
     if checked.outcome != "does not hold":

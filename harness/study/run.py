@@ -1,4 +1,4 @@
-"""Run the study: the search first, then the runs that count, tier by tier. Started again, it resumes where it was."""
+"""Run the study: the search first, then the runs that count, tier by tier. The same command resumes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.study.tuning import Trial, accuracies, chosen, search, trials
 
 
 def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
-    """Everything of some tiers that is not finished yet. Returns how many jobs failed.
+    """Run everything unfinished of some tiers. Returns how many jobs failed.
 
     Args:
         design: with the families to run now. seeds: only the first so many.
@@ -28,7 +28,7 @@ def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int 
 
 
 def run_variations(design: Design, command: str) -> int:
-    """What is tried beside the study (`harness.study.variations`), of the tiers whose search is finished. Returns how
+    """Run the exploratory variations (`harness.study.variations`) of the tiers whose search is finished. Returns how
     many jobs failed."""
     from harness.runs.track import Tracker
     from harness.study.variations import alternative_jobs, sweep_jobs
@@ -91,8 +91,8 @@ def _one_thread() -> None:
 
 
 def _spare_the_collector() -> None:
-    """Load what every run needs, and take it out of garbage collection: each run ends with some full collections, and
-    half a million objects of libraries would be looked at in each."""
+    """Load the libraries of every run and exclude them from garbage collection: each run ends with several full
+    collections, which would visit half a million library objects each."""
     import gc
 
     import mlflow  # noqa: F401

@@ -1,4 +1,4 @@
-"""How sensitive each method is to the one value that its paper calls so, from the trials of the search."""
+"""The sensitivity of each method to the value that its paper calls sensitive, from the trials of the search."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Search:
-    """How far the search is: its trials, the settings of each tier and family where it is finished, and its jobs."""
+    """The state of the search: its trials, the settings of each finished tier and family, and its jobs."""
 
     tried: tuple[Trial, ...]
     settings: Settings
@@ -39,7 +39,7 @@ class Search:
 
 
 def search(design: Design, scored: Scored) -> Search:
-    """The whole search as far as it is finished."""
+    """The finished part of the search."""
     tried: list[Trial] = []
     settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
     jobs: list[Job] = []

@@ -1,4 +1,4 @@
-"""Beside the registered study: choices that a paper does not state, each against its alternative, and more sweeps.
+"""Exploratory runs beside the registered study: alternatives to choices that a paper leaves open, and more sweeps.
 
 Exploratory: not registered, fewer seeds, and never part of a claim. The list was committed before its first run.
 """

@@ -18,7 +18,7 @@ WANTED = 20  # runs
 
 
 def pick(measured: Sequence[Measured], *, scale: str, model: str | None, arms: Sequence[str]) -> list[Measured]:
-    """The arms to test: trained ones of one scale and base model, each with the fewest overrides.
+    """The arms to test: trained arms of one scale and base model, each with the fewest overrides.
 
     Raises:
         UsageError: an arm that was not measured, was not trained, or has fewer than two seeds.

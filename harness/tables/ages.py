@@ -1,4 +1,4 @@
-"""Which of the measured problems are older than the base model that was trained on: one note a model."""
+"""Which measured problems are older than the base model: one note per model."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from harness.tables.measured import Measured
 
 
 def age_notes(measured: Sequence[Measured]) -> list[str]:
-    """For each base model of the runs on real problems: its release, and the benchmarks by their age.
-
-    Made-up problems (a scale of a tiny family) have no age.
+    """For each base model with runs on real problems: its release, and the benchmarks by age. Made-up problems (tiny
+    families) have no age.
     """
     asked: dict[str, dict[str, None]] = {}
     for m in measured:

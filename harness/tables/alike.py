@@ -1,7 +1,7 @@
 """Arms whose trainings cannot be told apart: every sample of every seed is the same, so comparing them tests nothing.
 
-Two declarations that differ can still do so: a schedule that never starts, a bound that is never met, or an effect too
-small for so few steps. What the trainings logged says which of these it was not.
+Different declarations can still give equal samples: a schedule that never starts, a bound that is never met, or an
+effect too small for so few steps. The logged metrics help to tell these apart.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from harness.tables.measured import Measured
 
 KEY = ("train_seed", "problem_id", "sample")
-TIMES = "seconds"  # of a step: never the same twice
+TIMES = "seconds"  # of a step: always different
 
 
 def same_samples(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
@@ -39,7 +39,7 @@ def alike(a: Measured, b: Measured) -> bool:
 
 
 def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:
-    """Of one scale, backend and base model, with the same values replaced; of equal arms, every pair."""
+    """Every pair of equal arms of one scale, backend and base model, with the same overrides."""
     for a, b in combinations(measured, 2):
         same = (a.scale, a.backend, a.model, a.replaced) == (b.scale, b.backend, b.model, b.replaced)
         if same and a.arm != b.arm and alike(a, b):
@@ -47,7 +47,7 @@ def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measur
 
 
 def why_alike(a: Measured, b: Measured) -> str:
-    """What the two trainings logged last: where they differ, by how much."""
+    """The last logged values of the two trainings: where and by how much they differ."""
     logged = [
         (seed, name, a.last[seed][name], b.last[seed][name])
         for seed in a.seeds

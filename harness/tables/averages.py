@@ -22,7 +22,7 @@ UNCOUNTED = "token counts need the model's tokenizer: `rlvr analyze` counts toke
 
 @dataclass(frozen=True)
 class Values:
-    """The values of a published cell: [S, P] for each benchmark, or why there are none."""
+    """The values of a published cell: [S, P] for each benchmark, or the reason why there are none."""
 
     tables: tuple[Any, ...]
     noise: float | None
@@ -30,7 +30,7 @@ class Values:
 
 
 def averaged(cell: Published, cells: Sequence[Published]) -> list[tuple[str, str]]:
-    """(benchmark, metric) of the cells that an average cell is the mean of: its own row, the same metric, in its table.
+    """(benchmark, metric) of the cells in an average cell's mean: the same row, metric and table.
 
     pass without k stands for the k of each benchmark.
     """
@@ -76,7 +76,7 @@ def values_of(match: Measured, cell: Published, cells: Sequence[Published]) -> V
 
 
 def average_score(match: Measured, cell: Published, cells: Sequence[Published]) -> Score:
-    """The score of an average cell; its interval covers problems of every benchmark and the seeds they share.
+    """The score of an average cell; its interval covers the problems of every benchmark and their common seeds.
 
     Over all responses together (`ALL`) every problem counts once, over all benchmarks.
     """

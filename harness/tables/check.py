@@ -1,4 +1,4 @@
-"""Check that committed tables are what the committed runs give: computed again from these, compared byte for byte."""
+"""Check the committed tables: compute them again from the committed runs and compare byte for byte."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from harness.tables.tabulate import report
 
 
 def differing_tables(archives: Sequence[Path], folder: Path) -> list[tuple[Path, str]]:
-    """The files of `folder`/<paper>/ that differ from the tables of the archives' runs, each with its first such line.
+    """The files of `folder`/<paper>/ that differ from the tables of the archives' runs, each with its first differing
+    line.
 
     Raises:
         DamagedFileError: an archive is not one.

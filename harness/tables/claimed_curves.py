@@ -15,9 +15,8 @@ Points = Sequence[tuple[int, float]]  # (optimiser step, value)
 
 
 def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> Line | None:
-    """a - b of the curve's mean over its window; None where an arm has no such curve in any seed.
-
-    Two windows of the same runs are paired by seed.
+    """a - b of the curve's mean over its window; None if an arm has no such curve in any seed. Two windows of the same
+    runs are paired by seed.
     """
     windows = (curve.window, curve.than_window or curve.window)
     names = (curve.metric, curve.than_metric or curve.metric)
@@ -71,7 +70,7 @@ def curve_line(curve: Curve, a: Measured, b: Measured, margin: float | None) -> 
 
 
 def _points(curves: Mapping[str, Points], name: str, less: str) -> Points:
-    """The curve, less another at the steps that both have."""
+    """The curve minus another, at their common steps."""
     if not less:
         return curves.get(name, ())
     other = dict(curves.get(less, ()))

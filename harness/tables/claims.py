@@ -1,7 +1,7 @@
 """A paper's claims beside what was measured.
 
 The comparison is that of `rlvr compare` (paired by problem). Holm's correction is over the family of all comparisons
-that the paper's claims declare at a scale, measured or not: a verdict does not depend on what else a store holds.
+that the paper's claims declare at a scale, measured or not, so a verdict does not depend on other runs in the store.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Checked:
-    """A claim and what the measured runs of one scale say of it.
+    """A claim and its evidence from the measured runs of one scale.
 
     Outcome:
         holds, does not hold: resolved, over the settings that the claim asks for (`Claim.over`).
         not resolved: neither.
-        one seed: a trained arm has one training seed, so that nothing can be said of the method.
-        not tested: the two arms gave the same samples in every seed: they cannot differ.
+        one seed: a trained arm has one training seed, which allows no verdict on the method.
+        not tested: the two arms gave the same samples in every seed, so they cannot differ.
         not measured: no comparison.
     `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
     that the p-values are corrected for. `controls` says by how much the claim's arm, and the other one, exceed their
@@ -66,8 +66,8 @@ class Checked:
 def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) -> list[Checked]:
     """Every claim of the paper against the arms of one scale.
 
-    A claim is about the arms as declared: of an arm that was run with several sets of overrides, the one with the
-    fewest is taken, and both arms have the same.
+    A claim is about the arms as declared: if an arm ran with several sets of overrides, the one with the fewest is
+    taken, the same for both arms.
     """
     here = [m for m in measured if m.scale == scale]
     compared = [_compared(paper, claim, here, scale) for claim in paper.claims]
@@ -94,7 +94,7 @@ def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) 
 
 
 def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
-    """What the comparisons say of a claim; see `Checked`."""
+    """The outcome of a claim from its comparisons; see `Checked`."""
     if not evidence:
         return "not measured"
     if not any(e.line.seeds_covered for e in evidence):
@@ -110,9 +110,9 @@ def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
 
 
 def support(claim: Claim, e: Evidence) -> Support:
-    """Whether one comparison speaks for the claim, against it, or is open.
+    """Whether one comparison is for the claim, against it, or open.
 
-    A difference within the margin speaks against "higher" and "lower": the gain that was claimed is not there.
+    A difference within the margin is against "higher" and "lower": the claimed gain is missing.
     """
     if not e.line.seeds_covered:
         return "open"
@@ -128,7 +128,7 @@ def support(claim: Claim, e: Evidence) -> Support:
 
 
 def _p_of_margin(claim: Claim, line: Line) -> float | None:
-    """The p-value of the claim's own hypothesis, where it is one of a margin."""
+    """The p-value of the claim's own hypothesis, if it has a margin."""
     return {"not lower": line.p_not_lower, "not higher": line.p_not_higher, "equal": line.p_equal}.get(claim.direction)
 
 

@@ -18,14 +18,14 @@ from harness.tables.tolerance import cell_margin
 
 
 def measured_score(match: Measured, cell: Published, every: Sequence[Published]) -> Any:
-    """The score that a published cell asks for."""
+    """Our score for a published cell."""
     if cell.benchmark in (ALL, AVERAGE) or cell.unit == "points":
         return average_score(match, cell, every)
     return score_of(match, cell.benchmark, cell.metric)
 
 
 def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence[Published]) -> Comeback | None:
-    """Whether a published cell comes back; None where nothing was measured."""
+    """Whether a published cell comes back; None if nothing was measured."""
     matrices = values_of(match, cell, every)
     if matrices.why or cell.unit == "points":  # a printed gain is no score
         return None

@@ -1,4 +1,4 @@
-"""Which measured arms may stand beside each other."""
+"""Which measured arms may be compared."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from harness.tables.measured import Measured
 
 
 def comparable(a: Measured, b: Measured) -> bool:
-    """Whether the same values were replaced in both. An untrained model has no training values, so that only the others
-    are asked of it."""
+    """Whether both have the same overrides. An untrained model has no training values, so only its other values are
+    compared."""
     of_a, of_b = set(a.replaced), set(b.replaced)
     if not (a.trained and b.trained):
         of_a, of_b = ({o for o in s if o.startswith(("protocol.", "base_model="))} for s in (of_a, of_b))

@@ -1,4 +1,4 @@
-"""What a gain is worth: each arm beside the same arm with one thing broken (`harness.spec.controls`)."""
+"""The gain of each arm beside that of its controls (`harness.spec.controls`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Triple = tuple[Measured, Measured, Measured | None]
 
 
 def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
-    """Every measured control: its gain over the base model, the arm's own, and by how much the arm's exceeds it.
+    """Every measured control: its gain over the base model, the arm's gain, and the excess of the arm's.
 
     The excess is the arm minus its control, paired by problem, in mean accuracy; Holm's correction is over the
     benchmarks of one pair, as in the table of differences. None without controls.
@@ -60,7 +60,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
 
 
 def control_sentences(measured: Sequence[Measured]) -> dict[str, tuple[str, ...]]:
-    """Arm -> what its gain is worth beside each of its controls that was measured, in words.
+    """Arm -> its gain beside that of each measured control, in words.
 
     The difference is in the mean over the benchmarks of both, so one comparison a control; Holm's correction is over
     the controls of the arm.
@@ -96,7 +96,7 @@ def controls_of(measured: Sequence[Measured]) -> Iterator[Triple]:
 
 
 def sentence(line: Line, control: str) -> str:
-    """ "the gain exceeds that of random reward by 4.5 points"; what can be said where it does not."""
+    """ "the gain exceeds that of random reward by 4.5 points", or the wording for the other verdicts."""
     of = CONTROLS[split_key(control)[1] or ""].title
     if line.difference is None:
         return f"{NONE} ({line.why})"

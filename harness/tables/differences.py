@@ -20,8 +20,8 @@ from harness.tables.measured import Measured, common_overrides, rough
 def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:
     """Every declared contrast (`Reproduction.compared_arms`) that was measured, in mean accuracy.
 
-    The family of a correction is one contrast over its benchmarks, so a verdict does not depend on what else the store
-    holds, and `rlvr compare` of the same two runs gives the same.
+    The family of a correction is one contrast over its benchmarks. A verdict therefore does not depend on other runs in
+    the store, and `rlvr compare` of the same two runs gives the same verdict.
     """
     common = common_overrides(measured)
     rows, untested = [], []

@@ -1,4 +1,4 @@
-"""A table of its own for what others generated and we graded: of the models and benchmarks of a paper."""
+"""A separate table of generations by others, graded by us, for the models and benchmarks of a paper."""
 
 from __future__ import annotations
 
@@ -24,9 +24,8 @@ HEADER = (
 
 
 def elsewhere_grid(reproduction: Reproduction, tracker: Tracker) -> Grid | None:
-    """Rows for the base models that the paper starts from, on benchmarks that it reports; None where there are none.
-
-    No number of ours stands in it, and none of its numbers in any table of arms.
+    """Rows for the paper's base models on its benchmarks; None if there are none. It holds no scores of our samples,
+    and tables of arms hold none of its scores.
     """
     own = records_of(reproduction, tracker)
     if not own:

@@ -20,7 +20,8 @@ class Grid:
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes), ""])
 
     def latex(self) -> str:
-        """A table for a document with the packages booktabs and graphicx; as wide as the page where it is wider."""
+        """A LaTeX table for a document with the packages booktabs and graphicx; scaled down to the page width if
+        wider."""
         body = [" & ".join(map(_tex, row)) + r" \\" for row in self.rows]
         return "\n".join(
             [
@@ -49,7 +50,7 @@ def _md(cells: Iterable[str]) -> str:
 _TEX = str.maketrans(
     {
         "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",  # a bare one is a space: the mark of an approximate interval would vanish
+        "~": r"\textasciitilde{}",  # in LaTeX ~ is a space: the mark of an approximate interval would vanish
         "^": r"\textasciicircum{}",
         **{c: f"\\{c}" for c in "&%_#${}"},
         "±": r"$\pm$",

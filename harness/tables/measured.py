@@ -18,7 +18,7 @@ from harness.runs.track import Tracker
 from harness.spec import catalogue
 
 Points = Sequence[tuple[int, float]]  # (optimiser step, value)
-COLUMNS = (  # of the verdicts; the responses' text is not read
+COLUMNS = (  # columns of the verdict tables to read; the responses' text is not read
     "benchmark", "problem_id", "sample", "gold", "verdict", "answer_class", "boxed", "tokens", "finish_reason",
 )  # fmt: skip
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
@@ -26,7 +26,7 @@ METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 @dataclass(frozen=True)
 class Measured:
-    """One arm as MLflow holds it: all seeds that share every value."""
+    """One arm in MLflow: all seeds with equal values."""
 
     model: str
     arm: str
@@ -44,13 +44,14 @@ class Measured:
     scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
     run_ids: dict[int, str] = field(default_factory=dict)  # seed -> MLflow run
     records: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> its record.json
-    trained: bool = True  # False: the base model as it is, which has no training seeds
+    trained: bool = True  # False: the untrained base model, which has no training seeds
     diverged: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> {step, quantity, value}
     curves: dict[int, dict[str, Points]] = field(default_factory=dict)  # seed -> MLflow metric -> (step, value)
     last: dict[int, dict[str, float]] = field(default_factory=dict)  # seed -> MLflow metric -> its last value
 
     def label(self, name: str, common: Collection[str] = ()) -> str:
-        """`name`, and what tells this arm from others of that name: backend and overrides, without the common ones."""
+        """`name` with what distinguishes this arm from others of that name: backend and overrides, without common
+        ones."""
         own = [o for o in self.replaced if o not in common]
         parts = [
             name,
@@ -70,7 +71,7 @@ class Measured:
         return len(self.seeds) + len(self.diverged)
 
     def divergence(self) -> str:
-        """ "diverged (step 7, seed 2) in 1 of 3 seeds"; "" where none did."""
+        """ "diverged (step 7, seed 2) in 1 of 3 seeds"; "" if none did."""
         if not self.diverged:
             return ""
         where = "; ".join(f"step {d['step']}, seed {seed}" for seed, d in sorted(self.diverged.items()))
@@ -89,7 +90,7 @@ class Measured:
 
 
 def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
-    """The overrides of every trained arm (an untrained one has no training values), to be said once above a table."""
+    """The overrides that all trained arms share (an untrained arm has none), to print once above a table."""
     arms = list(measured)
     trained = [set(m.replaced) for m in arms if m.trained] or [set(m.replaced) for m in arms]
     shared = set.intersection(*trained) if trained else set()
@@ -101,7 +102,7 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
 def gather(
     paper: str, tracker: Tracker, *, arms: Collection[str] | None = None, curves: Sequence[str] = ()
 ) -> list[Measured]:
-    """The finished arms of a paper in the store, in the paper's order; of two versions of an arm, the newer.
+    """The finished arms of a paper in the store, in the paper's order; the newer of two versions of an arm.
 
     Args:
         arms: only those; None: all.
@@ -198,7 +199,7 @@ HOW = ("n x seeds", "values assumed", "values replaced")
 
 
 def how(match: Measured | None) -> tuple[str, ...]:
-    """The cells of `HOW`: how an arm was measured and how much of it the paper does not state."""
+    """The cells of `HOW`: how an arm was measured, and how many of its values the paper does not state."""
     if match is None:
         return (NONE, NONE, NONE)
     n = "/".join(str(v) for v in dict.fromkeys(match.n.values())) or NONE
@@ -226,5 +227,5 @@ def score_of(match: Measured, benchmark: str, metric: str) -> Any:
 
 
 def rough(rows: Iterable[Iterable[str]]) -> str:
-    """What "~" means, where a cell has it."""
+    """The legend of "~", if a cell has one."""
     return f" {ROUGH}." if any("~[" in cell for row in rows for cell in row) else ""

@@ -1,4 +1,4 @@
-"""The same responses under several extraction policies, side by side: that difference alone can explain a gap."""
+"""The same responses under several extraction policies: the policy alone can explain a gap."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
 def policy_grids(paper: str, measured: Sequence[Measured], tracker: Tracker, policies: Sequence[str]) -> list[Grid]:
     """One table a scale: an arm and a benchmark a row, its score as recorded and under each policy.
 
-    A score is the share of correct responses in percent, unscored ones counted as incorrect; after it stands how many
-    verdicts change (+ become correct, - no longer are). Nothing where no policy is asked for.
+    A score is the share of correct responses in percent, unscored ones counted as incorrect, followed by the number of
+    verdicts that change (+ become correct, - no longer are). Empty without policies.
     """
     from evals.grading import Grader
 
@@ -84,7 +84,7 @@ def used_policy(record: dict[str, Any], benchmark: str) -> str:
 
 
 def _responses(m: Measured, benchmark: str, tracker: Tracker, folder: Path) -> list[dict[str, Any]]:
-    """The responses of all seeds; none where the store holds no texts, as after `rlvr import`."""
+    """The responses of all seeds; none if the store holds no texts, as after `rlvr import`."""
     import pyarrow.parquet as pq
 
     rows: list[dict[str, Any]] = []

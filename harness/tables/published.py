@@ -1,4 +1,4 @@
-"""The paper's tables: what it prints, and beside it what was measured at paper scale, a row a cell."""
+"""The paper's tables: each printed cell beside its measurement at paper scale, one row per cell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was measured at other scales than the paper's, in tables of its own."""
+"""Separate tables for measurements at other scales than the paper's."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from harness.tables.measured import HOW, Measured, common_overrides, how, rough,
 
 
 def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
-    """What was measured at other scales, under that scale's own label and benchmarks."""
+    """The measurements at other scales, with each scale's label and benchmarks."""
     grids = []
     for scale in dict.fromkeys(m.scale for m in measured if m.scale != "paper"):
         arms = [m for m in measured if m.scale == scale]
@@ -45,7 +45,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
 
 
 def _name(m: Measured, common: tuple[str, ...]) -> str:
-    """The arm, what was replaced in it alone, and the seeds that diverged."""
+    """The arm, its own overrides, and the seeds that diverged."""
     return ", ".join(part for part in (m.label(m.arm, common), m.divergence()) if part)
 
 

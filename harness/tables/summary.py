@@ -1,4 +1,4 @@
-"""A command's runs in a few numbers: what each arm scores, with its interval, and the difference that matters."""
+"""A command's runs in a few numbers: each arm's score with its interval, and the most important difference."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from harness.tables.alike import same_samples
 
 @dataclass(frozen=True)
 class ArmResult:
-    """One arm over its training seeds; `score` is avg on the summary's benchmark, None where all seeds diverged."""
+    """One arm over its training seeds; `score` is avg on the summary's benchmark, None if all seeds diverged."""
 
     model: str
     arm: str
@@ -31,10 +31,10 @@ class ArmResult:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a command measured, on the first benchmark that its arms share.
+    """A command's measurements on the first benchmark that its arms share.
 
-    `difference` is the arm of the paper's first claim minus the arm it is compared with, None where the command did not
-    measure both.
+    `difference` is the arm of the paper's first claim minus the arm it is compared with; None unless the command
+    measured both.
     """
 
     paper: str

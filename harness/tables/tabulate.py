@@ -1,7 +1,7 @@
 """The paper's tables again, published beside measured.
 
-Published and measured numbers never share a column; a cell that was not measured says why; a number from another scale
-is never shown as the paper's.
+Published and measured numbers never share a column. A cell without a measurement says why. A number of another scale
+never appears as the paper's.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Report:
 
 
 def report(paper: str, tracker: Tracker, policies: Sequence[str] = ()) -> Report:
-    """Everything that MLflow holds about a paper, beside what the paper printed.
+    """All measurements of a paper in MLflow, beside its printed numbers.
 
     `policies`: extraction policies under which the stored responses are graded again, in a table of their own.
     """

@@ -12,7 +12,7 @@ from harness.tables.measured import Measured
 def published_margin(paper: Reproduction, claim: Claim, a: Measured, metric: str) -> float | None:
     """Half of the mean gain that the paper prints for a claim's arms in this metric, a fraction (tokens for lengths).
 
-    None at other scales than the paper's, where the paper's gain has no meaning, and where no table has both arms.
+    None at other scales, where the paper's gain has no meaning, and if no table has both arms.
     """
     if a.scale != "paper" or claim.direction not in ("higher", "lower"):
         return None

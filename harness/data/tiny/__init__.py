@@ -8,9 +8,9 @@ pinned.py     the base models that this repository ships, checked by hash
 
 Evaluation tiers (``TIERS``), each written by ``write_benchmarks`` as ``<name>.jsonl`` (id, problem, answer):
 
-tiny_short    two steps, told in the order in which they are worked
-tiny_long     four steps, told in the order in which they are worked
-tiny_rare     three steps, told backwards: only the rarer and longer of the two correct strategies solves them
+tiny_short    two steps, stated in the order of the calculation
+tiny_long     four steps, stated in the order of the calculation
+tiny_rare     three steps, stated backwards: only the rarer and longer of the two correct strategies solves them
 search_short  one sign to find
 search_long   two signs to find; the first is + or -
 search_rare   two signs to find; the first is *, which the systematic strategy tries last

@@ -33,7 +33,8 @@ Row = tuple[list[int], list[int]]  # token ids of a prompt and of its answer
 
 @dataclass(frozen=True)
 class BaseSettings:
-    """What decides the base model apart from the seed; ``threads`` because the order of a sum decides its last bits."""
+    """Everything besides the seed that decides the base model; ``threads`` because the order of a sum decides its last
+    bits."""
 
     hidden: int = 128
     intermediate: int = 384
@@ -57,7 +58,7 @@ class BaseSettings:
 
 
 SETTINGS = {"tiny": BaseSettings(), "tiny_search": BaseSettings()}
-"""What made each family's pinned base model."""
+"""The settings of each family's pinned base model."""
 
 
 def build_base(name: str, folder: Path, *, seed: int = 0, progress: bool = False, settings: BaseSettings) -> Path:

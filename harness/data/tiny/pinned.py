@@ -1,8 +1,8 @@
 """The tiny base models that this repository ships, so that every machine starts from the same weights.
 
-Floating-point sums depend on the CPU's instruction set, so a base model trained on another type of CPU is another model
-(an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another). `harness.data.tiny.base` trained these
-and can train them again.
+Floating-point sums depend on the CPU's instruction set, so training the base model on another type of CPU gives another
+model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another). `harness.data.tiny.base` trained
+these and can train them again.
 """
 
 from __future__ import annotations
