@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from tests.needs_verl import need_verl
 
 need_verl()
 
-from harness.backends.verl import extension, launch  # noqa: E402
+from harness.backends.verl import driver, extension, launch  # noqa: E402
 from harness.spec.hardware import Hardware  # noqa: E402
 
 CPU = Hardware(device="cpu")
@@ -30,3 +34,20 @@ def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(extension.importlib.metadata, "version", lambda name: "0.10.0")
     with pytest.raises(RuntimeError, match=r"verl 0\.10\.0 is installed.*0\.9\.1"):
         extension.check_version()
+
+
+def test_hidden_gpus_do_not_stop_ray_on_a_cpu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Ray refuses "CUDA_VISIBLE_DEVICES contains []": our processes are its logical GPUs (`driver.start_ray`)."""
+    import ray
+
+    from harness.backends.verl.schema import compose
+
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    seen: dict[str, Any] = {}
+
+    def init(**arguments: Any) -> None:
+        seen.update(arguments, visible=os.environ.get("CUDA_VISIBLE_DEVICES"))
+
+    monkeypatch.setattr(ray, "init", init)
+    driver.start_ray(compose({}), CPU, tmp_path)
+    assert (seen["num_gpus"], seen["visible"]) == (CPU.processes, None)

@@ -80,6 +80,7 @@ def start_ray(config: Any, hardware: Hardware, scratch: Path) -> None:
         # veRL asks for 3 CPUs a process and more for its services; on two cores these are names, not cores
         arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}
         arguments |= {"object_store_memory": 500_000_000}
+        os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty or of other GPUs, Ray refuses to count ours
     ray.init(runtime_env=environment, **arguments)
 
 
