@@ -17,9 +17,9 @@ def gspo(
 ) -> Tensor:
     """min(s A, clip(s, 1 - low, 1 + high) A), s_i = (pi(y_i) / pi_old(y_i))^(1 / |y_i|)  (arXiv 2507.18071, Eq. 5).
 
-    In the token form (the paper's GSPO-token): the value on every token is s_i, and the gradient flows through the
-    token's own log-probability, so that advantages may differ within a response. With one advantage a response, value
-    and gradient are those of Eq. 5 ("sequence_mean") or of LUSPO, arXiv 2602.05261 ("sequence_sum").
+    In the token form (the paper's GSPO-token) the value on every token is s_i, and the gradient flows through the
+    token's own log-probability, so advantages may differ within a response. With one advantage a response, value and
+    gradient are those of Eq. 5 ("sequence_mean") or of LUSPO, arXiv 2602.05261 ("sequence_sum").
 
     Returns:
         [B, T], to be maximised.

@@ -1,7 +1,7 @@
 """The baselines as arms of one experiment: each method alone, on one recipe, so that they can be compared.
 
-They are the methods that arXiv 2508.07534 names in its table 2, and those that these build on. That table has no
-numbers; so there is no `published.csv` here. Forking tokens and the entropy advantage have their own declarations.
+These are the methods in table 2 of arXiv 2508.07534, and the methods they build on. That table has no numbers, so there
+is no `published.csv` here. Forking tokens and the entropy advantage have their own declarations.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ ENTROPY_TARGET = replace(
 
 
 def corrected(level: Sourced[Any], above: Sourced[Any], threshold: Sourced[float]) -> Experiment:
-    """GRPO whose gradient is weighed by trainer over sampler, where an engine of its own samples."""
+    """GRPO with gradients weighted by trainer over sampler probability, if a separate engine samples."""
     gate = use(rollout_correction, level=level, above=above, threshold=threshold)
     return replace(RECIPE, method=replace(GRPO, gates=(gate,)))
 

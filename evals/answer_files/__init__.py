@@ -1,4 +1,4 @@
-r"""`rlvr grade FILE`: verdicts and scores for answers that somebody already has, as JSON Lines.
+r"""`rlvr grade FILE`: verdicts and scores for existing answers, as JSON Lines.
 
 Rows hold `problem_id`, `answer` (the gold) and `response`; several rows with one `problem_id` are its samples. With
 `answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason` ("stop", "length" or null) is used; an
@@ -60,7 +60,8 @@ def grade_file(
         workers, limit_s: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
         columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
-        reading: more of what the file does not say (`evals.answer_files.reading.Reading`); with it, no `columns`.
+        reading: further facts that the file does not state (`evals.answer_files.reading.Reading`); then without
+            `columns`.
         progress: told (done, all) rows.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
@@ -148,7 +149,7 @@ def _report(file: _File, asked: _Asked, graded: Graded, explanations: list[Expla
 
 
 def _stated(path: Path, reading: Reading) -> AnswerFile | None:
-    """The file as another tool wrote it, or any table; None for JSON Lines of our own form that need no reading."""
+    """The file of another tool, or any table; None for JSON Lines of our own form."""
     if reading == NOTHING_SAID and path.suffix == ".jsonl" and set(NEEDED) & set(next(read(path))[1]):
         return None
     return read_answers(path, reading)

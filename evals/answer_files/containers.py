@@ -19,17 +19,17 @@ _LOCAL_HEADER = struct.Struct("<26xHH")  # of a file in a zip archive: 26 bytes,
 
 @dataclass(frozen=True)
 class Contents:
-    """What a file holds: its objects, and what it says of all of them (of an inspect log: eval, plan, results)."""
+    """The content of a file: its objects, and its header (for an inspect log: eval, plan, results)."""
 
     objects: list[dict[str, Any]]
     header: dict[str, Any] = field(default_factory=dict)
 
 
 def contents(path: Path) -> Contents:
-    """Read a file. Compressed (.gz) files are read as what they hold.
+    """Read a file. Compressed (.gz) files are decompressed.
 
     Raises:
-        ValueError: it is not what its first bytes or its name promise, or holds no objects.
+        ValueError: its content contradicts its first bytes or its name, or it holds no objects.
         OSError: it cannot be read.
     """
     data = path.read_bytes()

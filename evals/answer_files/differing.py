@@ -34,7 +34,7 @@ class Disagreement:
 def differing(
     rows: Sequence[Row], grades: Sequence[Grade], grader: Grader, policy: str, policies: Sequence[str] = POLICIES
 ) -> list[Disagreement]:
-    """Every scored sample whose `expected` is not our verdict.
+    """Every scored sample whose `expected` differs from our verdict.
 
     Args:
         grades: of the rows, under `policy`. policies: those that may explain a difference by what they extract.
@@ -69,7 +69,7 @@ _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE
 
 
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
-    """Why a label and our verdict differ, as far as a rule can tell from gold and answers; "other" where none can.
+    """Why a label and our verdict differ, as far as a rule can tell from gold and answers; else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
     file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something

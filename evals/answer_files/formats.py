@@ -3,7 +3,7 @@
 Each reader turns one object of a file into rows with `problem_id`, `answer` (the gold) and `response`, and, where the
 file has them, `problem`, `finish_reason`, `tokens`, `step`, `labels` (their own verdicts on the sample, by the name
 that they have there: true, false, or null for anything between), `their_answer` (what they extracted) and `benchmark`.
-Nothing is guessed: `evals.answer_files.reading` asks for what a file lacks.
+Nothing is guessed: `evals.answer_files.reading` reports what a file lacks.
 
     rows            our own: problem_id, answer, response
     qwen_math       evaluation of Qwen2.5-Math and SimpleRL: `code` (responses), `gt`, `pred`, `score`, `idx`
@@ -34,7 +34,7 @@ def format_of(first: Mapping[str, Any]) -> str | None:
 
 def as_label(value: Any) -> bool | None:
     """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer); -1 is a reward of wrong. None for
-    what is between (0.5, "P") or no verdict."""
+    values in between (0.5, "P") and other values."""
     if isinstance(value, list | dict):
         return None
     known = {"C": True, "I": False, "N": False, 1: True, 0: False, -1: False}  # True == 1 == 1.0
@@ -69,7 +69,7 @@ def _lm_eval(_: int, row: Row) -> list[Row]:
         "problem": doc.get("problem") or doc.get("question"),
         "answer": str(row["target"]),
     }
-    if len(responses) != 1:  # a metric of all samples is no verdict on one
+    if len(responses) != 1:  # a metric of all samples is not a verdict on one
         return [{**common, "response": response} for response in responses]
     name = row.get("filter") or "none"
     metrics = [m for m in row.get("metrics") or ("exact_match",) if m in row]
@@ -86,7 +86,7 @@ def samples_named(metric: str) -> int | None:
 
 
 def _of_one(metric: str, value: Any) -> Any:
-    """lighteval divides by the n of pass@1 even where a single sample is there: 1/4 is one correct sample of one."""
+    """lighteval divides by the n of pass@1 even for a single sample: 1/4 then means one correct sample of one."""
     n = samples_named(metric)
     first = re.search(r"k=1\b|pass@1:", metric)
     return value * n if n and first and isinstance(value, float) and value == 1 / n else value

@@ -72,8 +72,8 @@ class Entry:
 def read_manifest(path: Path) -> list[dict[str, Any]]:
     """The entries of a manifest.
 
-    Beside what must be there, an entry may say `label`, which of several verdicts of the file is the reported score's,
-    and a report the `metric`: a name that says n ("pass@k:k=1&n=4") lets the ledger find a wrong division.
+    Beside the required fields, an entry may have a `label` (which of the file's verdicts belongs to the reported
+    score), and a report a `metric`: a name with n ("pass@k:k=1&n=4") lets the ledger detect a wrong division.
 
     Raises:
         ValueError: not such a list; an entry lacks a field, or its file is not there.
@@ -91,7 +91,7 @@ def read_manifest(path: Path) -> list[dict[str, Any]]:
 
 
 def read_claims(path: Path) -> list[dict[str, str]]:
-    """Scores that a repository states elsewhere than beside its files, such as in its README.
+    """Scores that a repository states elsewhere, such as in its README.
 
     Raises:
         ValueError: not a CSV of path_contains, benchmark, reported, where.
@@ -176,8 +176,8 @@ def _graded(
 def _gap(rows: Sequence[Row], grades: Sequence[Grade], differing: Sequence[Disagreement]) -> dict[str, float]:
     """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
 
-    A sample weighs 1 in the mean of its problem. Where samples are unscored, they leave the mean: what that moves is a
-    cause of its own, so that the causes add up to the whole gap. Empty where a sample has no label.
+    A sample weighs 1 in the mean of its problem. Unscored samples leave the mean; their effect is a separate cause, so
+    that the causes add up to the whole gap. Empty where a sample has no label.
     """
     if any(row.get("expected") is None for row in rows):
         return {}
@@ -282,7 +282,7 @@ def _attributed(entries: Sequence[Entry]) -> list[str]:
 
 
 def _checkpoints(entries: Sequence[Entry]) -> list[str]:
-    """Files of several steps of one training, by step, with intervals."""
+    """The files of several steps of one training, by step, with intervals."""
     curves: dict[tuple[str, str, str], list[tuple[int, Entry]]] = {}
     for e in entries:
         if match := re.search(r"checkpoint-(\d+)", e.path):

@@ -1,4 +1,4 @@
-"""A file of answers, read: its rows, and what it says of how they were made. What is missing is asked for by name."""
+"""Read a file of answers: its rows, and how they were generated. Errors name missing facts."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from evals.suggest import expected
 
 @dataclass(frozen=True)
 class Reading:
-    """What a user says of a file that it does not say itself.
+    """A user's facts about a file that it does not state.
 
     Args:
         columns: our name -> the file's (dots reach into objects: problem_id -> doc.id).
         gold: a table with the golds: `answer`, and `problem_id` or `problem` to find them by.
-        benchmark: the name of the benchmark, where the file names none, or another.
+        benchmark: the benchmark's name, if the file has none or another.
         label: which of several verdicts of the authors is compared with ours.
     """
 
@@ -39,7 +39,7 @@ NOTHING_SAID = Reading()
 class AnswerFile:
     """`settings`: model and sampling as far as the file states them (model, temperature, top_p, max_tokens, seed);
     `reported`: the scores that its tool computed, by name; `label`: the verdict taken as the authors', if there is one;
-    `labels`: all that there are."""
+    `labels`: all of them."""
 
     path: Path
     format: str
@@ -52,7 +52,7 @@ class AnswerFile:
 
     @property
     def note(self) -> str | None:
-        """That several verdicts are there, and none was chosen."""
+        """A note if several verdicts exist and none was chosen."""
         if len(self.labels) < 2 or self.label is not None:
             return None
         return f"the file has several verdicts on a sample; label=NAME compares one: {', '.join(self.labels)}"
@@ -122,9 +122,9 @@ def _parsed(path: Path, number: int, name: str | None, value: Row) -> list[Row]:
 
 
 def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, str]) -> Row:
-    """The row with the columns that a user names, from what was read or from the object as it is in the file."""
+    """The row with the columns that a user names, from the read row or from the original object."""
     mapped = dict(row)
-    needed = [] if row is not raw else NEEDED  # what no reader of a format has found
+    needed = [] if row is not raw else NEEDED  # columns that no format reader provides
     for ours in dict.fromkeys((*needed, *columns)):
         theirs = columns.get(ours, ours)
         value = _reach(raw, theirs)

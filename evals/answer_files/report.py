@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from evals.answer_files.reading import AnswerFile
     from evals.stats.score import Score
 
-SHOWN = 20  # samples that differ, in the text; the JSON document and the page have all
+SHOWN = 20  # number of differing samples in the text; the JSON document and the page have all
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Stated:
-    """What another tool's file says of itself (`evals.answer_files.reading.AnswerFile`)."""
+    """The facts in another tool's file (`evals.answer_files.reading.AnswerFile`)."""
 
     format: str
     settings: Mapping[str, Any]

@@ -1,4 +1,4 @@
-"""Reported scores that count samples otherwise than the average does: divided by an n that is not there, and so on."""
+"""Reported scores that count samples differently from the average, such as a division by a wrong n."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ SMALL = 0.05  # points: scores are stated to a tenth
 
 
 def counting(reported: float, ids: Sequence[str], labels: Sequence[bool], metric: str | None = None) -> str | None:
-    """What explains a reported score that is not the average of the labels; None where it is, or where nothing does.
-
-    Nothing is searched for: each rule has one value to give, which must be the reported one to `SMALL`.
+    """The explanation of a reported score that is not the average of the labels; None if it is, or without one. Nothing
+    is fitted: each rule predicts one value, which must equal the reported one to `SMALL`.
 
     Args:
         reported: percent. labels: of each sample, of the problem in `ids`. metric: its name, which may say n.

@@ -1,4 +1,4 @@
-"""What a file states beside its samples: the model, how it was sampled, and the scores that its own tool computed."""
+"""Facts in a file beside its samples: the model, the sampling, and the scores of its own tool."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 NAMES = ("model", "temperature", "top_p", "max_tokens", "seed")
-"""Settings that are read where a file has them."""
+"""Settings to read, if a file has them."""
 
 _QWEN_MATH = re.compile(r"_seed(?P<seed>\d+)_t(?P<temperature>[\d.]+)_s-?\d+_e-?\d+")
 _TASK_OUTPUTS = re.compile(r"(?:^|_)temp(?P<temperature>[\d.]+)_topp(?P<top_p>[\d.]+)_n\d+")
@@ -17,7 +17,7 @@ _EXAMPLE_ROWS = re.compile(r"^[\w]+-(?P<temperature>[\d.]+)-\d+-(?P<max_tokens>\
 
 
 def settings(name: str | None, where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
-    """Model and sampling as far as the file, its header or the name that its tool gave it says."""
+    """Model and sampling, as far as the file, its header or its name states them."""
     read = _SETTINGS.get(name or "")
     values = read(where, first, header) if read else {}
     return {key: values[key] for key in NAMES if values.get(key) is not None}

@@ -1,6 +1,6 @@
 """The rows with their verdicts, as a file: .jsonl or .parquet.
 
-Bare answers get the columns `verdict`, `extracted` and `reason`. Responses also get what makes the file a verdict table
+Bare answers get the columns `verdict`, `extracted` and `reason`. Responses also get the columns of a verdict table
 (`evals.grading.verdicts`), which `rlvr compare` reads: `benchmark`, `sample`, `gold`, `answer_class`, `boxed`. An input
 column of one of these names is kept as NAME_in_file; a text in `benchmark` is taken as the benchmark's name.
 """
@@ -43,7 +43,7 @@ def benchmark_of(row: Row) -> str:
 
 
 def columns_of_pairs(grades: Sequence[Grade]) -> Columns:
-    """What we say of pairs of bare answers."""
+    """Our columns for pairs of bare answers."""
     return {
         "verdict": [str(grade.verdict) for grade in grades],
         "extracted": [grade.answer for grade in grades],
@@ -52,7 +52,7 @@ def columns_of_pairs(grades: Sequence[Grade]) -> Columns:
 
 
 def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: Grader) -> Columns:
-    """What we say of responses; samples are numbered within a problem in the order of the rows."""
+    """Our columns for responses; samples are numbered within a problem in row order."""
     by_problem: dict[str, list[int]] = defaultdict(list)
     for index, row in enumerate(rows):
         by_problem[str(row["problem_id"])].append(index)

@@ -76,7 +76,7 @@ class ProgramGrader:
         ]
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
-        """Programs that pass form one class; others are equal when their text is. Unscored ones have no class."""
+        """Programs that pass form one class; others are equal if their texts are. Unscored ones have no class."""
         keys = [
             None
             if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG)

@@ -4,7 +4,7 @@
     completion   the prompt directly followed by the response, up to the first line that starts something other than
                  the function's body (a base model; Chen et al., arXiv 2107.03374, section 3.1)
 
-Apart from the grader, so that who only reads a policy's name need not wait for the grader's rules.
+Separate from the grader, so that reading a policy's name does not import the grader's rules.
 """
 
 from __future__ import annotations

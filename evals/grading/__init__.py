@@ -1,18 +1,17 @@
 """The only answer checker: from a gold answer and a response to a verdict.
 
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
-spelling.py     one spelling for what is written differently
-equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify,
-                which is called there alone; math_verify_errors.py lets its memory errors through
-conventions.py  what counts as the same answer where mathematics leaves a choice
-rules/          the rules by name, where math-verify alone is wrong
-numbers.py collection.py quantity.py
+spelling.py     one spelling for equivalent notations
+equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify
+(only called there); math_verify_errors.py lets its memory errors through conventions.py  which answers count as equal
+where mathematics leaves a choice rules/          the rules by name, where math-verify alone is wrong numbers.py
+collection.py quantity.py
                 read an answer: brackets, form and numbers; several or named values; units
 evaluation.py expression.py arithmetic.py
-                parse unambiguous LaTeX and compare values at random points; towers of powers are only numbers
+                parse unambiguous LaTeX and compare values at random points; handle towers of powers
 pool.py worker.py   worker processes that can be killed, with limits on time and memory
-limits.py       what one answer may take
-grader.py       `Grader`: many answers at once, each pair compared once, results in order; and how a verdict came about
+limits.py       limits for one answer
+grader.py       `Grader`: many answers at once, each pair compared once, results in order; and explanations of verdicts
 """
 
 from importlib import import_module
@@ -27,7 +26,7 @@ __all__ = ["LIMIT_S", "Conventions", "Explanation", "Grade", "Grader", "Progress
 
 
 def __getattr__(name: str) -> Any:
-    """Import the grader when it is asked for: who only reads `evals.grading.extraction` need not wait for its rules."""
+    """Import the grader on first use, so that importing `evals.grading.extraction` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module = {"Conventions": "conventions", "LIMIT_S": "limits"}.get(name, "grader")

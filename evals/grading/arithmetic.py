@@ -113,7 +113,7 @@ def _power(base: Any, exponent: Any) -> Any:
         return _power_of_ten(_multiply(_log10(base), exponent))
     if not base and not isinstance(exponent, Fraction):
         raise UndefinedError("a power of zero")
-    if abs(inexact(exponent)) > _LARGEST_LOG:  # multiplied out, it would take forever
+    if abs(inexact(exponent)) > _LARGEST_LOG:  # multiplying it out would never end
         return _power_of_ten(_multiply(_log10(base), exponent))
     return _finite(mp.power(inexact(base), inexact(exponent)))
 

@@ -58,7 +58,7 @@ def is_name(text: str) -> bool:
 
 
 def renamed(one: Named, other: Named) -> str | None:
-    """The value of `one` in terms of the other's name, or None when their names are of different things."""
+    """The value of `one` in terms of the other's name, or None if the names stand for different things."""
     names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
     if names[0] == names[1]:
         return one.values[-1]
@@ -78,7 +78,7 @@ def renamed(one: Named, other: Named) -> str | None:
 
 _MEMBER = re.compile(r"(?:[A-Za-z]|\([A-Za-z,\s]+\))\s*\\in(?![A-Za-z])\s*(\\\{.*\\\})", re.DOTALL)
 UNORDERED = {"list", "set", "one", "union"}
-# kinds that may be equal besides equal kinds
+# different kinds that may be equal
 COMPARABLE = {
     frozenset(pair.split())
     for pair in (
@@ -92,8 +92,8 @@ COMPARABLE = {
 class Collection:
     """Several values: kind is list, set, union, names (x=1, y=2), row, column, a matrix's shape, or two brackets.
 
-    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in the order in which
-    they stand; for a list `names` is the one name of all items, if it has one.
+    `names` are those of the items, for that kind, in alphabetical order, and `stated` the items in their written order;
+    for a list `names` is the one name of all items, if it has one.
     """
 
     kind: str
@@ -207,7 +207,7 @@ def _nested(text: str) -> Collection | None:
 
 
 def _list(items: Sequence[str]) -> Collection:
-    """A bare list. With different names (x=1, y=2) its order is theirs; the same name again and again says nothing."""
+    """A bare list. Different names (x=1, y=2) define its order; a repeated name defines none."""
     forms = [named(item) for item in items]
     names = [literal(form.name) for form in forms if form is not None]
     if len(names) == len(items):

@@ -1,4 +1,4 @@
-"""What counts as the same answer where mathematics leaves a choice: each choice is a switch with a stated default."""
+"""Which answers count as equal where mathematics leaves a choice: each choice is a switch with a stated default."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Conventions:
     """The grader's conventions, for `Grader(conventions=...)`.
 
     Fields:
-        digits: significant digits that a decimal must show to stand for an exact value (`0.333` for 1/3), >= 1.
+        digits: significant digits that a decimal must have to stand for an exact value (`0.333` for 1/3), >= 1.
             Trailing zeros are not counted; an integer is never a rounding.
         decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
         words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).

@@ -1,4 +1,4 @@
-"""How many verdicts another extraction policy would change: that alone can explain a published gap."""
+"""How many verdicts another extraction policy would change: the policy alone can explain a published gap."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from evals.grading.verdicts import Verdict
 if TYPE_CHECKING:
     import pandas as pd
 
-SHOWN = ("boxed_last", "boxed_strict", "answer_line", "qwen")  # what papers' evaluators do; boxed_last is ours
+SHOWN = ("boxed_last", "boxed_strict", "answer_line", "qwen")  # policies of papers' evaluators; boxed_last is ours
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def policy_effects(
     used: str,
     policies: Sequence[str] = SHOWN,
 ) -> list[PolicyEffect]:
-    """What each other policy would change.
+    """The changes under each other policy.
 
     Args:
         rows: (gold, response, finish reason or None) each, as for `Grader.grade_responses`.

@@ -1,6 +1,6 @@
 """Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify.
 
-This is the only place that calls math-verify, which is slow and able to hang: only inside a killable worker.
+This is the only place that calls math-verify, which is slow and can hang: only inside a killable worker.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
 
 
 def _as_symbols(text: str) -> str:
-    r"""What math-verify works out too early, as names: `\frac{dx}{dt}` (0 to it), `E_1` (2.718...)."""
+    r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...)."""
     return _NUMBERED_E.sub(r"\\Xi ", _DERIVATIVE.sub(r"\2_{d\1\3}", text))
 
 
@@ -114,8 +114,8 @@ def _is_float(number: Any) -> bool:
 
 
 LONGEST, DEEPEST = 10_000, 100
-IN_PROCESS_S = 2.0  # of processor time for a comparison in the calling process; it then goes to a worker
-_SHORT = 400  # characters; longer answers are only read in a worker, where a time limit holds
+IN_PROCESS_S = 2.0  # processor time for a comparison in the calling process, before it goes to a worker
+_SHORT = 400  # characters; longer answers are read only in a worker, which has a time limit
 DEFAULT = Conventions()
 
 
@@ -124,7 +124,7 @@ class UnscorableError(Exception):
 
 
 class UndecidedError(Exception):
-    """Only math-verify can decide, or only a worker, whose time is limited."""
+    """The comparison needs math-verify, or a worker with its time limit."""
 
 
 class Comparison:
@@ -180,9 +180,9 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
 
 
 def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | None:
-    """The verdict wherever math-verify is not needed, mostly in well under a millisecond; None for the others.
+    """The verdict without math-verify, usually in well under a millisecond; None if it needs math-verify.
 
-    Runs in the calling process, where nothing can be killed: after IN_PROCESS_S it gives up, and the answer is None.
+    Runs in the calling process, where nothing can be killed: after IN_PROCESS_S it gives up and returns None.
 
     Raises:
         UnscorableError: as `equal`.

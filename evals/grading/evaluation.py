@@ -4,7 +4,7 @@ r"""Evaluate LaTeX expressions at random points: refute an unequal answer, or co
 of LaTeX and gives up (None) on everything else; math-verify then decides.
 
 - Two expressions that differ at one positive real point are unequal. So are a number and a tower of powers: numbers too
-  large to be written are compared by their iterated logarithms, in microseconds.
+  large to write are compared by their iterated logarithms, in microseconds.
 - Two expressions that agree to 30 digits at all points, negative and whole ones included, are equal (for polynomials
   this is the Schwartz-Zippel test). Rational constants are compared exactly.
 - Where readings differ (`\log` is natural or decimal, `i` a symbol or the imaginary unit) an answer is equal if one
@@ -128,7 +128,7 @@ def _root_near(equation: _Equation, point: dict[str, Any], free: str) -> Any | N
 
 
 def _missed(equation: _Equation, point: dict[str, Any]) -> Any:
-    """How far apart the sides are at a point, relative to their size; 0 where that is not known."""
+    """The relative difference of the sides at a point; 0 if unknown."""
     left, right = (real(_value(side, point)) for side in equation)
     if left is None or right is None:
         return 0

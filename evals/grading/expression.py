@@ -1,6 +1,6 @@
 r"""Parse an unambiguous part of LaTeX arithmetic into a tree: numbers, symbols, `+ - * / ^ !`, roots, functions.
 
-What has two readings is not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`. The tree is nested tuples, the operation
+Ambiguous expressions are not parsed: `1/2x`, `\sin x(y+1)`, `f(x)`, `5 5`. The tree is nested tuples, the operation
 first: `\frac{x}{2}` is `("/", ("symbol", "x"), ("number", Fraction(2)))`.
 """
 
@@ -29,7 +29,7 @@ _NOT_A_FACTOR = frozenset(
 
 
 class UnsupportedError(ValueError):
-    """The expression holds something else, or can be read in two ways."""
+    """The expression is ambiguous, or holds something else."""
 
 
 @lru_cache(maxsize=8192)
@@ -138,7 +138,7 @@ class _Parser:
         return isinstance(token, Fraction) or token not in _NOT_A_FACTOR
 
     def factor(self) -> Node:
-        """An atom with what follows it: powers, factorials."""
+        """An atom with its powers and factorials."""
         token = self.next
         if token in _FUNCTIONS:
             return self.function()
@@ -165,7 +165,7 @@ class _Parser:
         return tree
 
     def argument(self) -> Node:
-        """What a power or a command applies to: a group in braces, or one sign."""
+        """The argument of a power or a command: a group in braces, or one sign."""
         token = self.next
         if token == "{":
             return self.group()

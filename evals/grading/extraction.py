@@ -1,6 +1,6 @@
-r"""Where the answer is in a response: the extraction policies. Standard library only; linear in the response's length.
+r"""Find the answer in a response: the extraction policies. Standard library only; linear in the response's length.
 
-A policy is part of a protocol, as the temperature is: it can change a score by many points.
+A policy is part of a protocol, like the temperature: it can change a score by many points.
 
     boxed_last    the last complete, non-empty `\boxed{...}` or `\fbox{...}` before a second problem begins; boxes with
                   only "and", "or" or a comma between them are one answer (the default)
@@ -21,7 +21,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-# What matters to the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
+# Tokens for the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
 # backslashes before `boxed` come from text that was escaped twice.
 _TOKEN = re.compile(
     r"\\{1,2}(?:boxed|fbox)(?![A-Za-z])\s*(?:(?P<open>\{)|(?P<bare>[-+]?[\d.][^\s{}$\\]*|[A-Za-z](?![A-Za-z])))?"
@@ -73,10 +73,8 @@ class Box(NamedTuple):
 
 
 class Extraction(NamedTuple):
-    """What a response answered.
-
-    `answer` is None when there is none in the form that the policy asks for. `boxed`: the response holds a complete,
-    non-empty box. `truncated`: a box was opened and never closed.
+    """The answer of a response. `answer` is None without one in the policy's form. `boxed`: the response holds a
+    complete, non-empty box. `truncated`: a box was opened and never closed.
     """
 
     answer: str | None
@@ -108,8 +106,8 @@ def extract(response: str, policy: str = "boxed_last") -> Extraction:
 
 
 def joined(text: str, filled: Sequence[Box]) -> str:
-    """The last box, with those before it while only a separator, "and" or "or" stand between, and beside these one more
-    word, a name (`and y_2 =`) or words like "for part (a)"."""
+    """The last box, with the boxes before it as long as only a separator, "and" or "or" stands between, with at most
+    one more word, a name (`and y_2 =`) or words like "for part (a)"."""
     answer = [filled[-1].content.strip()]
     for before, after in zip(filled[-2::-1], filled[:0:-1], strict=True):
         gap = _OF_NEXT.sub("", text[before.end : after.start])
@@ -324,7 +322,7 @@ def locate(text: str, *, numbers: bool = True) -> str:
 
 
 def _final(text: str) -> str:
-    """What the Minerva prompt asks to say last, or nothing."""
+    """The final sentence that the Minerva prompt asks for, or nothing."""
     ends = [match.start() for match in _HOPE.finditer(text)]
     starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
     return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""

@@ -1,7 +1,7 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
-Answers that the rules or random points decide are graded here, without a worker; what only math-verify can decide goes
-to processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached.
+Answers that the rules or random points decide are graded here, without a worker; the others need math-verify and go to
+processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Explanation:
-    """How a verdict came about; prints as text.
+    """The explanation of a verdict; prints as text.
 
-    `read_gold` and `read_answer` are what was compared, in one spelling. The last of `steps` compares the whole
-    answers, those before it their parts. `math_verify` is what math-verify alone says, or why it says nothing.
+    `read_gold` and `read_answer` are the compared texts, in one spelling. The last of `steps` compares the whole
+    answers, those before it their parts. `math_verify` is math-verify's own verdict, or why it has none.
     """
 
     policy: str | None
@@ -97,7 +97,7 @@ class Grader:
         workers: processes for comparisons that need math-verify, >= 1; None for one a core.
         limit_s: seconds of processor time that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
-        conventions: what counts as the same answer (`evals.grading.conventions`).
+        conventions: which answers count as equal (`evals.grading.conventions`).
         retry: compare a pair that could not be scored again when it is asked for again; False keeps its first outcome.
     """
 
@@ -133,11 +133,11 @@ class Grader:
 
     @property
     def workers_started(self) -> int:
-        """How many worker processes were started so far, replacements included."""
+        """The number of worker processes started so far, replacements included."""
         return self._pool.started
 
     def worker_pids(self) -> list[int]:
-        """The process ids of the workers that are idle now."""
+        """The process ids of the idle workers."""
         return self._pool.idle_pids()
 
     def grade_responses(

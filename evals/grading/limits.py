@@ -1,4 +1,4 @@
-"""What grading one answer may take; the grader, `rlvr grade` and a training have the same."""
+"""Limits for grading one answer, shared by the grader, `rlvr grade` and trainings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Load math-verify so that running out of memory or stack raises, instead of counting as an unequal answer.
+"""Load math-verify so that running out of memory or stack raises an error instead of counting as an unequal answer.
 
 math-verify and its parser swallow all errors (`except Exception`), so that a MemoryError becomes "not equal"; so does a
 SystemError, which Python itself raises when it has no memory left for a call ("error return without exception set").

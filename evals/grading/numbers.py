@@ -79,7 +79,7 @@ def is_relation(text: str) -> bool:
 
 
 def has_symbols(text: str) -> bool:
-    """Whether letters other than LaTeX commands (and e, i) are in an expression."""
+    """Whether an expression holds letters other than LaTeX commands (and e, i)."""
     rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}", "", text)
     return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(FUNCTION_NAMES, "", rest)))
 
@@ -132,7 +132,7 @@ MORE_FOR_DECIMAL = 2
 
 @dataclass(frozen=True)
 class Number:
-    """An exact value; for a decimal with a point, how many significant digits it shows and the unit of the last one."""
+    """An exact value; for a decimal with a point, its number of significant digits and the unit of the last one."""
 
     value: Fraction
     digits: int = 0
@@ -140,7 +140,7 @@ class Number:
 
 
 def number(text: str) -> Number | None:
-    """The number that a cleaned answer is, or None when it is anything else."""
+    """The number in a cleaned answer, or None if it is anything else."""
     if len(text) > _LONGEST:
         return None
     text = text.strip()
@@ -160,8 +160,8 @@ def number(text: str) -> Number | None:
 def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) -> bool:
     """Equal, or one is a correct rounding of the other.
 
-    A decimal stands for an exact value (`1/3`) when it shows at least `digits` significant digits, trailing zeros not
-    counted, and for a longer decimal when it shows at least two more. An integer is never a rounding of anything.
+    A decimal stands for an exact value (`1/3`) if it has at least `digits` significant digits, trailing zeros not
+    counted, and for a longer decimal if it has at least two more. An integer is never a rounding of anything.
     """
     if gold.value == answer.value:
         return True
@@ -193,7 +193,8 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; digits that show no period are no number."""
+    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; digits without a visible period are no
+    number."""
     start, period = match["start"], match["bar"] or "".join(match[g] or "" for g in ("dot", "middle", "last"))
     if match["open"]:
         shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", match["start"] + match["open"])

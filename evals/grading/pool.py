@@ -1,8 +1,8 @@
 """Killable worker processes for comparisons that may hang, exhaust memory or crash.
 
-A comparison that exceeds its limit only costs its own worker, which is killed and replaced. The time limit is one on
-processor time, so that a verdict does not depend on how busy the machine is. Workers are plain subprocesses, so that a
-pool works from threads, in daemonic processes and without a `__main__` guard; the parent uses no signals.
+A comparison that exceeds its limit only costs its own worker, which is killed and replaced. The limit is on processor
+time, so a verdict does not depend on the load of the machine. Workers are plain subprocesses, so that a pool works from
+threads, in daemonic processes and without a `__main__` guard; the parent uses no signals.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from evals.processes import shielded
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine
 _POLL_S = 0.05
-_WAIT = 10  # times the limit on processor time that a comparison may take by the clock: other processes may be busy
+_WAIT = 10  # wall-clock limit as a multiple of the processor-time limit: other processes may be busy
 _MIB = 2**20
 
 Outcome = bool | str  # equal or not, or the reason why it is unknown
 
 
 class Pool:
-    """At most `workers` processes, started when first needed; `limit_s` and `memory_mb` hold for each comparison."""
+    """At most `workers` processes, started on first use; `limit_s` and `memory_mb` apply to each comparison."""
 
     def __init__(self, workers: int, limit_s: float, memory_mb: int, conventions: Conventions) -> None:
         self._limit_s, self._memory_mb, self._conventions = limit_s, memory_mb, conventions
@@ -93,7 +93,7 @@ class Pool:
     def _compare(self, task: str, gold: str, answer: str) -> Outcome:
         worker = self._idle.get()
         try:
-            if worker is not None and worker.ended():  # killed while it waited: that costs no verdict
+            if worker is not None and worker.ended():  # killed while idle: that costs no verdict
                 worker.kill()
                 worker = None
             if worker is None:
@@ -137,7 +137,7 @@ class _Worker:
                     **variables(),
                     "PYTHONPATH": path,
                     "PYTHONHASHSEED": "0",
-                },  # sympy's order must not vary between workers
+                },  # sympy's ordering must not vary between workers
             )
         self.pid = self._process.pid
         self.alive = True
@@ -150,7 +150,7 @@ class _Worker:
             )
 
     def compare(self, task: str, gold: str, answer: str, limit_s: float) -> Outcome:
-        """The outcome of one comparison; this worker is dead afterwards if it had to be killed."""
+        """The outcome of one comparison; the worker may be dead afterwards, if it had to be killed."""
         assert self._process.stdin is not None
         try:
             self._process.stdin.write((json.dumps([task, gold, answer]) + "\n").encode())
@@ -165,7 +165,7 @@ class _Worker:
             return bool(reply["equal"])
         reason = str(reply["reason"])
         if reason.startswith(("memory:", "crash:")):
-            self.kill()  # what a failed allocation left behind is unknown
+            self.kill()  # the state after a failed allocation is unknown
         return reason
 
     def ended(self) -> bool:

@@ -62,13 +62,14 @@ def unit(text: str) -> Unit:
     return tuple(sorted(powers.items()))
 
 
-# what any count may be called
+# words for any count
 _ANY_COUNT = """way possibility solution value number total integer unit time point different possible more
 in all the of per and square cubic"""
 
 
 def things(text: str) -> frozenset[str]:
-    r"""What is counted or measured, each word in the singular or as its symbol: `\text{red balls}`, `apples`, `cm`."""
+    r"""The counted or measured thing, each word in the singular or as its symbol: `\text{red balls}`, `apples`,
+    `cm`."""
     words = re.findall(r"[a-z]+", text.replace("\\text", " ").replace("\\cdot", " ").lower())
     named = {_NAMES.get(word) or SYMBOLS.get(word) or _singular(word) for word in words}
     return frozenset(named - {_singular(word) for word in _ANY_COUNT.split()})
@@ -98,7 +99,7 @@ _NOT_COUNTED = re.compile(
     r"|remainder|maybe|perhaps|possibly)\b"
 )
 
-# arithmetic in words, which is not worked out here: `5 squared`, `5\text{ minus one}`, `7 less than x`, `5 tenths`
+# arithmetic in words, which is not evaluated here: `5 squared`, `5\text{ minus one}`, `7 less than x`, `5 tenths`
 ARITHMETIC = re.compile(
     r"(?:[\d})\]]\s*[\sa-z]*?|\\text\s*\{[^{}]*?)\b(?:squared|cubed|factorial|modulo|choose|plus|minus|over|times(?=\s+[a-z\d])"
     r"|(?:more|less|fewer|greater) than|halves|thirds|quarters"
@@ -108,7 +109,7 @@ ARITHMETIC = re.compile(
 
 @dataclass(frozen=True)
 class Quantity:
-    """A cleaned answer without its unit, the unit or () when it is not known, and the things that are counted."""
+    """A cleaned answer without its unit; the unit, or () if unknown; and the counted things."""
 
     body: str
     unit: Unit
@@ -116,7 +117,7 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity | None:
-    """The quantity that a cleaned answer is, or None when it ends in no unit.
+    """The quantity in a cleaned answer, or None if it does not end in a unit.
 
     A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is
     not); `\\text{...}` after something that can be measured is always taken for a unit, known or not.

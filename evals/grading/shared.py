@@ -1,4 +1,4 @@
-"""One grader for several uses in a row: its workers start once, and a comparison that was made is not made again."""
+"""One grader for several uses in a row: its workers start once, and no comparison is repeated."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _kept: ContextVar[tuple[ExitStack, dict[tuple[int, float], Grader]] | None] = Co
 
 @contextmanager
 def graders_kept() -> Iterator[None]:
-    """Inside, `grader` gives the same one to all who ask for equally many workers and the same limit."""
+    """Inside the block, `grader` returns the same grader for equal numbers of workers and equal limits."""
     with ExitStack() as stack:
         token = _kept.set((stack, {}))
         try:
@@ -26,7 +26,7 @@ def graders_kept() -> Iterator[None]:
 
 @contextmanager
 def grader(workers: int, limit_s: float) -> Iterator[Grader]:
-    """A grader that is kept (`graders_kept`), or one that ends with the block."""
+    """A shared grader (`graders_kept`), or one that ends with the block."""
     from evals.grading.grader import Grader
 
     kept = _kept.get()

@@ -1,6 +1,6 @@
-r"""One spelling for answers that are written differently, before any comparison.
+r"""One spelling for equivalent notations, before any comparison.
 
-`clean` removes ways of writing (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs), never what is said.
+`clean` unifies notation (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs) and keeps the meaning.
 Pure string work, standard library only. Each rewrite has a name, and a test of that name.
 
 characters.py   Unicode signs
@@ -25,7 +25,7 @@ FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|
 
 
 class Rewrite(NamedTuple):
-    """One way of writing replaced by another that says the same."""
+    """Replace one notation by an equivalent one."""
 
     name: str
     pattern: re.Pattern[str]
@@ -36,7 +36,7 @@ class Rewrite(NamedTuple):
 
 
 def table(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]], flags: int = 0) -> tuple[Rewrite, ...]:
-    """Rewrites from (name, pattern, replacement), in the order in which they are made."""
+    """Rewrites from (name, pattern, replacement), in order of application."""
     return tuple(Rewrite(name, re.compile(pattern, flags), replacement) for name, pattern, replacement in rows)
 
 
@@ -74,7 +74,7 @@ _ESCAPES = {"\x0c": r"\f", "\x08": r"\b", "\t": r"\t", "\r": r"\r", "\x07": r"\a
 
 
 def in_latex(text: str) -> str:
-    """The same with signs that LaTeX has a name for, and one space wherever there is any."""
+    """The same with Unicode signs as LaTeX names, and single spaces."""
     text = _DAMAGED.sub(lambda escape: _ESCAPES[escape[0]], text)
     text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
     text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
@@ -90,7 +90,7 @@ _CODE_ROOT = re.compile(rf"{_MODULE}(sqrt|cbrt)\s*\(")
 
 
 def from_code(text: str) -> str:
-    """The same, where it is code, or plain text without other words in it; other answers as they are."""
+    """The same for code, or for plain text without other words; other answers unchanged."""
     plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
     if not plain and not _CODE.search(text):
         return text
@@ -296,7 +296,7 @@ def clean(text: str) -> str:
 
 
 def _bare(text: str) -> str:
-    """Without what came with it: a box, backslashes that were escaped twice, delimiters of mathematics, Markdown."""
+    """Without its wrapping: a box, twice-escaped backslashes, delimiters of mathematics, Markdown."""
     if len(inside := boxes(text)) == 1 and _IN_A_BOX.fullmatch(text.replace(inside[0], "\0")):
         text = inside[0]
     text = _IN_DOLLARS.sub(r"\1", text)

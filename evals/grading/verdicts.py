@@ -1,7 +1,7 @@
 """The verdict on one sampled response, and the table that holds them.
 
-A verdict table is the record every metric is computed from: one row per (benchmark, problem, sample). Scores can
-always be recomputed from it; nothing else is authoritative.
+Every metric is computed from a verdict table: one row per (benchmark, problem, sample). Scores can always be recomputed
+from it; nothing else is authoritative.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ class Verdict(StrEnum):
 
     CORRECT = "correct"
     WRONG = "wrong"
-    NO_ANSWER = "no_answer"  # the response ended without an answer in the form that was asked for
+    NO_ANSWER = "no_answer"  # the response ended without an answer in the required form
     TRUNCATED = "truncated"  # the response was cut off before it gave an answer
     UNSCORED = "unscored"  # the grader failed (time, memory, crash); the `reason` column says how
 

@@ -18,7 +18,7 @@ from evals.grading.conventions import Conventions
 
 
 def main(address_space: int, conventions: Conventions) -> None:
-    """Answer comparisons from standard input until it closes."""
+    """Process comparisons from standard input until it closes."""
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # library output must not be read as a reply
     logging.disable(logging.CRITICAL)
@@ -61,7 +61,7 @@ def _equal(gold: str, answer: str, conventions: Conventions) -> bool:
 def _math_verify_alone(gold: str, answer: str, _: Conventions) -> bool:
     from math_verify import parse, verify
 
-    # as a user of math-verify calls it, with both in a box; the time limit is the pool's
+    # the usual call of math-verify, with both in a box; the pool has the time limit
     sides = [parse(rf"\boxed{{{text}}}", parsing_timeout=None) for text in (gold, answer)]  # type: ignore[arg-type]
     return bool(verify(*sides, timeout_seconds=None))
 

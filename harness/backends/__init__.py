@@ -24,7 +24,8 @@ class Backend(Protocol):
     """What the module of a backend offers (`harness.backends.trl.launch`, `harness.backends.verl.launch`)."""
 
     def check(self, training: Training, hardware: Hardware) -> None:
-        """Raise ValueError (`CannotExpress` is one) for what it cannot train with. Fast; starts nothing."""
+        """Raise ValueError (`CannotExpress` is one) for values that the backend cannot train with. Fast; starts
+        nothing."""
 
     def ready(self, hardware: Hardware) -> None:
         """Raise ValueError if this machine cannot run it: not installed, no answer, too little memory."""
@@ -33,7 +34,7 @@ class Backend(Protocol):
         """Train `job` into `out_dir/final`, from its last complete checkpoint if there is one.
 
         Returns:
-            What the record keeps: steps, rows, hash of the data, seconds.
+            The training's part of the record: steps, rows, hash of the data, seconds.
         Raises:
             Diverged: a quantity of a step was not finite. ValueError: the training data are wrong.
             RuntimeError: the training processes ended with an error.
@@ -60,7 +61,7 @@ def refusals(
         hardware: of all arms, or by (model, arm).
 
     Raises:
-        ValueError: a value that no arm can have (the machine does not divide the batch, say).
+        ValueError: a value that no arm can have (for example, the number of processes does not divide the batch).
     """
     refused: dict[tuple[str, str], CannotExpress] = {}
     for job in jobs:

@@ -1,7 +1,7 @@
 """Keep the memory that a training frees, on a CPU: the next step needs it again.
 
-glibc gives large blocks back to the system when they are freed, and each page of the next tensor then costs a fault and
-is filled with zeros again. In a training of the tiny model that is a tenth of the time. No number changes.
+glibc returns large freed blocks to the system; each page of the next tensor then costs a page fault and is filled with
+zeros again. In a training of the tiny model that takes a tenth of the time. No number changes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LARGEST_BLOCK = 2**30  # larger ones are still given back at once
 
 
 def keep_freed_memory() -> bool:
-    """Ask the C library for it; False where it is not glibc."""
+    """Set this in the C library; False if it is not glibc."""
     if not sys.platform.startswith("linux"):
         return False
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)  # musl has none

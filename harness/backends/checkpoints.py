@@ -18,7 +18,7 @@ def seal(checkpoint: Path) -> None:
 
 
 def damage(checkpoint: Path) -> str | None:
-    """What is wrong with a sealed checkpoint, in words; None when every file is as it was written."""
+    """The fault of a sealed checkpoint, in words; None if every file is intact."""
     try:
         sealed = read_object(checkpoint / WHOLE, "files")
     except DamagedFileError as error:
@@ -31,13 +31,13 @@ def damage(checkpoint: Path) -> str | None:
 def last_verified(
     checkpoints: Iterable[Path], number: Callable[[Path], int], *, say: Callable[[str], None] | None = None
 ) -> Path | None:
-    """The newest checkpoint that is whole, None when there is none. Those that are damaged are named and deleted, so
-    that the training writes them again; `number`: a checkpoint's step, from its folder."""
+    """The newest intact checkpoint, or None. Damaged ones are reported and deleted, so that the training writes them
+    again; `number`: a checkpoint's step, from its folder."""
     for checkpoint in sorted(checkpoints, key=number, reverse=True):
         wrong = damage(checkpoint)
         if wrong is None:
             return checkpoint
-        if (checkpoint / WHOLE).exists():  # else a kill left it in pieces, which is nothing to tell
+        if (checkpoint / WHOLE).exists():  # else a kill left it incomplete, which needs no message
             (say or _say)(f"    {checkpoint} cannot be used: {wrong}; resuming from the one before")
         shutil.rmtree(checkpoint)
     return None

@@ -1,4 +1,4 @@
-"""What every backend shares: the prompts that it trains on, and where the metrics of a step go."""
+"""Shared by every backend: the training prompts, and the logging of step metrics."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def whole_update(backend: str, experiment: Experiment) -> None:
 
 
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:
-    """(rows with prompt, as the model sees it, and answer; how many were too long; hash of the data).
+    """(rows with the rendered prompt and the answer; how many were too long; hash of the data).
 
     Raises:
         ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
@@ -63,7 +63,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
 
 @dataclass(frozen=True)
 class _Rows:
-    """Problems to render: `digest`, `prompt` and `identity` (of the tokenizer) decide what becomes of them."""
+    """Problems to render: `digest`, `prompt` and `identity` (of the tokenizer) decide the result."""
 
     digest: str
     prompt: Prompt
@@ -74,7 +74,7 @@ class _Rows:
 
 @lru_cache(maxsize=4)  # a study trains many arms on the problems of each seed
 def _rendered(rows: _Rows) -> tuple[tuple[str, str, int], ...]:
-    """(prompt as the model sees it, answer, tokens of the prompt) of each problem."""
+    """(rendered prompt, answer, tokens of the prompt) of each problem."""
     from evals.data import prompts
     from evals.data.benchmarks import Problem
     from evals.sampling.engines.encode import prompt_tokens
@@ -87,7 +87,8 @@ def _rendered(rows: _Rows) -> tuple[tuple[str, str, int], ...]:
 
 
 def _identity(tokenizer: Any) -> str:
-    """What decides the text and the tokens of a prompt; one of its own for a tokenizer that cannot be written down."""
+    """The identity of all that decides the text and tokens of a prompt; unique for a tokenizer that cannot be
+    serialised."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
         return uuid4().hex

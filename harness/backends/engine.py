@@ -1,4 +1,4 @@
-"""The engine that evaluates models and that rejection sampling samples with: `hardware.engine`, `engine_replicas`.
+"""The engine for evaluations and rejection sampling: `hardware.engine`, `engine_replicas`.
 
 It reads a trained model from its folder, which is what a record hashes. During training, weights reach the
 trainer's own sampler without a file: TRL's and veRL's colocated vLLM take them from the trainer's memory.

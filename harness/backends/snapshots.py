@@ -2,8 +2,8 @@
 
     <out_dir>/snapshots/step-<optimiser step>/     written to its end when it has this name
 
-A backend writes them every `hardware.snapshot_every` steps and calls `notify`; whoever started the training may observe
-that (`observed`), in the process that called `launch`.
+A backend writes them every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
+observe that (`observed`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _observers: list[Callable[[], None]] = []
 
 @contextmanager
 def observed(call: Callable[[], None] | None) -> Iterator[None]:
-    """Inside, `call` runs whenever a backend says that there may be a new snapshot."""
+    """Inside the block, `call` runs whenever a backend reports a possible new snapshot."""
     if call is None:
         yield
         return
@@ -88,7 +88,7 @@ def snapshotter(out_dir: Path, every: int | None, save: Callable[[Path], None], 
             if not main:
                 save(folder)
                 return
-            with torch.random.fork_rng():  # what comes after is the same as without a snapshot
+            with torch.random.fork_rng():  # later random numbers are the same as without a snapshot
                 with writing(folder) as part:
                     save(part)
                 notify()

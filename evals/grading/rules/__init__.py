@@ -1,8 +1,9 @@
 """The rules, in the order in which they are tried.
 
 Each takes two cleaned answers (gold, answer) and `same`, which compares parts of them; it returns True or False, or
-None when it does not apply. They exist where math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, and accepts `4=5`
-for 5 and `5 m` for `5 cm`). When in doubt a rule rejects: a wrong acceptance can be exploited as a reward.
+None when it does not apply. They cover cases in which math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, and
+accepts `4=5` for 5 and `5 m` for `5 cm`). When in doubt, a rule rejects: training could exploit a wrong acceptance as a
+reward.
 """
 
 from __future__ import annotations

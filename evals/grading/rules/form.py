@@ -68,7 +68,7 @@ def bare_word(text: str) -> str | None:
 
 
 def phrase(text: str) -> tuple[str, ...] | None:
-    r"""The words and numbers of an answer like `\text{June 20}`, or None where it has not both, or anything else."""
+    r"""The words and numbers of an answer like `\text{June 20}`, or None unless it has both and nothing else."""
     bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).lower()
     parts = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
     if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in parts):
@@ -129,8 +129,8 @@ _DENIAL = re.compile(
 
 
 def denied(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: refuse an answer that denies or bounds
-    what the gold does not."""
+    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: reject an answer that negates or bounds if the
+    gold does not."""
     return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
 
 
@@ -214,7 +214,7 @@ _LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 
 
 def words_beside_a_number(gold: str, answer: str) -> bool:
-    r"""`17{catfishdinners}, 9{popcornshrimp}` is not the number 9: words that no rule reads are no value."""
+    r"""`17{catfishdinners}, 9{popcornshrimp}` is not the number 9: words that no rule reads have no value."""
     return number(gold) is not None and bool(_LONG_WORD.search(_COMMANDS.sub("", answer)))
 
 
@@ -225,7 +225,7 @@ def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def without_condition(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`f(x)=x \text{ for all } x`: what follows "for", "where", "if" is dropped when only one of them says it.
+    r"""`f(x)=x \text{ for all } x`: text after "for", "where", "if" is dropped if only one side has it.
 
     `5 \\text{ if } x>0, 6 \\text{ otherwise}` is two answers, and not 5.
     """
@@ -236,9 +236,8 @@ def without_condition(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def _approximated(text: str) -> list[str]:
-    r"""What `a \approx b` may mean: a that is no integer, and b where it is within 1 % of a; else nothing.
-
-    A name before it (`x \approx 11`) says nothing of its own.
+    r"""The possible meanings of `a \approx b`: a unless it is an integer, and b if it is within 1 % of a; else nothing.
+    A name before it (`x \approx 11`) has no meaning of its own.
     """
     sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
     if len(sides) < 2 or r"\approx" not in text:

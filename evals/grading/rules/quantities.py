@@ -11,7 +11,7 @@ from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, quanti
 
 
 def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
-    r"""`5\text{ squared}`, `4 plus one`, `5 tenths` are neither 5 nor 4: what is not worked out equals nothing."""
+    r"""`5\text{ squared}`, `4 plus one`, `5 tenths` are neither 5 nor 4: unevaluated arithmetic equals nothing."""
     return False if ARITHMETIC.search(answer) else None
 
 

@@ -29,7 +29,7 @@ _SIZE = re.compile(r"\|\s*[A-Za-z]\s*\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|
 
 
 def set_form(text: str) -> str | None:
-    r"""An inequality in one variable as an interval or a union; `x \in S` as S; what is no relation as it is.
+    r"""An inequality in one variable as an interval or a union; `x \in S` as S; other texts unchanged.
 
     None where a relation has no such form.
     """
@@ -221,7 +221,8 @@ def congruence(gold: str, answer: str, same: Same) -> bool | None:
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`a+b=5`, `x^2+y^2=5` against 5: what several symbols come to. One symbol (`x^2=5`) is not solved for."""
+    r"""`a+b=5`, `x^2+y^2=5` against 5: the value of an expression in several symbols. One symbol (`x^2=5`) is not
+    solved for."""
     sides = split(answer, "=")
     if len(sides) != 2 or is_relation(gold) or RELATION.search(answer) or len(split(answer, ",;")) > 1:
         return None
@@ -251,7 +252,7 @@ _WHOLE = re.compile(
 def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\frac{\pi}{4}+k\pi, k \in \mathbb{Z}`: the range of k may be missing, and k may be called n or m.
 
-    It may be called so where both say what it runs over, or in multiples of pi; 2k alone is not 2n.
+    Another name is accepted if both state the range, or in multiples of pi; 2k alone is not 2n.
     """
     ranges = [_WHOLE.search(text) for text in (gold, answer)]
     left, right = (text[: r.start()] if r else text for text, r in zip((gold, answer), ranges, strict=True))

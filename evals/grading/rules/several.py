@@ -71,7 +71,7 @@ def _time(text: str) -> tuple[int, int, str] | None:
 
 
 def same_time_of_day(gold: str, answer: str, same: Same) -> bool | None:
-    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day where both say it."""
+    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day if both state it."""
     left, right = _time(gold), _time(answer)
     if left is None or right is None or not (left[2] or right[2]):
         return None
@@ -103,7 +103,7 @@ def _without_repeats(collection: Collection) -> Collection:
 
 
 def _other_names(left: Collection, right: Collection) -> bool:
-    """Whether both say names, and others; f(x) and y may be the same thing."""
+    """Whether both have names, and different ones; f(x) and y may be the same thing."""
     if not (left.names and right.names and left.kind == right.kind):
         return False
     return left.names != right.names and not any("(" in name for name in (*left.names, *right.names))

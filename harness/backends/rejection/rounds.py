@@ -1,7 +1,7 @@
 """Run rejection-sampling fine-tuning: rounds of sample, filter, select, fine-tune, each resumable by its files.
 
 <out_dir>/round-<n>/samples/         the round's samples and verdicts (`evals.sampling.store`)
-                    selected.jsonl   what it fine-tunes on: problem and solution, and what they were chosen by
+                    selected.jsonl   the rows to fine-tune on: problem and solution, and the values that selected them
                     train/           checkpoints, then train/final, the round's model (dropped when the next is done)
                     round.json       written when the round is done
 <out_dir>/final/                     the last round's model
@@ -48,11 +48,11 @@ def run_rounds(
     tune: Tune,
     make_engine: Callable[[str], Engine] | None = None,
 ) -> dict[str, Any]:
-    """All rounds, from wherever they were left. Returns what a record keeps; the model is `out_dir/final`.
+    """Run or resume all rounds. Returns the training's part of the record; the model is `out_dir/final`.
 
     Args:
-        base_model: what `declared.base_model` stands for on this machine.
-        make_engine: model path -> what samples from it; None takes the evaluator's transformers engine.
+        base_model: the resolved `declared.base_model` on this machine.
+        make_engine: model path -> an engine; None takes the evaluator's transformers engine.
     Raises:
         ValueError: the data are wrong, or a round finds nothing to fine-tune on.
     """
@@ -129,7 +129,7 @@ def select_samples(
         workers=hardware.grader_workers,
         limit_s=hardware.grader_limit_s,
     )
-    del engine  # its model makes room for the one that measures, and that one for the fine-tuning
+    del engine  # free its model for the measuring one, and that one for the fine-tuning
     samples = read_samples(verdicts, problems)
     passed = [kept for sample in samples if (kept := declared.passed(sample)) is not None]
     prompt_of = {problem.id: text for problem, text in zip(problems, texts, strict=True)}
@@ -174,7 +174,7 @@ def read_samples(verdicts: Path, problems: Sequence[Problem]) -> list[Sample]:
 
 
 def summary(samples: Sequence[Sample]) -> dict[str, Any]:
-    """Counts, and means where they were measured (null where not)."""
+    """Counts, and the measured means (null if not measured)."""
     measured = [s for s in samples if s.mean_entropy is not None and s.mean_branching is not None]
     return {
         "samples": len(samples),

@@ -1,4 +1,4 @@
-"""What both kinds of training share: arguments of the trainer, checkpoints, step metrics, the final model."""
+"""Shared by both kinds of training: trainer arguments, checkpoints, step metrics, the final model."""
 
 from __future__ import annotations
 
@@ -56,25 +56,25 @@ def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_
         # the record
         "save_strategy": "steps",
         "save_steps": hardware.save_every,
-        "save_total_limit": 2,  # the one before stays until the newest is known to be whole
+        "save_total_limit": 2,  # keep the one before until the newest is known to be whole
         "logging_strategy": "steps",
         "logging_steps": 1,
-        "logging_nan_inf_filter": False,  # it would log another loss instead of one that is not finite
+        "logging_nan_inf_filter": False,  # it would log another loss in place of one that is not finite
         "report_to": [],
         "disable_tqdm": True,
     }
 
 
 def weights_dtype(precision: Precision, *, lora: bool) -> str:
-    """What the model is loaded in. In mixed precision what is trained must be float32: all weights, or LoRA's adapters,
-    which peft makes in float32 beside frozen weights of any type."""
+    """The number type in which to load the model. In mixed precision trained weights must be float32: all weights, or
+    LoRA's adapters, which peft creates in float32 beside frozen weights of any type."""
     if precision == "float32" or (precision != "pure_bfloat16" and not lora):
         return "float32"
     return passes_dtype(precision)
 
 
 def passes_dtype(precision: Precision) -> str:
-    """What the passes compute in, and what a model is saved in."""
+    """The number type of the passes and of the saved model."""
     return "bfloat16" if precision == "pure_bfloat16" else precision
 
 
@@ -139,7 +139,7 @@ class StopAtNonFinite:
 
     def _get_grad_norm(self, *args: Any, **kwargs: Any) -> Any:
         norm = super()._get_grad_norm(*args, **kwargs)  # type: ignore[misc]
-        if norm is not None and not self.args.fp16:  # a loss that is scaled for float16 leaves an overflow out
+        if norm is not None and not self.args.fp16:  # a loss scaled for float16 skips overflows
             check_number(float(norm), "gradient norm", step=self.state.global_step + 1)
         return norm
 
@@ -148,7 +148,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
 
     Args:
-        save_minutes: the most that a kill may lose, where a rollout takes less.
+        save_minutes: the most that a kill may lose, if a rollout takes less.
         rollout_steps: optimiser steps of one rollout; the one in progress is in no checkpoint, so it is finished first.
     """
     from transformers import TrainerCallback
@@ -184,7 +184,7 @@ def run_to_end(
 ) -> str | None:
     """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
 
-    The final model has the type that the passes computed in: it is sampled and evaluated in that.
+    The final model has the number type of the passes, which sampling and evaluation use too.
 
     Raises:
         Interrupted: a signal asked to stop; the last step is saved.
@@ -218,7 +218,7 @@ def run_to_end(
             trainer.train(resume_from_checkpoint=last)
         if saving.stopped:
             raise Interrupted(f"after step {trainer.state.global_step} of {trainer.state.max_steps}")
-    if hasattr(trainer.model, "merge_and_unload"):  # LoRA: what is measured is one plain model
+    if hasattr(trainer.model, "merge_and_unload"):  # LoRA: evaluate one plain model
         trainer.model = trainer.model.float().merge_and_unload()
     if precision != "float32":
         trainer.model.to(getattr(torch, passes_dtype(precision)))
@@ -236,8 +236,8 @@ def run_to_end(
 
 
 def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
-    """Save the policy as it stands, as `run_to_end` saves the final one: LoRA merged, in the type of the passes. The
-    trained weights stay as they are. Called on every process; the main one writes."""
+    """Save the current policy in the form of the final model: LoRA merged, in the type of the passes. The trained
+    weights do not change. Called on every process; the main one writes."""
     import torch
 
     dtype = getattr(torch, passes_dtype(precision))
@@ -277,7 +277,7 @@ def _wait_for_all() -> None:
         torch.distributed.barrier()
 
 
-@cache  # registered once in a process: torch sorts what is registered, and cannot sort two entries of one priority
+@cache  # registered once per process: torch sorts its registry and cannot sort two entries of equal priority
 def _know_numbered_cpus() -> None:
     """Let torch load to "cpu:0": a process of several on a CPU has that device, and transformers loads the optimiser's
     state to it, which torch refuses."""

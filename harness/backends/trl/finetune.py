@@ -26,8 +26,8 @@ IGNORED = -100  # label of a token that the loss passes over (torch's cross_entr
 def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> dict[str, Any]:
     """Token ids and labels of one row, cut to `max_tokens`; the prompt's labels are `IGNORED`.
 
-    The prompt is tokenised apart from the solution, as it is in use, where the model continues it. The solution ends
-    with the tokenizer's end-of-text token, at which sampling stops.
+    The prompt is tokenised separately from the solution, as in generation. The solution ends with the tokenizer's
+    end-of-text token, at which sampling stops.
 
     Returns:
         `input_ids`, `labels` (lists of one length), and `tokens`, the length before cutting.
@@ -39,7 +39,7 @@ def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> di
 
 
 def usable(row: dict[str, Any], declared: Finetune) -> bool:
-    """Whether a row of `encode` is trained on: short enough (or to be cut), and with a solution token left."""
+    """Whether to train on a row of `encode`: short enough (or to be cut), and with a solution token left."""
     short = row["tokens"] <= declared.max_tokens.value
     return (short or declared.too_long.value == "cut") and any(label != IGNORED for label in row["labels"])
 
@@ -143,7 +143,7 @@ def _trainer(
     tokenizer: Any,
     callbacks: list[Any],
 ) -> Any:
-    """TRL's SFTTrainer, stopping at what is not finite."""
+    """TRL's SFTTrainer, which stops at quantities that are not finite."""
     import peft
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer

@@ -50,7 +50,7 @@ def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
 
 @dataclass(frozen=True)
 class Rows:
-    """What a round of rejection sampling fine-tunes on; nothing of it where the declaration names the data.
+    """The data of a rejection-sampling round; empty if the declaration names the data.
 
     Args:
         pairs: a file of `harness.backends.rejection.rounds`. steps_before: optimiser steps of the rounds before.
@@ -73,7 +73,7 @@ def _start(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
         order,
         {
             **identity,
-            # those that this arm has: others of the command have the rest, and alone would be refused
+            # only those of this arm: overrides of the command's other arms would be refused here
             "overrides": job.overrides,
             "digest": job.digest,
             "base_model": base_model,
@@ -154,7 +154,7 @@ def _train(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
 
 
 def check(training: Training, hardware: Hardware) -> None:
-    """Raise ValueError (`CannotExpress` is one) for what TRL cannot train with. Fast; starts nothing."""
+    """Raise ValueError (`CannotExpress` is one) for values that TRL cannot train with. Fast; starts nothing."""
     if isinstance(training, Finetune):
         to_sft_config(training, hardware, seed=0, out_dir=Path())
     else:
@@ -162,11 +162,11 @@ def check(training: Training, hardware: Hardware) -> None:
 
 
 def ready(hardware: Hardware) -> None:
-    """Nothing to check: TRL is one of the package's own requirements."""
+    """Nothing to check: TRL is a requirement of the package."""
 
 
 def main(order_file: str) -> None:
-    """One of several training processes: do what the order says; the first process writes the result."""
+    """One of several training processes: carry out the order; the first process writes the result."""
     from accelerate import PartialState
 
     order = read_json(Path(order_file))

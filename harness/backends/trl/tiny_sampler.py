@@ -1,8 +1,8 @@
 """Sampling for a small Qwen2 on a CPU: the tokens of transformers' `generate`, in less time.
 
 The logits are those of `small_qwen`; a prompt is read once for the responses to it, and responses that have ended leave
-the batch. The random numbers are those of `generate`: torch's global generator is asked for the same numbers in the
-same order, also for responses that have ended.
+the batch. The random numbers are those of `generate`: it takes the same numbers from torch's global generator in the
+same order, even for ended responses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evals.sampling.engines.small_qwen import SmallReading, applies
 
 __all__ = ["applies", "sample"]
 
-LEAST_ROWS = 16  # a smaller product of matrices is another kernel of the library, and rounds otherwise
+LEAST_ROWS = 16  # a smaller matrix product uses another kernel, which rounds differently
 
 
 @torch.no_grad()

@@ -47,7 +47,7 @@ def train(
     """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
 
     Args:
-        base_model: what `experiment.base_model` stands for on this machine (a folder, or a hub id).
+        base_model: the resolved `experiment.base_model` on this machine (a folder, or a hub id).
         on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
     Returns:
         What a record keeps: steps, training rows, rows dropped for their length, hash of the data, seconds.
@@ -94,7 +94,7 @@ def train(
 
 
 def reward_functions(experiment: Experiment, grader: Grader, *, policy: str) -> list[Callable[..., list[float | None]]]:
-    """One function for each reward, as TRL calls them; the responses of a step are graded once."""
+    """One function for each reward, in the form that TRL calls; the responses of a step are graded once."""
     from harness.step.rewards import score_responses
 
     names, size, unscored = experiment.rewards.value, experiment.group_size.value, experiment.unscored.value

@@ -1,8 +1,8 @@
 """Our methods inside TRL's GRPOTrainer.
 
-TRL samples, scores, and computes log-probabilities and entropies; the advantage, the shaping, the weights and the loss
-are ours, from the same functions that every backend uses. A method sees the sequences of one whole optimiser step (all
-micro-batches, all processes), because a softmax over the batch or a statistic of a group means nothing on a slice.
+TRL samples, scores, and computes log-probabilities and entropies. Advantage, shaping, weights and loss come from our
+functions, which every backend uses. A method gets the sequences of one whole optimiser step (all micro-batches, all
+processes), because a softmax over the batch or a statistic of a group is meaningless on a slice.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
     A method that reads entropies or log-probabilities gets the current policy's, on the whole step, before any update.
-    They come from the loss's own passes, so that a step costs no pass more, as far as the graphs of its micro-batches
-    fit into `KEPT_GRAPHS` together; those of the other micro-batches from a pass without gradients.
+    They come from the loss's own passes, without an extra pass, as long as the graphs of the micro-batches fit into
+    `KEPT_GRAPHS` together; the other micro-batches get a pass without gradients.
     """
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
         self.experiment = experiment
         self._buffered_inputs: list[dict[str, Any]] | None = None
-        self._pending: list[dict[str, Any]] | None = None  # the step that begins, before its method has run
+        self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
         self._kept: deque[tuple[Tensor, Tensor]] = deque()  # passes of the next micro-batches, made for the method
-        self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the step that is being made
+        self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the current step
         self._entropies: list[Tensor] = []  # of its micro-batches so far
         self._rollout_gaps: list[Tensor] = []  # the same, [3, b, T]: trainer's and sampler's log-probabilities, mask
         # the search for an entropy target: what is used in this step, and what the next one starts from
@@ -56,17 +56,17 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- rollout -------------------------------------------------------------------------------------------------
 
     def _calculate_rewards(self, *args: Any, **kwargs: Any) -> Tensor:
-        """Keep the rewards of all processes: TRL hands on only the advantages that it made of them."""
+        """Keep the rewards of all processes: TRL passes on only its own advantages."""
         rewards: Tensor = super()._calculate_rewards(*args, **kwargs)
         self._rewards_per_function = rewards
         return rewards
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
-        """Token ids as every sampler has them; TRL would add a second beginning-of-text token."""
+        """Token ids as in every sampler; TRL would add a second beginning-of-text token."""
         return [prompt_tokens(self.processing_class, prompt) for prompt in prompts], None, {}
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
-        """TRL's, in less time where the model is tiny: the same tokens from the same random numbers."""
+        """TRL's method, faster for tiny models: the same tokens from the same random numbers."""
         model, c = self.accelerator.unwrap_model(self.model_wrapped), self.args
         plain = c.top_p == 1 and not c.top_k and c.min_p is None and c.repetition_penalty == 1 and not c.bf16
         if self.use_vllm or not plain or not tiny_sampler.applies(model):
@@ -103,7 +103,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return output
 
     def _prepare_inputs(self, generation_batch: Any) -> dict[str, Any]:
-        """TRL's buffering, with two differences: groups stay whole, and the method runs at the start of a step."""
+        """TRL's buffering with two differences: groups stay whole, and the method runs at the start of a step."""
         if not self.model.training:
             raise NotImplementedError("evaluation is done by `evals`, on saved checkpoints")
         micro_batches = self.args.steps_per_generation
@@ -129,9 +129,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @torch.no_grad()
     def _apply_method(self, micro_batches: list[dict[str, Any]], first: tuple[Tensor, Tensor] | None) -> None:
-        """Give each micro-batch of one optimiser step its share of what the method makes of the whole step.
+        """Give each micro-batch of one optimiser step its part of the method's output for the whole step.
 
-        `first`: log-probabilities and entropies of the first micro-batch, where its own pass has given them.
+        `first`: log-probabilities and entropies of the first micro-batch, if its own pass has computed them.
         """
         method = self.experiment.method
         fields: dict[str, Tensor] = {
@@ -315,7 +315,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- checkpoints ---------------------------------------------------------------------------------------------
 
     def _save_checkpoint(self, model: Any, trial: Any) -> None:
-        """Beside what TRL saves: where the entropy search stands, and a reference that is no longer the base model."""
+        """Save, beside TRL's files, the state of the entropy search and a reference that is no longer the base
+        model."""
         super()._save_checkpoint(model, trial)
         if not self.args.should_save:
             return
@@ -341,7 +342,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
 
 def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
-    """Cut the sequences of a rollout into equal parts, in order, so that prompt groups stay together."""
+    """Cut the sequences of a rollout into equal parts, in order; prompt groups stay together."""
     rows = len(rollout["rewards"])
     size = rows // parts
 
@@ -353,8 +354,8 @@ def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
 
 
 def _graph_bytes(config: Any, micro: dict[str, Any]) -> int:
-    """About what a pass holds for its backward pass, rather more than less: 20 vectors of the model's width and 5 of
-    the inner one for each layer and token, the attention weights, and the logits."""
+    """A high estimate of what a pass holds for its backward pass: 20 vectors of the model's width and 5 of the inner
+    one for each layer and token, the attention weights, and the logits."""
     c = config.get_text_config()
     rows, tokens = len(micro["prompt_ids"]), micro["prompt_ids"].shape[1] + micro["completion_ids"].shape[1]
     inner = getattr(c, "intermediate_size", None) or 4 * c.hidden_size

@@ -1,8 +1,8 @@
 """An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
 
-The loss itself is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's cannot weigh the KL term, does
-not see the whole group when micro-batches split it, and fixes the epsilon of the advantage at 1e-4. Every TRL default
-that could change the mathematics is set here by name.
+The loss is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's cannot weigh the KL term, does not see
+a whole group that micro-batches split, and fixes the epsilon of the advantage at 1e-4. Every TRL default that could
+change the mathematics is set here by name.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from harness.step.rewards import GROUP_REWARDS
 
 @dataclass(frozen=True)
 class Batching:
-    """How one rollout is cut: counts of sequences, all over the whole machine but `micro_batch` (per process)."""
+    """How one rollout is cut: counts of sequences over the whole machine, except `micro_batch` (per process)."""
 
     rollout: int  # sequences sampled before each round of updates
     update: int  # sequences of one optimiser step
@@ -106,14 +106,14 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "repetition_penalty": 1.0,
         "max_completion_length": e["max_completion_tokens"],
         "shuffle_dataset": True,
-        "beta": 1.0 if needs_reference(experiment) else 0.0,  # anything but 0 has TRL compute the reference's signals
+        "beta": 1.0 if needs_reference(experiment) else 0.0,  # not 0: TRL computes the reference's signals
         "reward_weights": list(e["reward_weights"]),
         **_LOSS_NOT_USED,
         "sync_ref_model": e["reference_reset_every"] is not None,
         "ref_model_sync_steps": e["reference_reset_every"] or 512,
         "ref_model_mixup_alpha": 1.0,  # a reset copies the policy whole
         "vllm_importance_sampling_correction": False,
-        # who samples
+        # the sampler
         "use_vllm": hardware.rollouts != "transformers",
         "vllm_mode": "server" if hardware.rollouts == "vllm_server" else "colocate",
         "vllm_server_base_url": hardware.vllm_server_url,

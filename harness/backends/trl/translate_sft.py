@@ -1,7 +1,7 @@
 """A supervised fine-tuning -> the arguments of TRL 1.16's SFTConfig. Pure; imports neither TRL nor torch.
 
-The rows reach TRL as token ids with labels (`harness.backends.trl.finetune.encode`), so that what counts in the loss is
-decided here and not by a default; every default that could still touch the mathematics is set by name.
+The rows reach TRL as token ids with labels (`harness.backends.trl.finetune.encode`), so no default decides which tokens
+count in the loss; every other default that could change the mathematics is set by name.
 """
 
 from __future__ import annotations

@@ -1,13 +1,13 @@
 """veRL 0.9.1: Ray, FSDP and vLLM, from two CPU cores to a cluster; PPO with a critic, and dynamic sampling.
 
 `translate` is pure: an experiment -> veRL's configuration. `launch` starts a `driver` process and watches it; the
-driver brings Ray up and runs `trainer.MethodTrainer`, in which `rollout`, `rewards` and `loss` plug our prompts,
-verifier and methods into veRL. `extension` is loaded by veRL in every process. veRL's source is neither changed nor
-copied; what depends on its insides is in files that say so, and runs only on the version that it was tested with.
+driver starts Ray and runs `trainer.MethodTrainer`, in which `rollout`, `rewards` and `loss` plug our prompts, verifier
+and methods into veRL. veRL loads `extension` in every process. veRL's source is neither changed nor copied. Files that
+depend on its internals say so and run only on the tested version.
 """
 
 TESTED = "0.9.1"
-"""The version of veRL whose insides these files know."""
+"""The version of veRL whose internals these files use."""
 
 TRAINER = "rlvr"  # the name of our trainer, and of our agent loop, in veRL's registries
 ROWS, STEPS, CHECKPOINTS, STOP = "rows.jsonl", "steps.jsonl", "checkpoints", "stop"  # in the folder of a training

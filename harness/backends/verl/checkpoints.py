@@ -1,4 +1,4 @@
-"""veRL's checkpoints: which are complete, what of our state they hold, and the model in the last one.
+"""veRL's checkpoints: which are complete, our own state in them, and the model in the last one.
 
 <out_dir>/checkpoints/global_step_<rollouts>/actor/huggingface    the policy, as transformers load it
 <out_dir>/checkpoints/global_step_<rollouts>/whole                written when everything else is there
@@ -17,7 +17,7 @@ from harness.backends.verl.export import export
 from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
-KEPT = 2  # the one before stays until the newest is known to be whole
+KEPT = 2  # keep the one before until the newest is known to be whole
 
 
 class MarkWhole:
@@ -53,6 +53,6 @@ def step_of(checkpoint: Path) -> int:
 
 
 def last_checkpoint(folder: Path) -> Path | None:
-    """The newest whole checkpoint, verified. Newer ones that a kill left in pieces or that are damaged are removed:
-    veRL would write the next ones over them."""
+    """The newest whole checkpoint, verified. Newer incomplete or damaged ones are removed: veRL would write the next
+    ones over them."""
     return last_verified(folder.glob("global_step_*"), step_of)

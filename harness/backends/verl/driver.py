@@ -1,6 +1,5 @@
-"""The process that brings Ray up and trains: `python -m harness.backends.verl.driver ORDER.json`, by `launch`.
-
-What it prints goes to a log; the steps go to a file, one line each (`trainer.MethodTrainer`).
+"""The process that starts Ray and trains: `python -m harness.backends.verl.driver ORDER.json`, started by `launch`. Its
+output goes to a log; the steps go to a file, one line each (`trainer.MethodTrainer`).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from harness.spec.hardware import Hardware
 
 
 def main(order_file: str) -> None:
-    """Train what the order says, to the end."""
+    """Carry out the training in the order, to its end."""
     import ray
 
     from harness.backends.verl.schema import compose, validate
@@ -77,7 +76,7 @@ def start_ray(config: Any, hardware: Hardware, scratch: Path) -> None:
         return
     arguments: dict[str, Any] = {"_temp_dir": str(scratch), "include_dashboard": False}
     if hardware.device == "cpu":
-        # veRL asks for 3 CPUs a process and more for its services; on two cores these are names, not cores
+        # veRL requests 3 CPUs per process and more for its services; on two cores these are logical, not real cores
         arguments |= {"num_cpus": 16 * hardware.processes, "num_gpus": hardware.processes}
         arguments |= {"object_store_memory": 500_000_000}
         os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # empty or of other GPUs, Ray refuses to count ours

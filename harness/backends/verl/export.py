@@ -15,7 +15,7 @@ _LORA = re.compile(r"base_model\.model\.(?P<module>.+)\.lora_(?P<side>[AB])\.def
 
 
 def export(checkpoint: Path, final: Path) -> None:
-    """Copy the policy of a checkpoint to `final`, LoRA merged: what is measured is one plain model."""
+    """Copy the policy of a checkpoint to `final`, LoRA merged, so that evaluations get one plain model."""
     part = final.with_name(".final.part")
     shutil.rmtree(part, ignore_errors=True)
     shutil.copytree(checkpoint / "actor" / "huggingface", part)
@@ -39,7 +39,7 @@ def merge_folder(folder: Path, *, scale: float) -> None:
 
 
 def merged(tensors: dict[str, Tensor], *, scale: float) -> dict[str, Tensor]:
-    """W + scale B A for each adapted module, and every weight under the name that the plain model has for it.
+    """W + scale B A for each adapted module, and every weight under its name in the plain model.
 
     Raises:
         ValueError: half of an adapter is missing.

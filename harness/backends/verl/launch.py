@@ -1,4 +1,4 @@
-"""Start a training with veRL and watch it: steps to MLflow, a clear error when it dies, no process left over."""
+"""Start a training with veRL and watch it: steps to MLflow, a clear error if it dies, no process left behind."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over som
 _POLL_S = 0.5
 _LAST_LINES = 40
 
-__all__ = ["check", "launch", "ready"]  # what `harness.backends.Backend` asks of a backend
+__all__ = ["check", "launch", "ready"]  # the interface of `harness.backends.Backend`
 
 OnStep = Callable[[int, int, dict[str, float]], None]
 
@@ -101,7 +101,7 @@ def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
 
 
 def installed(hardware: Hardware) -> None:
-    """Raise ValueError where veRL is missing; tell it, before it is imported, what machine it is on."""
+    """Raise ValueError if veRL is missing; set the environment that it reads at import."""
     from importlib.util import find_spec
 
     if find_spec("verl") is None:
@@ -113,7 +113,7 @@ def installed(hardware: Hardware) -> None:
 
 
 def ready(hardware: Hardware) -> None:
-    """Raise ValueError where veRL cannot start: not installed, no answer from the cluster, too little memory."""
+    """Raise ValueError if veRL cannot start: not installed, no answer from the cluster, too little memory."""
     installed(hardware)
     if hardware.ray_address not in (None, "auto"):
         assert hardware.ray_address is not None
@@ -153,7 +153,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
             stdout=output,
             stderr=output,
             env={**environment(hardware), **session.environment()},
-            start_new_session=True,  # a Ctrl-C at the terminal must not reach it: it is told to save and stop
+            start_new_session=True,  # a Ctrl-C at the terminal must not reach it: we ask it to save and stop
         )
         lines = _follow(steps)
         moved = time.monotonic()
@@ -167,7 +167,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
                 on_step(line["step"], line["total"], line["metrics"])
             before = time.monotonic()
             notify()
-            moved += time.monotonic() - before  # an evaluation meanwhile is no standstill of the training
+            moved += time.monotonic() - before  # an evaluation in between must not count as a hang
             if time.monotonic() - moved > 60 * hardware.stall_minutes:
                 raise RuntimeError(
                     f"no step in {hardware.stall_minutes:g} minutes (hardware.stall_minutes): the training hangs. "
@@ -185,7 +185,7 @@ def environment(hardware: Hardware) -> dict[str, str]:
         "VERL_USE_EXTERNAL_MODULES": "harness.backends.verl.extension",
         "TOKENIZERS_PARALLELISM": "false",
         "RAY_USAGE_STATS_ENABLED": "0",
-        "RAY_worker_niceness": "0",  # Ray gives its workers, which do all the work here, the lowest priority
+        "RAY_worker_niceness": "0",  # Ray gives its workers, which do all the work, the lowest priority
         "VLLM_NO_USAGE_STATS": "1",
         "DO_NOT_TRACK": "1",
         "HYDRA_FULL_ERROR": "1",
@@ -207,7 +207,7 @@ def environment(hardware: Hardware) -> dict[str, str]:
 
 
 def _follow(path: Path) -> Callable[[], Iterator[dict[str, Any]]]:
-    """A function that gives the whole lines which were added since it was last called."""
+    """A function that returns the complete lines added since its last call."""
     position = 0
 
     def added() -> Iterator[dict[str, Any]]:

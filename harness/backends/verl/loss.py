@@ -1,7 +1,7 @@
 """The loss of a micro-batch, on veRL's workers: our equations on the current policy's log-probabilities and entropies.
 
-What a method made of the whole optimiser step (advantages, weights, gates, penalties) comes with the batch; the weights
-already hold the step's normaliser, so the micro-batches, and the processes, only add up.
+The method's output for the whole optimiser step (advantages, weights, gates, penalties) comes with the batch; the
+weights already hold the step's normaliser, so micro-batches and processes simply add up.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ SHAPED = (
     "gates",
     "penalties",
 )  # of harness.spec.method.MethodOutput; those that are None are not sent
-COEFFICIENT = "entropy_coefficient"  # of the step, because the search for an entropy target changes it
+COEFFICIENT = "entropy_coefficient"  # of the step, because the entropy search changes it
 
 
 @dataclass(frozen=True)
 class LossSettings:
-    """What of an experiment its loss needs; sent to every worker once."""
+    """The settings of an experiment that its loss needs; sent to every worker once."""
 
     clip_low: float | None
     clip_high: float | None

@@ -23,7 +23,7 @@ CHECKED = {
 def rollout_metrics(
     tokens: TokenBatch, responses: Sequence[Tensor], metrics: dict[str, Any], *, group_size: int, ends: tuple[int, ...]
 ) -> dict[str, float]:
-    """Of the whole rollout: rewards, lengths, and how far apart sampler and trainer are in log-probability.
+    """Metrics of the whole rollout: rewards, lengths, and the log-probability difference of sampler and trainer.
 
     Args:
         tokens: the rollout. responses: the token ids of each. metrics: veRL's own, whose `train/` ones are kept.

@@ -1,8 +1,8 @@
 """A CPU as veRL's accelerator: gloo, plain float32, no CUDA call. Loaded by `extension` where VERL_PLATFORM=cpu.
 
-veRL 0.9.1 knows GPUs and NPUs. What stands in the way of a CPU, and is changed here while veRL runs: the platform
-itself, a process group that torch refuses, a critic that insists on flash attention, pinned memory, and vLLM's repacked
-weights, which a training step could not replace.
+veRL 0.9.1 supports GPUs and NPUs. This file changes at run time what prevents a CPU: the platform itself, a process
+group that torch refuses, a critic that requires flash attention, pinned memory, and vLLM's repacked weights, which a
+training step could not replace.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _free_and_total(*_: Any) -> tuple[int, int]:
 
 
 def _nothing(*_: Any, **__: Any) -> None:
-    """What a CPU need not do."""
+    """Operations that a CPU does not need."""
 
 
 class _CpuModule(types.ModuleType):

@@ -1,8 +1,8 @@
 """Ends every process of a training, whichever process dies first.
 
-A veRL training is some twenty processes: Ray's, the workers, vLLM's engines. All inherit an environment variable with
-the name of the session. A reaper outside the session waits for the end of its input, which comes when the process
-that holds the other end closes it or dies, and then ends every process of the session and removes its files.
+A veRL training has about twenty processes: Ray's, the workers, vLLM's engines. All inherit an environment variable with
+the session's name. A reaper outside the session waits for the end of its input, which comes when the parent closes it
+or dies. Then it ends every process of the session and removes its files.
 
     python -m harness.backends.verl.processes SESSION FOLDER
 """
@@ -69,7 +69,7 @@ def members(session: str) -> list[int]:
 
 
 def end(session: str) -> None:
-    """End all processes of a session at once; those that are started meanwhile too."""
+    """End all processes of a session at once, including those started in the meantime."""
     while pids := members(session):
         for pid in pids:
             try:

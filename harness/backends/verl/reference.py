@@ -1,7 +1,7 @@
-"""Methods of ours on veRL's worker: a reference that is reset to the policy (ProRL, arXiv 2505.24864), and a check that
+"""Our methods on veRL's worker: a reference that is reset to the policy (ProRL, arXiv 2505.24864), and a check that
 all weights are finite.
 
-The reference is in the same processes as the policy and sharded in the same way: each process copies its share.
+The reference is in the same processes as the policy and sharded alike, so each process copies its share.
 """
 
 from __future__ import annotations

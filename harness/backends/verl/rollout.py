@@ -1,4 +1,4 @@
-"""How veRL samples for us: our prompts as they are, a seed for each sample, and whole groups or nothing."""
+"""Sampling in veRL: our prompts verbatim, a seed for each sample, and only whole groups."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def group_key(step: int, number: int) -> str:
 
 
 class SampleLoop(AgentLoopBase):  # type: ignore[misc]
-    """One response to one prompt, which is continued as it is: it was rendered when the rows were written.
+    """One response to one prompt. The prompt is used verbatim: it was rendered when the rows were written.
 
     The sample's seed is a hash of the run's seed, the prompt's name in the run and the sample's number: neither the
     order of generation nor a resumed run changes it.

@@ -56,17 +56,17 @@ def _defaults() -> DictConfig:
 
 
 def validate(config: DictConfig) -> None:
-    """Raise what veRL says of a configuration that it would not start with; its dataclasses are built on the way."""
+    """Raise veRL's error for a configuration that it would refuse; this also builds its dataclasses."""
     from omegaconf import OmegaConf
     from verl.trainer.ppo.utils import need_critic, need_reference_policy
     from verl.utils.config import omega_conf_to_dataclass, validate_config
 
     config = deepcopy(config)
-    # building these loads the model's files, which a dry run has not got: as plain dictionaries they are only read
+    # building these loads the model's files, which a dry run does not have: plain dictionaries are only read
     for model in (config.actor_rollout_ref.model, config.critic.model):
         OmegaConf.set_struct(model, False)
         model.pop("_target_")
-    with redirect_stdout(sys.stderr):  # it says there that all is well; ours is for results
+    with redirect_stdout(sys.stderr):  # it prints success messages there; our stdout is for results
         validate_config(config, use_reference_policy=need_reference_policy(config), use_critic=need_critic(config))
     for section in ("actor_rollout_ref.actor", "actor_rollout_ref.rollout"):
         node = config

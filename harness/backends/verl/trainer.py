@@ -1,9 +1,9 @@
 """Our methods inside veRL's synchronous PPO trainer.
 
 veRL samples, scores, and computes log-probabilities, entropies and values on its workers; the advantage, the shaping,
-the weights and the loss are ours, from the same functions that every backend uses. A method sees the sequences of one
-whole optimiser step, which is one call of veRL's update: with several updates a rollout, each is preceded by a pass
-without gradients, so that entropies and log-probabilities are the current policy's.
+the weights and the loss are ours, from the same functions that every backend uses. A method gets the sequences of one
+whole optimiser step, which is one call of veRL's update. With several updates per rollout, a pass without gradients
+precedes each, so that entropies and log-probabilities are the current policy's.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     """PPOTrainerSync that trains `job.experiment.method`."""
 
     job: Job
-    trainer_mode = property(lambda self: "sync", lambda self, value: None)  # what the base class asks itself
+    trainer_mode = property(lambda self: "sync", lambda self, value: None)  # read by the base class
 
     # -- set up --------------------------------------------------------------------------------------------------
 
@@ -100,7 +100,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         super().on_init_end()
 
     def _fetch_one_gen_batch(self) -> TensorDict:
-        """Prompts with names that tell their order, the same in every run."""
+        """Prompts with names in their order, the same in every run."""
         if getattr(self, "_sampled_in", None) != self.global_steps:
             self._sampled_in, self._sampled = self.global_steps, 0
             self._started = time.monotonic()
@@ -113,7 +113,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
     # -- a rollout -----------------------------------------------------------------------------------------------
 
     def _balance_batch(self, batch: KVBatchMeta, metrics: Any, *_: Any, **__: Any) -> KVBatchMeta:
-        """Groups whole and in order, where veRL balances lengths: an update holds whole groups."""
+        """Keep groups whole and in order instead of veRL's balancing by length: an update holds whole groups."""
 
         def place(key: str) -> tuple[str, int]:
             uid, sample, _ = key.rsplit("_", 2)
@@ -127,7 +127,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return batch
 
     def _compute_advantage(self, batch: KVBatchMeta, metrics: Any) -> KVBatchMeta:
-        """Each update makes its own, before its step."""
+        """Not used: each update computes its own, before its step."""
         return batch
 
     def _update_critic(self, batch: KVBatchMeta, metrics: dict[str, Any]) -> KVBatchMeta:
@@ -162,7 +162,8 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
             self.reference_was_reset = True
 
     def _stop_at_nonfinite(self, number: int, metrics: dict[str, float]) -> None:
-        """Raise Diverged, and leave word for the launcher. veRL has skipped an update whose gradient is not finite."""
+        """Raise Diverged, and write it to a file for the launcher. veRL has skipped an update whose gradient is not
+        finite."""
         step = self._step_number(number)
         try:
             check_metrics(metrics, CHECKED, step=step)
@@ -282,7 +283,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return numbers
 
     def _apply_method(self, part: KVBatchMeta, *, fresh: bool) -> tuple[KVBatchMeta, dict[str, float]]:
-        """What the method makes of this optimiser step, sent to the workers; and the metrics of the step."""
+        """The method's output for this optimiser step, sent to the workers; and the metrics of the step."""
         method = self.job.experiment.method
         data = self._fetch(part, *(() if fresh or not self._reads_policy() else ("logp", "entropies")))
         tokens = self._token_batch(part, data, fresh=fresh)

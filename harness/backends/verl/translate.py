@@ -1,8 +1,8 @@
 """An experiment -> veRL 0.9.1's configuration, as flat dotted keys. Pure; imports neither veRL nor torch.
 
 The loss, the advantages and the sampling of groups are ours, so veRL's own settings for these are not used; they are
-set all the same to what the experiment says, or to off, so that the configuration that veRL prints is not misleading.
-Every veRL default that could still touch the mathematics is set here by name.
+still set to the experiment's values, or to off, so that the configuration that veRL prints is not misleading. Every
+other veRL default that could change the mathematics is set here by name.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def to_verl_config(
     out_dir: Path,
     resume_from: Path | None = None,
 ) -> dict[str, Any]:
-    """veRL's configuration where it differs from its defaults, or where a default matters: dotted key -> value.
+    """veRL's configuration, without irrelevant defaults: dotted key -> value.
 
     Args:
         base_model: a folder or a hub id. rows: how many training prompts there are. policy: of answer extraction.
@@ -227,7 +227,7 @@ def _actor(e: dict[str, Any], experiment: Experiment, hardware: Hardware) -> dic
         f"{actor}.clip_ratio_c": math.inf if e["dual_clip"] is None else e["dual_clip"],
         f"{actor}.loss_agg_mode": _AGGREGATIONS[e["aggregation"]],
         f"{actor}.entropy_coeff": e["entropy_coefficient"],
-        f"{actor}.use_kl_loss": needs_reference(experiment),  # has veRL compute the reference's log-probabilities
+        f"{actor}.use_kl_loss": needs_reference(experiment),  # makes veRL compute the reference's log-probabilities
         f"{actor}.kl_loss_coef": e["kl_beta"],
         f"{actor}.kl_loss_type": "low_var_kl",
         f"{actor}.checkpoint.save_contents": ["model", "optimizer", "extra", "hf_model"],
@@ -260,7 +260,7 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed
         "top_k": -1,
         "do_sample": True,
         "ignore_eos": False,
-        "calculate_log_probs": True,  # to see how far the sampler is from the trainer
+        "calculate_log_probs": True,  # to measure the difference between sampler and trainer
         "dtype": "bfloat16" if e["precision"] == "pure_bfloat16" else e["precision"],
         "full_determinism": hardware.deterministic,
         "tensor_model_parallel_size": hardware.vllm_tensor_parallel,
@@ -338,7 +338,7 @@ def _trainer(
         "trainer.v1.sampler.sampler_kwargs": {"dynamic": e["dynamic_sampling"], "rounds": hardware.resampling_rounds},
         "trainer.critic_warmup": e["ppo.critic_warmup_steps"] + 1 if e["critic"] else 0,  # the first step with a policy
         "trainer.total_training_steps": steps,
-        "trainer.total_epochs": steps + 1,  # never reached: the number of steps decides
+        "trainer.total_epochs": steps + 1,  # never reached: the number of steps ends the training
         "trainer.device": "cpu" if hardware.device == "cpu" else "cuda",
         "trainer.nnodes": hardware.nodes,
         "trainer.n_gpus_per_node": hardware.processes,
