@@ -339,7 +339,7 @@ def _read_source(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
 def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     path, split = config["dataset_path"], config["test_split"]
     if path is None:
-        raise ValueError(f"{config['task']} is on no hub: give data_dir, a folder with {config['task']}.jsonl")
+        raise ValueError(f"{config['task']} is on no hub; expected data_dir, a folder with {config['task']}.jsonl")
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():

@@ -8,7 +8,7 @@ say so.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,8 +156,7 @@ def analysed(name: str, sources: Sequence[Source], *, data_dir: str | None) -> A
         raise UsageError(f"runs: {name}: the verdicts of {', '.join(without)} were kept without the responses")
     if sources[0].model is None:
         return Analysed(subject, None, f"{name}: its model is not on this machine", tuple(sources))
-    if data_dir is None and all(benchmark.startswith("tiny_") for benchmark in subject.tables):
-        data_dir = str(tiny_benchmarks())
+    data_dir = data_dir or tiny_benchmarks(subject.tables)
     try:
         readable = read_subject(name, paths[:1], model_path=sources[0].model, data_dir=data_dir)
     except (ValueError, OSError) as error:  # another model, other problems, a prompt that has changed
@@ -165,15 +164,17 @@ def analysed(name: str, sources: Sequence[Source], *, data_dir: str | None) -> A
     return Analysed(subject, readable, "", tuple(sources))
 
 
-def tiny_benchmarks() -> Path:
-    """The folder of the tiny tiers, made where it is missing (as `rlvr run` does)."""
+def tiny_benchmarks(names: Iterable[str]) -> str | None:
+    """The folder of the benchmarks that are made here, written where it is missing (as `rlvr run` does); None where one
+    of these benchmarks is not made here."""
+    from harness.data.tiny import MADE, write_benchmarks
+
+    if not set(names) <= set(MADE):
+        return None
     folder = home() / "tiny-benchmarks"
     if not folder.is_dir():
-        from harness.data.tiny import write_benchmarks
-
-        folder.mkdir(parents=True)
         write_benchmarks(folder)
-    return folder
+    return str(folder)
 
 
 def _names(read: Sequence[Sequence[Source]]) -> list[str]:

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from harness.analysis.runs import tiny_benchmarks
 from harness.cli.evaluation import Evaluation, take_evaluation
 from harness.command.config import UsageError
-from harness.data.tiny import MADE
 
 
 def labels(checkpoints: Sequence[str]) -> list[str]:
@@ -50,8 +47,5 @@ def evaluations(
         given["benchmarks"] = list(benchmarks)
     planned = []
     for path, label in zip(checkpoints, labels(checkpoints), strict=True):
-        evaluation = take_evaluation({**given, **({"data_dir": data_dir} if data_dir else {})}, path, label=label)
-        if data_dir is None and all(name in MADE for name in evaluation.protocol.benchmarks.value):
-            evaluation = replace(evaluation, data_dir=str(tiny_benchmarks()))
-        planned.append(evaluation)
+        planned.append(take_evaluation({**given, **({"data_dir": data_dir} if data_dir else {})}, path, label=label))
     return planned

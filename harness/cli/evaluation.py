@@ -121,6 +121,7 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
     from evals.data import benchmarks, protocols
     from evals.provenance import Origin
     from evals.sampling.engines.tools import ToolEngine
+    from harness.analysis.runs import tiny_benchmarks
     from harness.cli.engine_options import take_engine
 
     name = take(values, "protocol", str, required=True)
@@ -148,6 +149,7 @@ def take_evaluation(values: dict[str, Any], model: str, *, label: str | None = N
         raise UsageError(str(error)) from error
     if isinstance(engine, ToolEngine) and "prompt" not in values:
         protocol = _asking_for_code(protocol)
+    data_dir = data_dir or tiny_benchmarks(protocol.benchmarks.value)
     return Evaluation(model, protocol, engine, seed, data_dir, changed, out)
 
 

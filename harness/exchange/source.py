@@ -105,8 +105,7 @@ def _texts(benchmark: str, manifest: Mapping[str, Any], data_dir: str | None) ->
     from evals.data import benchmarks
     from harness.analysis.runs import tiny_benchmarks
 
-    if data_dir is None and benchmark.startswith("tiny_"):
-        data_dir = str(tiny_benchmarks())
+    data_dir = data_dir or tiny_benchmarks([benchmark])
     if data_dir is None or benchmark not in benchmarks.names():
         return {}
     changed = bool(((manifest.get("identity") or {}).get("data") or {}).get("changed"))

@@ -13,7 +13,7 @@ import pytest
 from evals.answer_files import grade_file
 from evals.answer_files.differing import cause
 from evals.answer_files.ledger import grade_entry, page, read_manifest
-from evals.answer_files.reading import read_rows
+from evals.answer_files.reading import read_answers, read_rows
 from evals.grading import Grade, Grader
 from evals.grading.verdicts import Verdict
 from tests.shared import SHARED
@@ -168,6 +168,30 @@ def test_reported_scores_come_back_from_their_own_labels() -> None:
                 assert graded.agreement is not None and graded.agreement > 0.9
                 graded_files += 1
     assert graded_files == 2
+
+
+@pytest.mark.skipif(not LOGS.is_dir(), reason="the logs of other labs are not on this machine")
+def test_which_golds_make_the_difference_on_math500() -> None:
+    """docs/formats.md: SkyThought's file of the untrained Qwen2.5-Math-7B, by its `gt` and by MATH-500's golds."""
+    (entry,) = (e for e in read_manifest(LOGS / "manifest.json") if "Qwen2.5-Math-7B/math500" in e["path"])
+    rows = read_answers(LOGS / entry["file"], origin=entry["path"]).rows
+    lines = gzip.decompress((LOGS / entry["file"]).read_bytes()).splitlines()
+    whole = [json.loads(line)["answer"] for line in lines]
+    labels = {row["problem_id"]: row["expected"] for row in rows}
+    with Grader(workers=1) as grader:
+        correct = [
+            {
+                row["problem_id"]: grade.verdict == Verdict.CORRECT
+                for row, grade in zip(rows, grader.grade_responses(triples, "qwen"), strict=True)
+            }
+            for triples in (
+                [(row["answer"], row["response"], None) for row in rows],
+                [(gold, row["response"], None) for gold, row in zip(whole, rows, strict=True)],
+            )
+        ]
+    assert [sum(verdicts.values()) for verdicts in (labels, *correct)] == [262, 258, 264]
+    by_file, by_math500 = ({key for key in labels if labels[key] != verdicts[key]} for verdicts in correct)
+    assert by_file == {"97", "102", "205", "298", "419", "296"} and by_math500 == {"198", "296"}
 
 
 @pytest.mark.parametrize(

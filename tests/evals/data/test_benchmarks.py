@@ -217,7 +217,7 @@ def test_no_such_benchmark_file_or_json(toy: Path) -> None:
 
 
 def test_tiny_benchmarks_need_a_folder() -> None:
-    with pytest.raises(ValueError, match="tiny_short is on no hub: give data_dir"):
+    with pytest.raises(ValueError, match="tiny_short is on no hub; expected data_dir"):
         benchmarks.load("tiny_short")
 
 

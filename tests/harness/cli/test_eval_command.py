@@ -9,17 +9,15 @@ import pytest
 
 from evals.sampling.engines.transformers import TransformersEngine
 from harness.cli.main import main
-from harness.data.tiny import write_benchmarks
 from harness.data.tiny.pinned import MODELS
 
 
 def test_the_same_command_again_reads_its_verdicts(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "data").mkdir()
-    write_benchmarks(tmp_path / "data")
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))  # where benchmarks that are made here are written, without data_dir
     how = ["protocol=tiny", "benchmarks=[tiny_short]", "n=2", "ks=[1,2]", "rows=4", "max_tokens=8"]
-    command = ["eval", f"model={MODELS / 'tiny'}", *how, f"data_dir={tmp_path / 'data'}", f"out={tmp_path / 'out'}"]
+    command = ["eval", f"model={MODELS / 'tiny'}", *how, f"out={tmp_path / 'out'}"]
     assert main(command) == 0
     first = capsys.readouterr().out
     assert "policy answer_line" in first  # what another extraction policy would change, from the verdict table
