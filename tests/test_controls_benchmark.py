@@ -30,6 +30,8 @@ def test_each_seed_against_the_base_model() -> None:
     assert (
         "Random reward at 0.0001: zero is in 3 of 3 intervals. 37 of 40: not decided: stopped before 40 seeds." in text
     )
+    assert "Inverted reward at 0.0001: falls in 3 of 3 seeds, by 50.0 points in the mean." in text
+    assert text.index("Random reward at") < text.index("| arm |")
     losing = [replace(row, arm="grpo+random_reward") for row in rows if row.says == "loses"] * 2
     assert decided(losing)[0].endswith("zero is in 0 of 6 intervals. 37 of 40: no, whatever the others would do.")
     nothing = [row for row in rows if row.says == "nothing"]

@@ -1,7 +1,8 @@
 """The engine for evaluations and rejection sampling: `hardware.engine`, `engine_replicas`.
 
-It reads a trained model from its folder, which is what a record hashes. During training, weights reach the
-trainer's own sampler without a file: TRL's and veRL's colocated vLLM take them from the trainer's memory.
+It reads a finished model from its folder, which is what a record hashes. During training, weights need no file: TRL's
+and veRL's colocated vLLM, which sample for the trainer, take them from its memory, and so does an evaluation
+(`eval.every`) in the trainer's process. One beside several training processes reads the snapshot.
 """
 
 from __future__ import annotations

@@ -3,7 +3,8 @@
     <out_dir>/snapshots/step-<optimiser step>/     written to its end when it has this name
 
 A backend writes them every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
-observe that (`observed`).
+observe that (`observed`). A training in that very process hands its newest model over in memory (`Held`); the folder is
+then what a resumed training and `keep=` need.
 """
 
 from __future__ import annotations
@@ -12,18 +13,30 @@ import random
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from evals.files import rename_folder
 
 SNAPSHOTS = "snapshots"
-_observers: list[Callable[[], None]] = []
+
+
+@dataclass(frozen=True)
+class Held:
+    """The model of one step's snapshot, in this process: `model()` makes it, apart from the one that trains."""
+
+    step: int
+    model: Callable[[], Any]
+
+
+_observers: list[Callable[[Held | None], None]] = []
 
 
 @contextmanager
-def observed(call: Callable[[], None] | None) -> Iterator[None]:
-    """Inside the block, `call` runs whenever a backend reports a possible new snapshot."""
+def observed(call: Callable[[Held | None], None] | None) -> Iterator[None]:
+    """Inside the block, `call` runs whenever a backend reports a possible new snapshot, with its model where that is in
+    this process."""
     if call is None:
         yield
         return
@@ -34,7 +47,7 @@ def observed(call: Callable[[], None] | None) -> Iterator[None]:
         _observers.remove(call)
 
 
-def notify() -> None:
+def notify(held: Held | None = None) -> None:
     """Tell the observer that there may be a new snapshot. Python's and numpy's generators are as before afterwards."""
     import numpy as np
 
@@ -43,7 +56,7 @@ def notify() -> None:
     states = random.getstate(), np.random.get_state()
     try:
         for call in list(_observers):
-            call()
+            call(held)
     finally:
         random.setstate(states[0])
         np.random.set_state(states[1])
@@ -71,11 +84,14 @@ def writing(folder: Path) -> Iterator[Path]:
     rename_folder(part, folder)
 
 
-def snapshotter(out_dir: Path, every: int | None, save: Callable[[Path], None], *, main: bool) -> Any:
+def snapshotter(
+    out_dir: Path, every: int | None, save: Callable[[Path], Callable[[], Any] | None], *, main: bool
+) -> Any:
     """A transformers callback that saves a snapshot every so many optimiser steps.
 
     Args:
-        save: called on every process with the folder to write to. main: whether this process renames and notifies.
+        save: called on every process with the folder to write to; on the main one it returns what makes the same model
+            in memory. main: whether this process renames and notifies.
     """
     import torch
     from transformers import TrainerCallback
@@ -90,7 +106,7 @@ def snapshotter(out_dir: Path, every: int | None, save: Callable[[Path], None], 
                 return
             with torch.random.fork_rng():  # later random numbers are the same as without a snapshot
                 with writing(folder) as part:
-                    save(part)
-                notify()
+                    model = save(part)
+                notify(None if model is None else Held(state.global_step, model))
 
     return Snapshot()

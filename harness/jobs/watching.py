@@ -19,8 +19,9 @@ from typing import Any
 from evals.data.protocols import Protocol
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from evals.sampling.engines import Engine
+from evals.sampling.engines.transformers import TransformersEngine
 from harness.backends.engine import sampling_engine
-from harness.backends.snapshots import snapshots
+from harness.backends.snapshots import Held, snapshots
 from harness.command.resolve import Job
 from harness.command.watch import METRICS, Watch
 from harness.runs.outbox import Outbox
@@ -40,18 +41,18 @@ class Watcher:
         self.protocol: Protocol = watch.protocol(job.protocol)
         mend_jsonl(folder / CURVE)
 
-    def __call__(self) -> None:
-        """Evaluate the new snapshots, in order of their steps."""
+    def __call__(self, held: Held | None = None) -> None:
+        """Evaluate the new snapshots, in order of their steps; the one that is held without reading its folder."""
         saved = snapshots(self.folder / "train")
         for step, model in saved:
             if self.watch.every and step % self.watch.every == 0:
-                self.measure(step, model)
+                self.measure(step, model, held=held if held is not None and held.step == step else None)
         kept = self.watch.kept([step for step, _ in saved], self.scores())
         for step, model in saved:
             if step not in kept:
                 shutil.rmtree(model)
 
-    def measure(self, step: int, model: Path | str, *, log: bool = True) -> None:
+    def measure(self, step: int, model: Path | str, *, held: Held | None = None) -> None:
         """Evaluate the model of one step, unless already done; a rerun completes an interrupted evaluation."""
         from evals.files import read_parquet
         from evals.sampling.evaluate import evaluate
@@ -63,7 +64,7 @@ class Watcher:
             arguments: dict[str, Any] = {
                 "out_dir": out_dir,
                 "data_dir": self.data_dir,
-                "engine": beside_training(self.hardware, str(model)),
+                "engine": beside_training(self.hardware, str(model), held),
                 "seed": self.job.seed,
                 "workers": self.hardware.grader_workers,
                 "limit_s": self.hardware.grader_limit_s,
@@ -77,20 +78,22 @@ class Watcher:
                 scores[benchmark] = {s.key: asdict(s) for s in made}
             rows[step] = {"step": step, "scores": scores}
             append_jsonl(self.folder / CURVE, rows[step])
-        if log:
-            self.outbox.curve(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
+        self.outbox.curve(step, {f"curve/{name}": value for name, value in flat(rows[step]["scores"]).items()})
 
     def scores(self) -> dict[int, dict[str, float]]:
         """step -> {benchmark/metric: value} of all evaluations so far."""
         return {row["step"]: flat(row["scores"]) for row in read_jsonl(self.folder / CURVE)}
 
 
-def beside_training(hardware: Hardware, model: str) -> Engine:
+def beside_training(hardware: Hardware, model: str, held: Held | None = None) -> Engine:
     """The engine for evaluations while a training holds the devices: the declared one if it has its own machines (Ray),
-    else transformers, which uses only the memory that a model needs."""
+    else transformers, which uses only the memory that a model needs, and takes a held model from memory."""
     if not hardware.engine.startswith("ray"):
         hardware = replace(hardware, engine="transformers", engine_replicas=1)
-    return sampling_engine(hardware, model)
+    engine = sampling_engine(hardware, model)
+    if held is not None and isinstance(engine, TransformersEngine):
+        engine.hold(held.model())
+    return engine
 
 
 def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:

@@ -92,6 +92,7 @@ KNOWN = {
     "Qwen/Qwen2.5-Math-7B-Instruct": QWEN25_7B,
     "deepseek-ai/DeepSeek-R1-Distill-Qwen-7B": QWEN25_7B,
     "Skywork/Skywork-OR1-7B": QWEN25_7B,
+    "Skywork/Skywork-OR1-Math-7B": QWEN25_7B,
     "PRIME-RL/Eurus-2-7B-PRIME": QWEN25_7B,
     "sail/Qwen2.5-Math-7B-Oat-Zero": QWEN25_7B,
     "GD-ML/Qwen2.5-Math-7B-GPG": QWEN25_7B,

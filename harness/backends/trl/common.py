@@ -235,9 +235,10 @@ def run_to_end(
     return last
 
 
-def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
+def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[[], Any] | None:
     """Save the current policy in the form of the final model: LoRA merged, in the type of the passes. The trained
-    weights do not change. Called on every process; the main one writes."""
+    weights do not change. Called on every process; the main one writes, and returns what makes the same model from
+    memory."""
     import torch
 
     dtype = getattr(torch, passes_dtype(precision))
@@ -248,7 +249,7 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     else:
         plain, weights = model, trainer.accelerator.get_state_dict(trainer.model_wrapped)
     if not trainer.is_world_process_zero():
-        return
+        return None
     weights = {name: value.to(dtype) for name, value in weights.items()}
     if getattr(plain.config, "tie_word_embeddings", False):
         weights.pop("lm_head.weight", None)
@@ -257,6 +258,13 @@ def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> None:
     key = "dtype" if "dtype" in config else "torch_dtype"
     (folder / "config.json").write_text(json.dumps({**config, key: str(dtype).removeprefix("torch.")}, indent=2) + "\n")
     trainer.processing_class.save_pretrained(folder)
+
+    def saved() -> Any:
+        made = type(plain).from_pretrained(None, config=copy.deepcopy(plain.config), state_dict=weights, dtype=dtype)
+        made.generation_config = copy.deepcopy(plain.generation_config)
+        return made
+
+    return saved
 
 
 def _from_main_process(value: Any) -> Any:
