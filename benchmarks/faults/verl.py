@@ -153,8 +153,13 @@ def steps_of(train: Path) -> int:
 
 
 def _stopped(root: Path) -> Iterator[Row]:
-    """One run, stopped at each of these moments in turn."""
+    """One run, stopped by each signal in turn, then killed at each chosen moment."""
     home = root / "verl-stopped"
+    yield _signalled(home)
+    yield _killed(root, home)
+
+
+def _signalled(home: Path) -> Row:
     signals = Row(
         "veRL: a first SIGINT, SIGTERM or SIGUSR1 finishes the step, saves and exits with 75; the same command resumes "
         "at the next step; a second signal stops at once",
@@ -178,8 +183,10 @@ def _stopped(root: Path) -> Iterator[Row]:
         code = run.stop(signal.SIGTERM, signal.SIGTERM)
         wrong = None if code in (143, 75) and not _alive(home) else f"exit code {code}: {run.words[-400:]}"
         signals.check("SIGTERM twice", wrong)
-    yield signals
+    return signals
 
+
+def _killed(root: Path, home: Path) -> Row:
     chosen = Row(
         "veRL: SIGKILL of the command at a chosen moment leaves no process; the run ends as if nothing had happened: "
         "each MLflow point once, none missing, weights, metrics and verdicts those of an uninterrupted run",
@@ -196,7 +203,7 @@ def _stopped(root: Path) -> Iterator[Row]:
     for name, moment in moments:
         if chosen.again(name):
             continue
-        if name == "while Ray starts":  # what a life before wrote must not count
+        if name == "while Ray starts":  # the log of an earlier life must not count
             next(iter(home.glob("egsw/tiny/*/train/verl.log"))).unlink()
         for start in range(STARTS):
             run = Command(home, 1)
@@ -220,7 +227,7 @@ def _stopped(root: Path) -> Iterator[Row]:
         chosen.check("the end", wrong, trials=0 if wrong is None else 1)
         (root / "verl-stopped.note").write_text(note)
     chosen.note = (root / "verl-stopped.note").read_text()
-    yield chosen
+    return chosen
 
 
 def _until_next_step(home: Path) -> tuple[Command, int]:

@@ -33,11 +33,32 @@ def claims_of(design: Design, paper: str) -> list[Claim]:
 
 def registration(design: Design) -> str:
     """The Markdown page."""
+    rows = tuple(
+        (
+            arm.paper,
+            arm.arm,
+            arm.than or "(reference)",
+            str(arm.tier),
+            f"{arm.knob.key}: {', '.join(f'{v:g}' for v in arm.knob.values)}" if arm.knob else "",
+        )
+        for arm in design.arms
+    )
+    arms = Grid("Arms", ("paper", "arm", "than", "tier", "knob: values beside the declared"), rows, ())
+    rows = tuple(
+        (paper, claim.text, claim.where, f"{claim.arm} − {claim.than}: {claim.direction}", claim.over)
+        for paper in design.papers()
+        for claim in claims_of(design, paper)
+    )
+    claims = Grid("Claims", ("paper", "claim", "where", "comparison", "over"), rows, ())
+    return "\n".join([_text(design), arms.markdown(), claims.markdown()])
+
+
+def _text(design: Design) -> str:
     names = ", ".join(f"`{name}`" for name in design.families)
     margins = ", ".join(f"{100 * value:g} points of {metric}" for metric, value in design.margins.items())
     rates = ", ".join(f"{rate:g}" for rate in design.learning_rates)
     label = SCALES[design.families[0]].label
-    text = f"""\
+    return f"""\
 # Pre-registration of the tiny-scale study
 
 Design {design.digest}, written by `rlvr study register=true` from `harness/study/design.py` and committed before the
@@ -78,24 +99,3 @@ placebo (the equation reads the mean over a response, which the order inside it 
 
 Not in the study: PPO (TRL has none), supervised arms (no rollouts), arms that end in the same weights as another.
 """
-    lines = [text]
-    rows = tuple(
-        (
-            arm.paper,
-            arm.arm,
-            arm.than or "(reference)",
-            str(arm.tier),
-            f"{arm.knob.key}: {', '.join(f'{v:g}' for v in arm.knob.values)}" if arm.knob else "",
-        )
-        for arm in design.arms
-    )
-    lines.append(
-        Grid("Arms", ("paper", "arm", "than", "tier", "knob: values beside the declared"), rows, ()).markdown()
-    )
-    claims = tuple(
-        (paper, claim.text, claim.where, f"{claim.arm} − {claim.than}: {claim.direction}", claim.over)
-        for paper in design.papers()
-        for claim in claims_of(design, paper)
-    )
-    lines.append(Grid("Claims", ("paper", "claim", "where", "comparison", "over"), claims, ()).markdown())
-    return "\n".join(lines)
