@@ -33,12 +33,17 @@ def format_of(first: Mapping[str, Any]) -> str | None:
 
 
 def as_label(value: Any) -> bool | None:
-    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer); -1 is a reward of wrong. None for
-    values in between (0.5, "P") and other values."""
-    if isinstance(value, list | dict):
-        return None
-    known = {"C": True, "I": False, "N": False, 1: True, 0: False, -1: False}  # True == 1 == 1.0
-    return known.get(value)
+    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), the same as text (as in a CSV); -1
+    is a reward of wrong. None for values in between (0.5, "P") and other values."""
+    if isinstance(value, str):
+        return _AS_TEXT.get(value.strip().lower())
+    return {1: True, 0: False, -1: False}.get(value) if isinstance(value, int | float) else None  # True == 1 == 1.0
+
+
+_AS_TEXT = {
+    **dict.fromkeys(("true", "1", "1.0", "c", "correct"), True),
+    **dict.fromkeys(("false", "0", "0.0", "-1", "-1.0", "i", "n", "incorrect", "wrong"), False),
+}
 
 
 def _ours(_: int, row: Row) -> list[Row]:

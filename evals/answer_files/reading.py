@@ -136,7 +136,12 @@ def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, s
             raise ValueError(f"{path}, row {number}: no column {theirs!r} for {ours}; there are {', '.join(raw)}")
         mapped[ours] = value
     if "expected" in columns:
-        mapped["expected"] = as_label(mapped["expected"])
+        said = mapped["expected"]
+        mapped["expected"] = as_label(said)
+        if mapped["expected"] is None and isinstance(said, str) and said.strip().lower() not in ("", "p"):
+            raise ValueError(
+                f"{path}, row {number}: expected:{columns['expected']} is {said!r}; expected true or false"
+            )
         mapped.pop("labels", None)
     return mapped
 

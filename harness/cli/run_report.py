@@ -51,8 +51,12 @@ def _numbers(summary: Summary) -> list[str]:
     ]
     if len(summary.arms) > MOST:
         lines.append(f"and {len(summary.arms) - MOST} more arms")
-    covers = dict.fromkeys(s.interval.covers for s in scores if s.interval is not None)
-    lines += [paragraph(MEANING[c]) for c in covers]
+    covers: dict[str, list[str]] = {}
+    for arm, row in zip(shown, rows, strict=True):
+        if arm.score is not None and arm.score.interval is not None:
+            covers.setdefault(arm.score.interval.covers, []).append(row[0])
+    of = {what: f"{', '.join(names)}: " if len(covers) > 1 else "" for what, names in covers.items()}
+    lines += [paragraph(f"{of[what]}{MEANING[what]}") for what in covers]
     if any(s.interval is not None and s.interval.rough for s in scores):
         lines.append(paragraph("~: approximate: too few varying problems or seeds for nominal coverage."))
     return lines

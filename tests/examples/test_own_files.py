@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from evals.data import benchmarks, prompts, protocols
-from harness.command.config import UsageError
+from harness.command.config import UsageError, parse_overrides
 from harness.data.problems import count_rows, hub_id, load_problems
 from harness.launch.prepare import read_jobs, take_data
 
@@ -39,7 +40,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def test_a_run_takes_all_of_them() -> None:
     (job,) = read_jobs(dict(OPTIONS))
-    assert job.experiment is not None and job.experiment.dataset_rows.value == 6  # type: ignore[union-attr]
+    assert job.experiment is not None and job.experiment.dataset_rows.value == 24  # type: ignore[union-attr]
     assert load_problems(job.experiment.dataset.value)[0] == {"problem": "3+4=?", "answer": "7"}
     assert job.protocol.benchmarks.value == ("sums",)
     assert set(job.own_files()) == {
@@ -48,6 +49,14 @@ def test_a_run_takes_all_of_them() -> None:
         "sums",
         "sums, its problems",
     }
+
+
+def test_the_runs_that_the_page_shows_can_start() -> None:
+    lines = (ROOT / "docs" / "own.md").read_text(encoding="utf-8").splitlines()
+    commands = [shlex.split(line)[2:] for line in lines if line.startswith("    rlvr run ")]
+    assert len(commands) == 2
+    for command in commands:
+        assert read_jobs(parse_overrides(command))  # its checks know the scale's rollouts, too
 
 
 def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
@@ -77,7 +86,7 @@ def test_a_column_map_by_either_option() -> None:
     take_data(values)
     assert values == {"dataset": "a.parquet?problem=question&answer=gold"}
     assert hub_id("a.parquet?problem=question") is None
-    assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 6
+    assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
 
 
 @pytest.mark.parametrize(

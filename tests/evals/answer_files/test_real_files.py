@@ -192,3 +192,17 @@ def test_gold_from_another_file(tmp_path: Path) -> None:
 def test_columns_reach_into_objects() -> None:
     rows = read_answers(LM_EVAL, Reading({"problem_id": "doc.id"})).rows
     assert [row["problem_id"] for row in rows] == [f"p{i}" for i in range(6)]
+
+
+def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
+    """A CSV has nothing but text: "True" is a verdict, empty and "P" (partly) are none, and the rest is an error."""
+    columns = {"problem_id": "idx", "answer": "gold", "response": "output", "expected": "ok"}
+    table = tmp_path / "theirs.csv"
+    verdicts = ["True", "false", "1", "0.0", "Correct", "", "P"]
+    lines = [f"{i},4,so 4,{verdict}" for i, verdict in enumerate(verdicts)]
+    table.write_text("\n".join(["idx,gold,output,ok", *lines]))
+    rows = read_answers(table, Reading(columns)).rows
+    assert [row["expected"] for row in rows] == [True, False, True, False, True, None, None]
+    table.write_text("idx,gold,output,ok\n1,4,so 4,maybe\n")
+    with pytest.raises(ValueError, match="row 1: expected:ok is 'maybe'; expected true or false"):
+        read_answers(table, Reading(columns))
