@@ -309,7 +309,11 @@ def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
     gold_a, gold_b = (dict(zip(t["problem_id"], t["gold"], strict=True)) for t in (a, b))
     shared = gold_a.keys() & gold_b.keys()
     if not shared:
-        raise ValueError(f"{benchmark}: no problem in common ({len(gold_a)} in A, {len(gold_b)} in B)")
+        first_a, first_b = (next(iter(golds), None) for golds in (gold_a, gold_b))
+        raise ValueError(
+            f"{benchmark}: no problem in common ({len(gold_a)} in A, such as {first_a!r}; {len(gold_b)} in B, such as "
+            f"{first_b!r}); for files that name the same problems otherwise: columns=problem_id:problem"
+        )
     if other := sorted(p for p in shared if gold_a[p] != gold_b[p]):
         first = other[0]
         raise ValueError(

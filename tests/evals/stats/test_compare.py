@@ -175,7 +175,9 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
     a, b = save_run(tmp_path / "a", "x", A), save_run(tmp_path / "b", "y", B)
     with pytest.raises(ValueError, match=r"no benchmark in common: .*a has x, .*b y"):
         compared(a, b)
-    with pytest.raises(ValueError, match=r"x: no problem in common \(5 in A, 1 in B\)"):
+    with pytest.raises(
+        ValueError, match=r"x: no problem in common \(5 in A, such as .*; 1 in B, .*columns=problem_id:problem"
+    ):
         compared(a, save_run(tmp_path / "c", "x", {"other": "+a"}))
     with pytest.raises(ValueError, match="the gold of 5 problems differs, as of 'p': '1' in A, '2' in B"):
         compared(a, save_run(tmp_path / "d", "x", B, gold="2"))
