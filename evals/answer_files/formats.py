@@ -37,9 +37,8 @@ def as_label(value: Any) -> bool | None:
     is a reward of wrong. None for values in between (0.5, "P") and other values."""
     if isinstance(value, str):
         return _AS_TEXT.get(value.strip().lower())
-    return (
-        {1.0: True, 0.0: False, -1.0: False}.get(value) if isinstance(value, int | float) else None
-    )  # True == 1 == 1.0
+    numbers = {1.0: True, 0.0: False, -1.0: False}  # True == 1 == 1.0
+    return numbers.get(value) if isinstance(value, int | float) else None
 
 
 _AS_TEXT = {

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from harness.cli.terminal import narrow
 from harness.command.config import UsageError, no_more, parse_overrides, take
 
 if TYPE_CHECKING:
@@ -46,7 +47,8 @@ def do_ledger(arguments: Any) -> int:
                 entries += grade_entry(entry, manifest.parent, grader, claims)
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(write_ledger(entries, out))
+    text = write_ledger(entries, out)
+    print(narrow(text) if sys.stdout.isatty() else text)
     return 0
 
 

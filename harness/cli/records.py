@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from harness.cli.terminal import narrow
 from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
 
 TABLES = """options:
@@ -47,7 +48,8 @@ def do_tables(arguments: Any) -> int:
     if arguments.json:
         print(json.dumps([result.as_dict() for result in reports.values()], indent=2, default=list))
     else:
-        print("\n".join(result.markdown() for result in reports.values()))
+        page = "\n".join(result.markdown() for result in reports.values())
+        print(narrow(page) if sys.stdout.isatty() else page)
     return 0
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from textwrap import fill
+from textwrap import fill, wrap
 
 WIDTH = 80
 
@@ -84,3 +84,35 @@ def _last_gap(line: str) -> tuple[str, str] | None:
     """A line of help before and after its last gap of two spaces; None without one."""
     gaps = list(re.finditer(r"(?<=\S)\s{2,}(?=\S)", line))
     return (line[: gaps[-1].end()], line[gaps[-1].end() :]) if gaps else None
+
+
+LONGEST_CELL = 36  # characters; a longer cell is wrapped
+
+
+def narrow(page: str, width: int = WIDTH) -> str:
+    """A Markdown page for a terminal: text is wrapped, and a table that is too wide becomes several below each other,
+    each with the first column again."""
+    lines: list[str] = []
+    rows: list[list[str]] = []
+    for line in [*page.splitlines(), ""]:
+        if line.startswith("|"):
+            rows.append([cell.strip().replace("\\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
+            continue
+        if rows:
+            lines += _pieces(rows[0], rows[2:], width)
+            rows = []
+        lines.append(paragraph(line) if line.strip() else "")
+    return "\n".join(lines[:-1])
+
+
+def _pieces(header: Sequence[str], rows: Sequence[Sequence[str]], width: int) -> list[str]:
+    """The columns of a table, as many beside each other as fit."""
+    cells = [["\n".join(wrap(cell, LONGEST_CELL, break_on_hyphens=False)) for cell in row] for row in [header, *rows]]
+    widths = [max(len(line) for row in cells for line in [*row[i].split("\n"), ""]) for i in range(len(header))]
+    groups: list[list[int]] = [[]]
+    for i in range(1, len(header)):
+        if groups[-1] and widths[0] + sum(widths[j] + 2 for j in [*groups[-1], i]) > width:
+            groups.append([])
+        groups[-1].append(i)
+    of = [[[row[j] for j in (0, *group)] for row in cells] for group in groups]
+    return "\n\n".join(table(first, others) for first, *others in of).splitlines()

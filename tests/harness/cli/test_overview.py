@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import socket
 import subprocess
@@ -16,7 +17,7 @@ from harness.cli.completion import options
 from harness.cli.evaluation import model_label
 from harness.cli.main import COMMANDS, main
 from harness.cli.run_report import as_text
-from harness.cli.terminal import fitted
+from harness.cli.terminal import fitted, narrow
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from tests.evals.stats.runs import save_run
@@ -177,6 +178,25 @@ def test_help_fits_the_terminal_and_loses_no_word(monkeypatch: pytest.MonkeyPatc
             assert max(map(len, text.splitlines())) < columns
     # the meaning keeps its column, 11; a heading and what stands alone keep their line
     assert fitted("of x:\n  alpha=1  one two\n           three\nrest", 49) == "of x:\n  alpha=1  one two three\nrest"
+
+
+def test_a_page_of_tables_fits_the_terminal_and_keeps_every_cell() -> None:
+    page = "# T\n\n| arm | a | b |\n| --- | --- | --- |\n| base | 1.0 [0.5, 1.5] | x \\| y |\n\nend"
+    assert narrow(page, 20).split("\n") == [
+        *("# T", ""),
+        *("arm                a", "----  --------------", "base  1.0 [0.5, 1.5]"),
+        *("", "arm       b", "----  -----", "base  x | y"),  # 4 + 2 + 14 columns are 20: b goes below
+        *("", "end"),
+    ]
+    pages = sorted((Path(__file__).parents[3] / "results").glob("*/tables.md"))
+    assert len(pages) > 3
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        shown = narrow(text)
+        assert max(len(line) for line in shown.splitlines() if " " in line.strip()) <= 80
+        cells = [cell for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split(" | ")]
+        numbers = {number for cell in cells for number in re.findall(r"\d+\.\d+", cell)}
+        assert numbers <= set(re.findall(r"\d+\.\d+", shown))
 
 
 def test_status_of_a_home_that_is_no_folder(
