@@ -15,7 +15,7 @@ from harness.command.resolve import resolve
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
-def test_it_says_that_there_is_no_gpu(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_gpu_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 2
     assert "torch sees no GPU" in capsys.readouterr().err
 

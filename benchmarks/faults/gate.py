@@ -15,13 +15,13 @@ HELD = (
     ),
     (
         "A dead store costs a training nothing; a start says so in one line, without the password",
-        f"{DELIVERY}::test_a_dead_store_costs_a_courier_nothing",
+        f"{DELIVERY}::test_a_dead_store_does_not_slow_a_courier",
         f"{STORE}::test_a_closed_port_is_named_without_the_password",
         f"{STORE}::test_a_silent_server_is_given_up",
     ),
     (
         "A run that the server made before it answered 500 is not made twice",
-        "tests/harness/runs/test_one_run.py::test_a_run_is_asked_for_once",
+        "tests/harness/runs/test_one_run.py::test_a_run_is_created_once",
     ),
     (
         "A training in several processes on a CPU loads its optimiser when it resumes",

@@ -17,7 +17,7 @@ def test_a_named_test_is_there(name: str) -> None:
     assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8")
 
 
-def test_the_page_says_what_was_recorded() -> None:
+def test_the_page_shows_the_record() -> None:
     from benchmarks.faults.__main__ import KEPT, page
     from evals.files import read_json
 

@@ -162,7 +162,7 @@ def test_outcome_anchoring_does_not_keep_every_sign() -> None:
     assert got.sign().tolist() == [[-1, 1], [1, -1]]
 
 
-def test_buckets_count_from_one_and_the_last_token_stays_in_the_last() -> None:
+def test_buckets_count_from_one_and_the_last_token_is_in_the_last() -> None:
     mask = torch.arange(5) < torch.tensor([[5], [4], [2], [1], [0]])
     # tau K with K = 2: 5 tokens 2/5, 4/5, 6/5, 8/5, 2; 4 tokens 1/2, 1, 3/2, 2; 2 tokens 1, 2; 1 token 2
     got = bucket_of(mask, 2)

@@ -175,7 +175,7 @@ def test_all_tokens_is_the_method_without_gates(batch: TokenBatch, keep: str) ->
 
 
 @given(token_batches(), st.floats(0.01, 0.99))
-def test_more_entropy_stays_and_the_share_is_exact(batch: TokenBatch, rho: float) -> None:
+def test_tokens_of_higher_entropy_are_kept_and_the_share_is_exact(batch: TokenBatch, rho: float) -> None:
     kept = forking_tokens(batch, rho=rho, keep="top", scope="update").bool()
     count = int(batch.mask.sum())
     assume(count)

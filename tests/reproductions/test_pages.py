@@ -133,7 +133,7 @@ def test_the_coverage_names_every_arm_table_and_figure(key: str) -> None:
 
 
 @pytest.mark.parametrize("key", DECLARED)
-def test_the_page_tells_what_is_known_of_leaks(key: str) -> None:
+def test_the_page_lists_known_leaks(key: str) -> None:
     page = (FOLDER / key / "README.md").read_text()
     section = page.partition("## Known leaks\n")[2].partition("\n## ")[0]
     assert "arXiv 2507.10532" in section  # the completion test of the series

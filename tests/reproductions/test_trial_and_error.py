@@ -163,7 +163,7 @@ def test_ppl_with_alpha_zero_is_the_plain_advantage(batch: TokenBatch) -> None:
 
 
 @given(token_batches(max_group=6), st.floats(0, 5))
-def test_ppl_keeps_the_sign_where_it_says_so(batch: TokenBatch, alpha: float) -> None:
+def test_ppl_keeps_the_sign_in_the_documented_range(batch: TokenBatch, alpha: float) -> None:
     released = ppl_advantage(batch, **{**RELEASED_PPL, "alpha": alpha})
     assert torch.equal(released.sign(), batch.need("advantages").sign())
     # |w| <= (n - 1) / sqrt(n) for any n values (one at the far end, the others together), n = 6 at most here

@@ -72,7 +72,7 @@ def test_grpo_is_the_released_recipe() -> None:
     assert told["warmup_ratio"] * told["max_steps"] == 160
 
 
-def test_a_run_says_which_position_bonus_it_had() -> None:
+def test_a_record_names_its_position_bonus() -> None:
     released, printed = job("grpo_position").settings(), job("grpo_position_as_printed").settings()
     own = {key: (released[f"position_advantage.{key}"], printed[f"position_advantage.{key}"]) for key in ("n", "bound")}
     assert {key: (a.value, b.value) for key, (a, b) in own.items()} == {"n": (0.5, -0.5), "bound": (0.5, None)}
@@ -101,7 +101,7 @@ def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:
         check(experiment, Hardware(device="cpu"))
 
 
-def test_the_tiny_scale_says_what_it_replaces_and_fits_trl() -> None:
+def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
     for arm in catalogue.load(KEY).arms:
         if arm.train is None or arm.model == "math-7b" or arm.same_as:
             continue
@@ -116,7 +116,7 @@ def test_the_tiny_scale_says_what_it_replaces_and_fits_trl() -> None:
     assert 0 < window[0] < sum(window) < told["max_steps"].value
 
 
-def test_table_3_is_measured_as_table_3_says() -> None:
+def test_table_3_has_its_own_protocol() -> None:
     told = values(job("rft_noise_rbf", model="32b"))
     assert told["protocol.benchmarks"] == ("aime24", "amc23", "minerva")
     assert told["protocol.n"] == {"aime24": 128, "amc23": 64, "minerva": 64}

@@ -90,7 +90,7 @@ def test_jobs_that_are_stopped_and_queued_again_end_the_same(
     assert out.replace(str(home), "") == printed.replace(str(serial), "")  # the summary too
 
 
-def test_the_command_may_go_and_come_back_and_a_cancelled_job_stays_cancelled(
+def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
     slurm: dict[str, str], model_dir: Path, tmp_path: Path
 ) -> None:
     options = ("launcher=slurm", "max_steps=2000")  # long enough to be cancelled on any machine

@@ -102,7 +102,7 @@ def test_an_abandoned_generation_leaves_nothing_behind(engine: Any) -> None:
     assert generated(engine, requests, decoding) == whole
 
 
-def test_the_record_says_what_is_not_promised(engine: Any) -> None:
+def test_the_record_states_the_limits_of_determinism(engine: Any) -> None:
     assert engine.describe()["batch_independent"] is False
     assert engine.describe()["device"] == "cpu"
 

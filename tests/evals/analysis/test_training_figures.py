@@ -77,7 +77,7 @@ def test_curves_of_unknown_runs_are_refused() -> None:
         plot_training(SUBJECTS, {})
 
 
-def test_several_seeds_have_bands_and_the_caption_says_how_many() -> None:
+def test_several_seeds_have_bands_and_are_counted_in_the_caption() -> None:
     seeds = over_seeds([curves(), curves(**{"train/reward": 0.3 + STEPS / 100})])
     plots = plot_training(SUBJECTS, {"GRPO": seeds, SUBJECTS[2].name: curves()})
     dynamics = {plot.name: plot for plot in plots}["training_dynamics"]

@@ -48,7 +48,7 @@ def test_lm_eval(tmp_path: Path) -> None:
     assert read(lines(tmp_path / "samples.jsonl", one, two)) == ("lm_eval", expected)
 
 
-def test_lighteval_says_what_was_cut(tmp_path: Path) -> None:
+def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -147,7 +147,7 @@ def test_qwen_math_outputs_and_the_metrics_beside_them() -> None:
     ]
 
 
-def test_the_ledger_says_that_samples_were_counted_otherwise(tmp_path: Path) -> None:
+def test_the_ledger_reports_other_sample_counts(tmp_path: Path) -> None:
     """Both real files: 20.8 is 83.3 divided by an n of 4 that is not there, 66.7 is of the first samples alone."""
     path = lighteval(tmp_path)
     common = {"repository": "o/r", "commit": "c", "path": "x", "benchmark": "six"}

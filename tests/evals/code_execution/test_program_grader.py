@@ -111,7 +111,7 @@ def test_a_missing_column_is_named(data: Path) -> None:
         benchmarks.load("humaneval", data_dir=data, allow_changed_data=True)
 
 
-def test_it_is_measured_as_the_paper_says() -> None:
+def test_the_protocol_is_the_papers() -> None:
     protocol = protocols.get("trial_and_error")
     assert "humaneval" in protocol.benchmarks.value
     assert protocol.value("ks", "humaneval") == (4,)

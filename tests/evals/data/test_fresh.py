@@ -28,7 +28,7 @@ def test_real_rows_match_their_pin(name: str, rows: int) -> None:
     assert len(loaded.problems) == rows and not loaded.changed
 
 
-def test_every_benchmark_has_a_date_and_says_whether_a_model_is_younger() -> None:
+def test_every_benchmark_has_a_date_that_is_compared_with_models() -> None:
     for name in benchmarks.names():
         date = dates.published(name)
         assert date == "never" or (date and re.fullmatch(r"20\d\d-(0[1-9]|1[0-2])", date)), name

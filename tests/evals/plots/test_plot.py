@@ -41,7 +41,7 @@ def test_other_numbers_give_another_picture(tmp_path: Path) -> None:
     )
 
 
-def test_each_series_has_a_look_of_its_own_and_there_are_no_more() -> None:
+def test_each_series_has_a_distinct_look_up_to_the_limit() -> None:
     looks = [look(i) for i in range(len(PALETTE))]
     for key in ("color", "marker", "linestyle"):
         assert len({str(one[key]) for one in looks}) == len(PALETTE)

@@ -51,7 +51,7 @@ def test_the_first_rows_and_then_the_others(place: dict[str, Any]) -> None:
     assert sorted(more.asked) == [("p3", 0), ("p3", 1), ("p4", 0), ("p4", 1)]
 
 
-def test_the_manifest_says_how(place: dict[str, Any]) -> None:
+def test_the_manifest_states_the_settings(place: dict[str, Any]) -> None:
     evaluate(protocol=protocol(2), engine=Scripted(), seed=3, **place)
     manifest = json.loads((place["out_dir"] / "toy" / "manifest.json").read_text())
     assert manifest["identity"]["seed"] == 3

@@ -249,7 +249,7 @@ def test_pauses_grow_and_are_bounded(attempt: int, after: float | None, seed: in
         assert min(after, LONGEST_WAIT_S / 2) <= seconds <= LONGEST_WAIT_S
 
 
-def test_the_server_says_when(engine: OpenAIEngine, server: Server, waits: list[float]) -> None:
+def test_a_retry_waits_as_long_as_the_server_asks(engine: OpenAIEngine, server: Server, waits: list[float]) -> None:
     server.faults = {0: [code(429, Retry_After="7"), code(429, Retry_After="Wed, 21 Oct 2026 07:28:00 GMT")]}
     sample(engine, chat(1))
     assert 7 <= waits[0] <= 14

@@ -127,7 +127,7 @@ def test_replicas_must_be_alike() -> None:
 
 
 @pytest.mark.skipif(find_spec("ray") is not None, reason="Ray is installed here")
-def test_without_ray_it_says_so() -> None:
+def test_missing_ray_is_named() -> None:
     with pytest.raises(ValueError, match="Ray is not installed"):
         engines.create("ray", "m")
 

@@ -46,7 +46,7 @@ def test_sides_are_disjoint_and_splits_are_counted_once() -> None:
     assert len(_pairs(20, 1, 200, np.random.default_rng(0))) == 190  # all of them
 
 
-def test_an_interval_without_a_false_verdict_says_how_little_that_is() -> None:
+def test_the_interval_without_a_false_verdict() -> None:
     same = np.tile(np.linspace(0, 1, 30), (20, 1))
     (rate,) = aa_test({"x": same}, sizes=(5,), splits=50)
     # two disjoint splits at once: the 97.5 % limit of a share with none seen in 2 is 1 - 0.025^(1/2)

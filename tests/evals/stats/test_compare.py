@@ -189,7 +189,7 @@ def test_runs_with_nothing_in_common_are_refused(tmp_path: Path) -> None:
         read_run([text])
 
 
-def test_the_figure_says_what_it_shows(runs: tuple[Path, Path], tmp_path: Path) -> None:
+def test_the_caption_describes_the_figure(runs: tuple[Path, Path], tmp_path: Path) -> None:
     result = compared(*runs, metrics=("avg", "mean_tokens", "unsolvable"))
     svg, png = tmp_path / "f.svg", tmp_path / "f.png"
     for path in (svg, png):

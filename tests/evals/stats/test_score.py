@@ -104,7 +104,7 @@ def test_unscored_is_not_wrong() -> None:
     assert scores["fmt"].value == 1.0  # a box needs no verdict
 
 
-def test_too_few_samples_is_no_value_and_says_so() -> None:
+def test_too_few_samples_give_no_value_with_a_reason() -> None:
     scores = by_name(score(table({"p": "+a", "q": "aa"}), ks=(8,)))
     for name in ("pass@8", "maj@8"):
         got = scores[name]
@@ -258,7 +258,7 @@ def test_a_comparison_with_seeds_covers_them() -> None:
     assert got.result == paired([[0.5, 0], [1, 0.5]], [[0, 0], [0.5, 0], [0, 0]])
 
 
-def test_a_comparison_without_common_problems_says_so() -> None:
+def test_a_comparison_without_common_problems_has_a_reason() -> None:
     got = compare(table({"p": "+a"}), table({"q": "+a"}), "avg")
     assert (got.result, got.problems, got.excluded) == (None, 0, 2)
     assert got.why == "no problem has a value in both tables (2 problems)"

@@ -112,7 +112,7 @@ def test_maj_is_a_mean_over_subsets(case: Answers) -> None:
 
 
 @given(answers(), st.randoms())
-def test_maj_knows_neither_order_nor_names(case: Answers, random: object) -> None:
+def test_maj_ignores_order_and_names(case: Answers, random: object) -> None:
     classes, correct, k = case
     order = list(range(len(classes)))
     random.shuffle(order)  # type: ignore[attr-defined]

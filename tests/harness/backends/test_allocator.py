@@ -21,7 +21,7 @@ print(faults())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="glibc's allocator")
-def test_a_block_of_the_same_size_costs_no_faults_again() -> None:
+def test_a_freed_block_is_reused_without_page_faults() -> None:
     """48 MiB are 12288 pages of 4 KiB, or 24 of 2 MiB; kept, none of them is new."""
     kept = int(subprocess.run([sys.executable, "-c", BLOCKS, "kept"], check=True, capture_output=True).stdout)
     given_back = int(subprocess.run([sys.executable, "-c", BLOCKS, "default"], check=True, capture_output=True).stdout)

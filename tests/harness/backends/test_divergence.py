@@ -165,7 +165,7 @@ def test_a_base_model_with_a_nan_weight_does_not_train(model_dir: Path, tmp_path
         run_to_end(trainer, tmp_path)
 
 
-def test_a_method_whose_weights_overflow_stops(model_dir: Path, tmp_path: Path) -> None:
+def test_overflowing_weights_of_a_method_stop_the_training(model_dir: Path, tmp_path: Path) -> None:
     def overflow(batch: TokenBatch, *, factor: float) -> torch.Tensor:
         return batch.mask * torch.tensor(factor, dtype=torch.float32)
 

@@ -188,9 +188,7 @@ def test_loss_and_gradient_equal_the_slow_computation(
     assert_close(gradient, want_gradient)
 
 
-def test_passes_that_are_kept_and_made_again_are_the_same(
-    model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_kept_and_repeated_passes_are_equal(model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Six micro-batches. All graphs kept: a pass each. Memory for none: one pass more for all but the first, 6 + 5.
     Memory for two: one pass more for the last four, 6 + 4. The numbers are equal to the last bit."""
     from harness.backends.trl import trainer as module

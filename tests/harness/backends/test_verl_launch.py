@@ -43,7 +43,7 @@ def test_steps_come_in_order_and_whole(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert seen == [(n, 3, {"train/reward": n / 10}) for n in (1, 2, 3)]
 
 
-def test_a_failure_says_what_the_log_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_failure_quotes_the_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     with pytest.raises(RuntimeError, match=r"(?s)exit code 1\..*No space left on device") as failure:
         watch(monkeypatch, tmp_path, "raise OSError(28, 'No space left on device')")
     assert str(tmp_path / launch.LOG) in str(failure.value)
@@ -61,7 +61,7 @@ def test_steps_of_an_earlier_attempt_are_not_handed_on_again(monkeypatch: pytest
     assert watch(monkeypatch, tmp_path, "") == []
 
 
-def test_every_process_is_told_what_machine_it_is_on() -> None:
+def test_every_process_gets_the_environment_of_its_machine() -> None:
     cpu, gpu = launch.environment(CPU), launch.environment(Hardware(device="gpu"))
     assert cpu["VERL_PLATFORM"] == "cpu"
     assert "VERL_PLATFORM" not in gpu

@@ -23,7 +23,7 @@ def test_calls_take_turns() -> None:
     assert seconds.keys() == {"ours", "theirs"} and min(seconds.values()) >= 0
 
 
-def test_the_page_says_what_was_measured_and_what_was_not() -> None:
+def test_the_page_lists_measured_and_unmeasured_parts() -> None:
     text = report([Row("grader", "verdicts/s", 600.0, 30.0, "a loop", 3, "all identical")], ["engine was skipped: x"])
     (row,) = [line for line in text.splitlines() if line.startswith("| grader")]
     assert [cell.strip() for cell in row.strip("|").split("|")] == [

@@ -217,7 +217,7 @@ def test_a_name_that_cannot_be_used_is_refused(name: str, words: list[str], caps
     assert sorted((ROOT / "reproductions").iterdir()) == before
 
 
-def test_what_is_there_is_never_written_over(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_existing_files_are_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     root = skeleton(tmp_path)
     assert main(["new", "ours", f"root={root}"]) == 0
     before = everything(root)

@@ -41,7 +41,7 @@ def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, *
 HALF, ALL = {f"p{i}": "+a" for i in range(12)}, {f"p{i}": "++" for i in range(12)}
 
 
-def test_the_summary_fits_the_terminal_and_says_what_its_numbers_mean(tmp_path: Path):
+def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
     folders = [save_job(tmp_path, "base", HALF), save_job(tmp_path, "grpo", HALF), save_job(tmp_path, "egsw", ALL)]
     text = as_text(summarise(load("egsw"), folders))
     lines = text.splitlines()
@@ -69,7 +69,7 @@ def test_the_summary_names_diverged_seeds(tmp_path: Path):
     assert "minus" not in text  # nothing to compare with
 
 
-def test_show_says_what_a_run_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     folder = save_job(tmp_path, "egsw", ALL)
     assert main(["show", str(folder)]) == 0
     text = capsys.readouterr().out
@@ -127,7 +127,7 @@ def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):
     assert "expected a free port on 127.0.0.1" in capsys.readouterr().err
 
 
-def test_list_shows_some_groups_and_says_what_it_expects(capsys: pytest.CaptureFixture[str]):
+def test_list_shows_chosen_groups_and_refuses_others(capsys: pytest.CaptureFixture[str]):
     assert main(["list", "what=[benchmarks,scales]"]) == 0
     text = capsys.readouterr().out
     assert "BENCHMARKS" in text and "SCALES" in text and "PAPERS" not in text

@@ -24,7 +24,7 @@ from harness.spec.hardware import Hardware
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
-def test_every_arm_fits_8_h100s_or_says_what_would(paper: str) -> None:
+def test_every_arm_fits_8_h100s_or_has_a_remedy(paper: str) -> None:
     every = list(dict.fromkeys(arm.key for arm in catalogue.load(paper).arms))
     trained: dict[tuple[str, str], list[bool]] = {}
     for name in ("trl", "verl"):

@@ -53,7 +53,7 @@ def test_a_rehearsal_has_the_arms_and_seeds_at_tiny_scale() -> None:
         (["budget=8", "rehearse=true", "run=true"], "got both"),
     ],
 )
-def test_what_cannot_start_is_said(
+def test_a_failed_start_is_reported(
     options: list[str], message: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dear = Design("claim", "math-7b", "egsw", "grpo", "math500", 0.04, 5, 1, 90.0, 0.9)

@@ -29,7 +29,7 @@ def sourced(value: Any, origin: str, note: str = "why", was: Any = None) -> dict
     return {"value": value, "origin": origin, "note": note, "was": was}
 
 
-def test_values_say_their_source_and_whose_they_are() -> None:
+def test_values_state_their_source() -> None:
     was = sourced(0.4, "paper", "section 5")
     arms = [
         measured("a", {"lr": sourced(1e-6, "assumed"), "alpha": sourced(0.8, "user", "command line", was)}),
@@ -97,7 +97,7 @@ def test_arms_can_be_chosen_and_the_others_are_named(report: Any) -> None:
     assert any("Measured too" in note and "math-7b/base" in note for note in summary["notes"])
 
 
-def test_at_a_scale_that_was_not_measured_the_page_says_so(report: Any) -> None:
+def test_the_page_names_an_unmeasured_scale(report: Any) -> None:
     summary, page = report("scale=tiny")
     assert {claim["outcome"] for claim in summary["claims"]} == {"not measured"}
     assert "Nothing was measured at this scale" in page and summary["responses"] == 0

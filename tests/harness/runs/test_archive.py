@@ -97,7 +97,7 @@ def test_absent_paper_and_damaged_archives_are_named(archive: Path, capsys: pyte
     assert "no index.json" in capsys.readouterr().err
 
 
-def test_responses_are_not_kept_and_the_store_says_so(archive: Path) -> None:
+def test_an_imported_store_marks_missing_responses(archive: Path) -> None:
     index = json.loads(read_archive(archive)["index.json"])
     assert {entry["tags"]["rlvr.seed"] for entry in index} == {"0", "1"}
     with imported([archive]) as tracker:

@@ -139,7 +139,7 @@ def test_another_store_is_filled_from_the_start(tmp_path: Path) -> None:
     assert next(iter(first.runs.values()))["points"] == next(iter(second.runs.values()))["points"]
 
 
-def test_a_deleted_outbox_is_made_again_without_doubling(tmp_path: Path) -> None:
+def test_a_deleted_outbox_is_rebuilt_without_duplicates(tmp_path: Path) -> None:
     store = FakeStore()
     Deliverer(store).deliver(written(tmp_path))  # type: ignore[arg-type]
     (tmp_path / "mlflow.jsonl").unlink()  # it was damaged
@@ -175,7 +175,7 @@ def test_a_child_makes_its_parent(tmp_path: Path) -> None:
     assert parent.pending() == 1  # its status: its own delivery brings it
 
 
-def test_a_dead_store_costs_a_courier_nothing(tmp_path: Path) -> None:
+def test_a_dead_store_does_not_slow_a_courier(tmp_path: Path) -> None:
     store = FakeStore(["before"] * 10_000)
     courier = Courier(store)  # type: ignore[arg-type]
     outbox = written(tmp_path)

@@ -25,7 +25,7 @@ def test_a_full_disk_is_named(free_mb: float, full: bool, tmp_path: Path, monkey
         assert str(failed.value) == "unexpected pos 64 vs 0"
 
 
-def test_an_interruption_stays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interruption_is_not_wrapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: Usage(2**40, 2**40, 0))
     with pytest.raises(KeyboardInterrupt), full_disk_named(tmp_path):
         raise KeyboardInterrupt

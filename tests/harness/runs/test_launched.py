@@ -18,7 +18,7 @@ def folder(home: Path, name: str) -> Path:
     return made
 
 
-def test_it_waits_until_the_launcher_is_gone(tmp_path: Path) -> None:
+def test_a_worker_waits_for_its_launcher_to_end(tmp_path: Path) -> None:
     job = folder(tmp_path, "math-7b-grpo-seed0")
     note(job, "local", "rlvr run paper=egsw")
     assert [s.state for s in job_states(tmp_path)] == ["waiting"]

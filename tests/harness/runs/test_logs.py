@@ -101,7 +101,7 @@ def test_checkpoints_give_a_curve(home: Path) -> None:
     assert low < 3.5 / 6 < high
 
 
-def test_what_a_log_does_not_state_is_asked_for(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_missing_facts_of_a_log_are_named(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"problem_id": "a", "answer": "5", "response": "\\boxed{5}", "expected": False}]
     file = home / "own.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))

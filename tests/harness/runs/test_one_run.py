@@ -14,7 +14,7 @@ RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"
 
 
 @pytest.mark.parametrize("own", ["3", None])
-def test_a_run_is_asked_for_once(own: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_is_created_once(own: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     if own is None:
         monkeypatch.delenv(RETRIES, raising=False)
     else:

@@ -51,12 +51,12 @@ def test_what_breaks_the_contract_is_named(text: str, said: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("name", ["no_such_module_of_mine:reward", "nowhere/mine.py:reward"])
-def test_what_is_not_there_is_named(name: str) -> None:
+def test_missing_parts_are_named(name: str) -> None:
     with pytest.raises(ValueError, match="expected"):
         own_rewards.load(name)
 
 
-def test_none_stays_none_and_others_are_graded_beside(tmp_path: Path) -> None:
+def test_none_remains_none_and_others_are_graded(tmp_path: Path) -> None:
     from evals.grading import Grader
 
     name = written(tmp_path, GOOD.format(body="None if 'skip' in response else 0.5"))

@@ -80,7 +80,7 @@ def test_unshaped_advantages_are_those_of_the_stack_without_shaping() -> None:
     assert not torch.equal(unshaped_advantages(method, batch), method.apply(batch).advantages)
 
 
-def test_correct_is_what_an_outcome_reward_says() -> None:
+def test_correctness_comes_from_an_outcome_reward() -> None:
     box = torch.tensor([1.0, 1.0, 0.0])
     for name, incorrect in (("accuracy", 0.0), ("signed_accuracy", -1.0)):
         correct = correct_responses({"boxed_format": box, name: torch.tensor([1.0, incorrect, NAN])})

@@ -138,7 +138,7 @@ def test_a_claim_gets_the_registered_word(egsw: float, word: str) -> None:
     assert claim_outcome(higher) == word
 
 
-def test_the_page_says_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
+def test_the_page_is_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
     measured = arms({"egsw egsw": 0.9})
     page = results_page(DESIGN, measured, ["tiny_pass_at_k"])
     assert "**Preliminary**" in page and "Tiny scale" in page and "figures/tiny_pass_at_k.png" in page

@@ -30,7 +30,7 @@ def test_every_alternative_is_another_run_than_the_method_as_declared() -> None:
         assert job.protocol == declared.protocol  # measured as the study's own runs are
 
 
-def test_only_methods_whose_search_is_finished_are_varied() -> None:
+def test_variations_need_a_finished_search() -> None:
     egsw = {key: value for key, value in SETTINGS.items() if key[1] == "egsw"}
     assert {job.paper for job in alternative_jobs(DESIGN, egsw)} == {"egsw"}
     assert {job.paper for job in sweep_jobs(DESIGN, egsw)} == {"egsw"}

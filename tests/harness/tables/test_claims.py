@@ -94,7 +94,7 @@ def test_the_sign_of_a_resolved_difference_decides(
     assert all(len(c.evidence) == 1 and c.missing == () for c in checked)
 
 
-def test_a_resolved_loss_speaks_against_higher_and_against_no_worse() -> None:
+def test_a_resolved_loss_is_evidence_against_higher_and_against_no_worse() -> None:
     checked = check_claims(paper(HIGHER, LOWER, NO_WORSE), [measured("old", 35), measured("new", 5)], "tiny")
     assert [c.outcome for c in checked] == ["does not hold", "holds", "does not hold"]
     assert checked[0].evidence[0].line.difference == pytest.approx(-0.75)  # 5/40 - 35/40
@@ -284,7 +284,7 @@ def test_at_paper_scale_only_the_claimed_benchmarks_count() -> None:
     assert check_claims(paper(claim), stand_ins, "tiny")[0].outcome == "holds"
 
 
-def test_a_claim_of_no_comparison_says_why() -> None:
+def test_a_claim_without_a_comparison_has_a_reason() -> None:
     (checked,) = check_claims(paper(Claim("curves", "figure 1", undecided="curves have no test")), [], "tiny")
     assert (checked.outcome, checked.missing) == ("not measured", ("curves have no test",))
 
@@ -310,7 +310,7 @@ def test_a_claim_names_two_arms_or_why_not() -> None:
         paper(Claim("x", "y", arm="new", than="old", models=("huge",)))
 
 
-def test_every_paper_has_claims_and_says_where_they_are() -> None:
+def test_every_paper_has_claims_with_their_place() -> None:
     for key in papers():
         claims = load(key).claims
         assert claims or key == "baselines"

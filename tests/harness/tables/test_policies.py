@@ -81,7 +81,7 @@ def test_the_policy_of_a_run() -> None:
     assert used_policy({"settings": stated}, "math500") == "boxed_last"
 
 
-def test_show_says_how_many_verdicts_change(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_show_counts_changed_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(tmp_path / "eval")
     assert main(["show", str(tmp_path / "eval"), "policies=[boxed_last,qwen,boxed_strict]", "--json"]) == 0
     again = json.loads(capsys.readouterr().out)["policies"]

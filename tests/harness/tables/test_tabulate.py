@@ -207,7 +207,7 @@ def test_a_latex_table_compiles(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout.decode()
 
 
-def test_a_table_says_which_arms_were_skipped_and_why() -> None:
+def test_a_table_lists_skipped_arms_with_reasons() -> None:
     from types import SimpleNamespace
 
     from harness.tables.scale import _skipped

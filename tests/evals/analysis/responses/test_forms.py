@@ -12,7 +12,7 @@ from evals.stats.intervals import over_problems, over_problems_and_seeds
 from tests.evals.analysis.verdict_tables import table
 
 
-def test_the_table_says_what_each_response_is() -> None:
+def test_the_table_describes_each_response() -> None:
     texts = [r"a b c a b c \boxed{1}", "所以", r"\boxed{1} \boxed{2}"]
     given = table(
         {"p": "ct", "q": "u"}, response=texts, finish_reason=["stop", "length", None], boxed=[True, False, True]

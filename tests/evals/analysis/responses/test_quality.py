@@ -54,7 +54,7 @@ def test_a_chinese_character_is_language_mixing_and_no_other_script_is(text: str
     assert flags(text).language_mixing == bool(expected)
 
 
-def test_other_scripts_can_be_asked_for() -> None:
+def test_other_scripts_can_be_chosen() -> None:
     assert letters_of("значит so", ("Cyrillic",)) == set("значит") and flags("да", mixing=("Cyrillic",)).language_mixing
     with pytest.raises(ValueError, match=r"expected names of Unicode scripts, got .*Elvish"):
         letters_of("a", ("Elvish",))
@@ -129,7 +129,7 @@ def test_an_answer_is_yes_no_or_unknown(answer: str, read: bool | None) -> None:
     assert parse(answer) is read
 
 
-def test_each_response_gets_its_own_answer_and_equal_ones_are_asked_once() -> None:
+def test_each_response_gets_its_own_answer_and_equal_ones_are_judged_once() -> None:
     engine = Scripted()
     texts = ["judge: yes", "judge: no", "judge: hm", "judge: yes"]
     assert Judge(engine, "scripted")(texts, ["p", "p", "p", "p"]) == [True, False, None, True]

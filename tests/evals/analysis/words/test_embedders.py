@@ -49,7 +49,7 @@ def test_unknown_names_are_answered(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(HAVE_SBERT, reason="SBERT is installed")
-def test_sbert_says_what_it_needs() -> None:
+def test_sbert_names_the_missing_package() -> None:
     for ask in (lambda: SentenceBert(device="cpu"), lambda: check_embedder("sbert")):
         with pytest.raises(ValueError, match=r"pip install 'rlvr-harness\[sbert\]'"):
             ask()

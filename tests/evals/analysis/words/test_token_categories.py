@@ -153,7 +153,7 @@ def test_changes_by_hand() -> None:
     assert math.isnan(changes["top_size"]["semantic"]) and math.isnan(changes["size"]["other"])
 
 
-def test_the_top_is_never_more_than_asked_for() -> None:
+def test_the_top_never_exceeds_its_share() -> None:
     same = pd.Series([0.0] * 10)  # nothing moved: the first two are taken
     changes = category_changes(same, as_category(["formal"] * 2 + ["other"] * 8))
     assert changes.set_index("category")["share_of_top"]["formal"] == 1

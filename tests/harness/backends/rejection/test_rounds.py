@@ -164,7 +164,7 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
         assert whole == broken
 
 
-def test_from_the_base_each_round_starts_anew(model_dir: Path, data: str, tmp_path: Path) -> None:
+def test_start_from_base_restarts_each_round(model_dir: Path, data: str, tmp_path: Path) -> None:
     tuned: list[Any] = []
     Solver.asked.clear()
     run(rejection(dataset=data, start_from="base"), model_dir, tmp_path / "out", tuned)

@@ -161,7 +161,7 @@ def test_gradient_is_that_of_the_mean_over_all_answer_tokens() -> None:
         torch.testing.assert_close(parameter.grad, gradient, rtol=1e-4, atol=1e-7)
 
 
-def test_a_base_model_whose_loss_is_not_finite_is_not_built(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_training_a_base_model_stops_at_a_loss_that_is_not_finite(monkeypatch: pytest.MonkeyPatch) -> None:
     from harness.data.tiny import base
     from harness.step.finite import Diverged
 

@@ -51,7 +51,7 @@ def test_example() -> None:
 
 
 @given(st.integers(0, 10_000), SHAPES, st.sampled_from(list(ROUTES)), st.sampled_from(list(FINISHES)))
-def test_answer_does_what_its_finish_says(seed: int, shape: tuple[int, bool], route: str, finish: str) -> None:
+def test_an_answer_follows_its_finish(seed: int, shape: tuple[int, bool], route: str, finish: str) -> None:
     rng = random.Random(seed)
     problem = search.sample_problem(rng, *shape)
     text = write_answer(problem, route, finish, rng)
