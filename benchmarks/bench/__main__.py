@@ -1,7 +1,7 @@
-"""How fast, as ratios in one run: `nox -s bench`, or `python -m benchmarks.bench [names] [--rounds N] [--write]`.
+"""How fast, as ratios of one run each: `nox -s bench`, or `python -m benchmarks.bench [names] [--rounds N] [--write]`.
 
-Prints a Markdown table; --write puts it into docs/performance.md too. The part `vllm` runs alone, in the environment
-that has vLLM, and has its own page, docs/performance_vllm.md.
+Prints a Markdown table for each part; --write puts it into docs/performance.md too, in place of the part's earlier one.
+The part `vllm` runs alone, in the environment that has vLLM.
 """
 
 from __future__ import annotations
@@ -12,15 +12,18 @@ import os
 import platform
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.bench.timing import Row
+from evals.files import read_json, write_json, write_text
 from harness.cli.columns import columns
 from harness.runs.record import environment
 
-PARTS = ("grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables")
+PARTS = ("grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables", "answer_file", "arm")
 ALONE = "vllm"
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = ROOT / "docs" / "performance.json"  # part -> its table, as Markdown
 
 
 def main() -> int:
@@ -33,46 +36,58 @@ def main() -> int:
         parser.error(f"no such part: {unknown[0]}; expected some of {', '.join(PARTS)}; or {ALONE}, alone")
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    rows, skipped = [], []
+    parts = {}
     for part in asked.parts or PARTS:
+        rows, skipped = [], ""
         try:
             for row in importlib.import_module(f"benchmarks.bench.{part}").run(asked.rounds):
                 print(f"{row.name}: {row.ratio:.2f}x", file=sys.stderr)
                 rows.append(row)
         except FileNotFoundError as error:
-            skipped.append(f"{part} was skipped: {error.filename} is not there")
-    text = report(rows, skipped)
-    print(text)
-    if asked.write:
-        path = ROOT / "docs" / ("performance_vllm.md" if asked.parts == [ALONE] else "performance.md")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text + "\n", encoding="utf-8")
-        print(f"wrote {path}", file=sys.stderr)
+            skipped = f"{part} was skipped: {error.filename} is not there"
+        parts[part] = report(rows, skipped)
+        print(parts[part], flush=True)
+        if asked.write and rows:
+            keep({part: parts[part]})
     return 0
 
 
-def report(rows: list[Row], skipped: list[str]) -> str:
-    """The table, and what it was measured with."""
+def keep(parts: Mapping[str, str]) -> None:
+    """Put the tables of parts into docs/performance.md, in place of their earlier ones."""
+    known = {**(read_json(KEPT) or {}), **parts}
+    write_json(KEPT, known)
+    write_text(KEPT.with_suffix(".md"), page(known))
+
+
+def page(known: Mapping[str, str]) -> str:
+    """docs/performance.md."""
+    lines = [
+        "# Speed",
+        "",
+        "Written by `nox -s bench -- PART ... --write`, a section for each part; not edited by hand. Ratio: ours / "
+        "theirs, above 1 is faster. Each section is one run.",
+    ]
+    for part in (part for part in (*PARTS, ALONE) if part in known):
+        lines += ["", f"## {part}", "", known[part]]
+    return "\n".join(lines) + "\n"
+
+
+def report(rows: list[Row], skipped: str = "") -> str:
+    """The table of a part, and what it was measured with."""
     e = environment()
     commit = str(e["commit"])[:10] + (" with uncommitted changes" if e["uncommitted_changes"] else "")
     versions = ", ".join(f"{name} {version}" for name, version in e["packages"].items())
     cells = [(r.name, r.against, f"{r.ratio:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note) for r in rows]
     rounds = "/".join(dict.fromkeys(str(row.rounds) for row in rows))
+    how = "One round" if rounds == "1" else f"Medians of {rounds} rounds in which both took turns, in one process"
     return "\n".join(
         [
-            "# Speed",
-            "",
-            "Written by `nox -s bench`; not edited by hand. Ratio: ours / theirs, above 1 is faster; "
-            + (
-                f"medians of {rounds} rounds in which both took turns, in one process." if rows else "nothing measured."
-            ),
-            "",
-            f"{time.strftime('%Y-%m-%d')}, commit {commit}; {_processor()}, {e['cpus']} CPUs, {e['platform']}, "
-            f"load {os.getloadavg()[0]:.1f}; OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}; "
-            f"Python {e['python']}, {versions}.",
+            f"{how if rows else 'Nothing measured'}. {time.strftime('%Y-%m-%d')}, commit {commit}; {_processor()}, "
+            f"{e['cpus']} CPUs, {e['platform']}, load {os.getloadavg()[0]:.1f}; "
+            f"OMP_NUM_THREADS={os.environ.get('OMP_NUM_THREADS', 'unset')}; Python {e['python']}, {versions}.",
             "",
             columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2),
-            *(f"\n{text}" for text in skipped),
+            *([f"\n{skipped}"] if skipped else []),
         ]
     )
 

@@ -16,14 +16,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from benchmarks.faults import damages, gate, inputs, interruptions, models, outputs, stores, trust, verl
+from benchmarks.faults import damages, gate, inputs, interruptions, models, outputs, refusals, stores, trust, verl
 from benchmarks.faults.lives import warm
 from benchmarks.faults.rows import LOG, Row
 from evals.files import read_json, write_json, write_text
 
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reliability.json"
-CASES = ("signals", "processes", "kills", "chosen", "damages", "stores", "models", "inputs", "trust")
+CASES = ("signals", "processes", "kills", "chosen", "damages", "stores", "models", "inputs", "refusals", "trust")
 MINUTES = ("verl",)  # named on the command line only: an hour or two on two cores
 USED = {
     "kills": ("kills", "seed"),
@@ -53,6 +53,8 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
         yield from outputs.rows(root, expected)
     if case == "inputs":
         yield from inputs.rows(root, cases=options.inputs, seed=options.seed)
+    if case == "refusals":
+        yield from refusals.rows(root)
     if case == "trust":
         yield from trust.rows(root)
     if case == "verl":
@@ -117,7 +119,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
     os.environ.pop("MLFLOW_TRACKING_URI", None)
-    here = not set(options.cases) <= set(MINUTES) or not options.cases  # cases that run forks of this process
+    here = not set(options.cases) <= {*MINUTES, "refusals"} or not options.cases  # cases that run forks of this process
     if here:
         warm()
     broken = False

@@ -7,8 +7,9 @@ words as JSON. Nothing here knows an analysis.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -67,27 +68,37 @@ def tidy(axis: Any) -> None:
         axis.spines[side].set_visible(False)
 
 
-def save(plot: Plot, folder: Path) -> dict[str, Path]:
-    """Write NAME.svg, NAME.png, NAME.csv (the numbers) and NAME.json (title, caption, source); same input, same files.
+ENDINGS = ("svg", "png", "csv", "json")
+
+
+def save(plot: Plot, folder: Path, endings: Sequence[str] = ENDINGS) -> dict[str, Path]:
+    """Write NAME.svg, NAME.png, NAME.csv (the numbers) and NAME.json (title, caption, source), or only some `endings`;
+    same input, same files.
 
     Returns:
         ending without its dot -> path.
     """
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = {ending: folder / f"{plot.name}.{ending}" for ending in endings}
+    if pictures := [ending for ending in endings if ending in ("svg", "png")]:
+        _render(plot, {ending: paths[ending] for ending in pictures})
+    if "csv" in paths:
+        write_atomically(paths["csv"], lambda part: plot.numbers.to_csv(part, index=False))
+    if "json" in paths:
+        words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
+        write_text(paths["json"], json.dumps(words, indent=2, ensure_ascii=False) + "\n")
+    return paths
+
+
+def _render(plot: Plot, paths: Mapping[str, Path]) -> None:
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {ending: folder / f"{plot.name}.{ending}" for ending in ("svg", "png", "csv", "json")}
     with rc_context({"svg.hashsalt": "rlvr", "svg.fonttype": "path", "font.size": 9, "axes.titlesize": 9}):
         figure = Figure(figsize=plot.size, layout="constrained")
         FigureCanvasAgg(figure)
         plot.render(figure)
-        write_atomically(
-            paths["svg"], lambda part: figure.savefig(part, format="svg", dpi=_DPI, metadata={"Date": None})
-        )
-        write_atomically(paths["png"], lambda part: figure.savefig(part, format="png", dpi=_DPI))
-    write_atomically(paths["csv"], lambda part: plot.numbers.to_csv(part, index=False))
-    words = {"title": plot.title, "caption": plot.caption, "source": plot.source}
-    write_text(paths["json"], json.dumps(words, indent=2, ensure_ascii=False) + "\n")
-    return paths
+        for ending, path in paths.items():
+            options: dict[str, Any] = {"metadata": {"Date": None}} if ending == "svg" else {}
+            write_atomically(path, partial(figure.savefig, format=ending, dpi=_DPI, **options))

@@ -107,6 +107,10 @@ def evaluate(
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
+    if isinstance(engine, ModelFiles) and Path(model_path).is_dir():
+        for dataset in datasets:
+            prompt = prompts.get(protocol.value("prompt", dataset.name))
+            prompts.check_template(prompt, dataset.problems[0], Path(model_path))
     if shuffled is not None:
         datasets = [dataset.shuffled(shuffled) for dataset in datasets]
     model = _model(model_path, engine)

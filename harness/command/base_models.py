@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from evals.data import prompts
@@ -33,12 +34,21 @@ def check_base_models(jobs: Iterable[Job]) -> None:
             _check_folder(base)
         tried = [p for b, p in wanted if b == base and p.chat and (base not in FAMILIES or p.system is not None)]
         if tried:
+            with _named(base):
+                for prompt in tried:
+                    prompts.check_template(prompt, PROBLEM, Path(locate(base)))
             tokenizer = load_tokenizer(locate(base))
-            for prompt in tried:
-                try:
+            with _named(base):
+                for prompt in tried:
                     prompts.render(prompt, PROBLEM, tokenizer)
-                except ValueError as error:
-                    raise ValueError(f"base_model={base}: {error}") from error
+
+
+@contextmanager
+def _named(base: str) -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"base_model={base}: {error}") from error
 
 
 def _prompts(job: Job) -> Iterator[Prompt]:

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
+from functools import cache
 from pathlib import Path
-from typing import Literal, get_type_hints
+from typing import Any, Literal, get_type_hints
 
 from evals.grading.limits import LIMIT_S
 from harness.spec.ranges import Count, Positive, Share, check_value
@@ -53,9 +54,9 @@ class Hardware:
     grader_limit_s: Positive = LIMIT_S
 
     def __post_init__(self) -> None:
-        kinds = get_type_hints(type(self), include_extras=True)
         for f in fields(self):
-            check_value(f"hardware.{f.name}", getattr(self, f.name), kinds[f.name])
+            if getattr(self, f.name) is not f.default:
+                check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds()[f.name])
         if self.rollouts == "vllm_server" and self.vllm_server_url is None:
             raise ValueError(
                 "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
@@ -75,6 +76,11 @@ class Hardware:
         if self.device == "gpu" and not available:
             raise ValueError(f"hardware.device: expected cpu or auto, got 'gpu': {NO_GPU}")
         return replace(self, device="gpu" if available else "cpu")
+
+
+@cache  # a profile tries thousands of settings
+def _kinds() -> dict[str, Any]:
+    return get_type_hints(Hardware, include_extras=True)
 
 
 Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (model, arm)

@@ -55,10 +55,9 @@ def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], tr
     """
     arms: dict[Key, Measured] = {}
     for paper in dict.fromkeys(papers):
-        for m in gather(paper, tracker, curves=CURVES):
-            key = wanted.get((paper, m.digest.partition("-")[0]))
-            if key is not None:
-                arms[key] = replace(m, overrides="")
+        digests = {digest for of, digest in wanted if of == paper}
+        for m in gather(paper, tracker, digests=digests, curves=CURVES):
+            arms[wanted[paper, m.digest.partition("-")[0]]] = replace(m, overrides="")
     return arms
 
 

@@ -42,8 +42,8 @@ SCORES = ("paper", "arm", "seeds", "pass@1, %", "pass@16, %", "maj@16, %", "entr
           "sampled, thousand tokens")  # fmt: skip
 
 
-def write_pages(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
-    """README.md, settings.md and figures/ of the study.
+def write_pages(design: Design, tracker: Tracker, folder: Path, *, pictures: bool = True) -> list[Path]:
+    """README.md, settings.md, variations.md and figures/ of the study; without `pictures` only the figures' numbers.
 
     Raises:
         ValueError: no run that counts is finished.
@@ -70,11 +70,7 @@ def write_pages(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
         written[-1].parent.mkdir(parents=True, exist_ok=True)
         written[-1].write_text(text, encoding="utf-8")
     for plot in [*plots, *swept]:
-        for ending, path in save(plot, folder / FIGURES).items():
-            if ending in ("png", "csv"):
-                written.append(path)
-            else:
-                path.unlink()
+        written += save(plot, folder / FIGURES, ("png", "csv") if pictures else ("csv",)).values()
     return written
 
 

@@ -41,8 +41,8 @@ def write_records(design: Design, tracker: Tracker, folder: Path) -> list[Path]:
     return written
 
 
-def write_from_records(design: Design, folder: Path, out: Path) -> list[Path]:
-    """The pages and figures from the archives in `folder`, written into `out`.
+def write_from_records(design: Design, folder: Path, out: Path, *, pictures: bool = True) -> list[Path]:
+    """The pages and figures from the archives in `folder`, written into `out`; see `write_pages`.
 
     Raises:
         ValueError: there are no archives.
@@ -51,7 +51,7 @@ def write_from_records(design: Design, folder: Path, out: Path) -> list[Path]:
     if not archives:
         raise ValueError(f"{folder / RECORDS}: expected archives of the study's runs, found none")
     with imported(archives) as tracker:
-        return write_pages(design, tracker, out)
+        return write_pages(design, tracker, out, pictures=pictures)
 
 
 def differing_pages(design: Design, folder: Path) -> list[Path]:
@@ -61,7 +61,7 @@ def differing_pages(design: Design, folder: Path) -> list[Path]:
     CPU: they may differ by a millionth.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        fresh = [path for path in write_from_records(design, folder, Path(scratch)) if path.suffix != ".png"]
+        fresh = write_from_records(design, folder, Path(scratch), pictures=False)
         compared = [(path, folder / path.relative_to(scratch)) for path in fresh]
         differing = [old for new, old in compared if not old.is_file() or not _same(new, old)]
         expected = {old for _, old in compared}

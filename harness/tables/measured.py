@@ -100,12 +100,17 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
 
 
 def gather(
-    paper: str, tracker: Tracker, *, arms: Collection[str] | None = None, curves: Sequence[str] = ()
+    paper: str,
+    tracker: Tracker,
+    *,
+    arms: Collection[str] | None = None,
+    digests: Collection[str] | None = None,
+    curves: Sequence[str] = (),
 ) -> list[Measured]:
     """The finished arms of a paper in the store, in the paper's order; the newer of two versions of an arm.
 
     Args:
-        arms: only those; None: all.
+        arms: only those; None: all. digests: only arms whose newer version is of one of these jobs.
         curves: metrics to read beside those that the paper's claims are about.
     """
     groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
@@ -123,6 +128,8 @@ def gather(
     with tempfile.TemporaryDirectory() as folder:
         for versions in groups.values():
             digest, runs = next(iter(versions.items()))
+            if digests is not None and digest.partition("-")[0] not in digests:
+                continue
             measured.append(_measured(digest, dict(sorted(runs.items())), tracker, Path(folder), curves))
     order = [(a.model, a.key) for a in reproduction.arms]
     rank = {key: i for i, key in enumerate(order)}

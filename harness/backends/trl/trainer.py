@@ -63,7 +63,8 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
         """Token ids as in every sampler; TRL would add a second beginning-of-text token."""
-        return [prompt_tokens(self.processing_class, prompt) for prompt in prompts], None, {}
+        tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
+        return [list(tokens[prompt]) for prompt in prompts], None, {}
 
     def _generate_single_turn(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
         """TRL's method, faster for tiny models: the same tokens from the same random numbers."""

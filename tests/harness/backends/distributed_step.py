@@ -1,7 +1,8 @@
 """Run by test_trl_distributed: one optimiser step on a fixed rollout that is split over the processes.
 
-`python -m torch.distributed.run --nproc_per_node N .../distributed_step.py MODEL METHOD OUT` saves the loss and the
-gradient, averaged over processes as DDP does, and the step's metrics as the first process logs them.
+`python -m torch.distributed.run --nproc_per_node N .../distributed_step.py MODEL FOLDER METHOD...` saves for each
+method, in FOLDER/0.pt and so on, the loss and the gradient, averaged over processes as DDP does, and the step's metrics
+as the first process logs them.
 """
 
 from __future__ import annotations
@@ -18,11 +19,14 @@ from tests.harness.backends.test_trl_trainer import GROUP, PROMPTS, declared_wit
 from tests.harness.cases import CASES
 
 
-def main(model_dir: str, method: str, out: str) -> None:
+def main(model_dir: str, folder: str, *methods: str) -> None:
+    for number, method in enumerate(methods):
+        step(model_dir, method, Path(folder) / f"{number}.pt")
+
+
+def step(model_dir: str, method: str, out: Path) -> None:
     world, rank = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
-    trainer = make_trainer(
-        declared_with(CASES[method]), Path(model_dir), Path(out).parent, micro_batch=2, processes=world
-    )
+    trainer = make_trainer(declared_with(CASES[method]), Path(model_dir), out.parent, micro_batch=2, processes=world)
     fixed = rollout(trainer.model.config.vocab_size)
     rows = PROMPTS * GROUP // world
     mine: dict[str, Any] = {key: value[rank * rows : (rank + 1) * rows] for key, value in fixed.items()}
@@ -32,8 +36,8 @@ def main(model_dir: str, method: str, out: str) -> None:
     trainer._generate_and_score_completions = lambda _: dict(mine)
     trainer.model.train()
     total = torch.zeros(())
-    for step in range(trainer.args.gradient_accumulation_steps):
-        trainer._step = step
+    for position in range(trainer.args.gradient_accumulation_steps):
+        trainer._step = position
         loss = trainer.compute_loss(trainer.model, trainer._prepare_inputs(None))
         loss.backward()
         total += loss.detach() / world

@@ -18,23 +18,32 @@ STEP = Path(__file__).with_name("distributed_step.py")
 
 
 # a softmax over the batch; and a random draw, which has to be the same one in both processes
-@pytest.mark.parametrize("name", ["egsw-step", "entropy_advantage on dapo with clip_cov"])
-def test_two_processes_equal_the_slow_computation(name: str, tmp_path: Path) -> None:
-    model_dir = save_random_model(tmp_path / "model")
-    out = tmp_path / "step.pt"
+METHODS = ["egsw-step", "entropy_advantage on dapo with clip_cov"]
+
+
+@pytest.fixture(scope="module")
+def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a model and of what two processes made of it, method by method, in one start."""
+    folder = tmp_path_factory.mktemp("distributed")
+    model_dir = save_random_model(folder / "model")
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
     environment = {**os.environ, "PYTHONPATH": str(STEP.parents[3]), "OMP_NUM_THREADS": "1"}
     environment |= {"ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}
     done = subprocess.run(
-        [*command, str(STEP), str(model_dir), name, str(out)],
+        [*command, str(STEP), str(model_dir), str(folder), *METHODS],
         env=environment,
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
-    got = torch.load(out)
-    declared = declared_with(CASES[name])
+    return folder
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_two_processes_equal_the_slow_computation(name: str, steps: Path) -> None:
+    got = torch.load(steps / f"{METHODS.index(name)}.pt")
+    declared, model_dir = declared_with(CASES[name]), steps / "model"
     from transformers import AutoConfig
 
     fixed = rollout(AutoConfig.from_pretrained(model_dir).vocab_size)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import Annotated, Any, Literal, get_args, get_origin
+from dataclasses import fields
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from harness.command.resolve import resolve
 from harness.spec import Experiment, Method, Use, catalogue
 from harness.spec.declarations import Training
 from harness.spec.equation import check_hyperparameters, checked, hyperparameters, relates
+from harness.spec.hardware import Hardware
 from harness.spec.ranges import Range, check_value, unmet
 from harness.spec.rejection import Rejection
 
@@ -168,3 +170,13 @@ def test_values_may_be_checked_against_each_other() -> None:
         band(None, low=2.0, high=1.0)
     with pytest.raises(ValueError, match=r"^band\.low: expected < high"):
         check_hyperparameters(band, {"low": 2.0, "high": 1.0}, "band.")
+
+
+def test_the_defaults_of_the_machine_fit_their_annotations() -> None:
+    """`Hardware` checks only what differs from its default."""
+    kinds = get_type_hints(Hardware, include_extras=True)
+    assert [f.name for f in fields(Hardware) if unmet(f.default, kinds[f.name])] == []
+    with pytest.raises(ValueError, match=r"hardware\.nodes: expected >= 1, got 0"):
+        Hardware(nodes=0)
+    with pytest.raises(ValueError, match=r"hardware\.packing: expected true or false, got 1"):
+        Hardware(packing=1)  # type: ignore[arg-type]  # equal to the default, and not it
