@@ -121,11 +121,12 @@ HELD = (
     ),
 )
 NOT_TRIED = (
-    "veRL with the random and chosen kills above, and a second signal: `nox -s faults -- verl` does it. On 2026-11-22 it "
-    "came as far as the first signals: about 20 processes shared the two cores: starts of Ray took up to ten minutes, and "
-    "some were given up after its own limit of 30 s, or for want of 9 GiB of free memory. The kills are only those of the tests named here.",
-    "A checkpoint that names no end token is refused, but not in under 2 s: only transformers knows which one the class "
-    "of its tokenizer adds, and its import takes longer (refusals above).",
+    "veRL with the random and chosen kills above, and a second signal: `nox -s faults -- verl` does it. On 2026-11-22 "
+    "it came as far as the first signals: about 20 processes shared the two cores; starts of Ray took up to ten "
+    "minutes, and some were given up after its own limit of 30 s, or for want of 9 GiB of free memory. Kills are only "
+    "those of the tests named here.",
+    "A checkpoint that names no end token is refused, but not in under 2 s: only transformers knows which one the "
+    "class of its tokenizer adds, and its import takes longer (refusals above).",
     "A training whose address space has no room at all (a limit of 0 MiB beyond what it has): tried once; Python's "
     "start of a thread waits for ever for one that died of it, so that the command hangs until it is killed.",
     "A Ray replica of the sampling engine that is killed at work: tests/evals/sampling/test_ray.py has a test, which "
