@@ -121,8 +121,8 @@ HELD = (
     ),
 )
 NOT_TRIED = (
-    "veRL with the random and chosen kills above, and a second signal: `nox -s faults -- verl` does it. On 2026-11-22 "
-    "it came as far as the first signals: about 20 processes shared the two cores; starts of Ray took up to ten "
+    "veRL with the random and chosen kills above: `nox -s faults -- verl` does it. On 2026-11-22 "
+    "it came as far as the signals: about 20 processes shared the two cores; starts of Ray took up to ten "
     "minutes, and some were given up after its own limit of 30 s, or for want of 9 GiB of free memory. Kills are only "
     "those of the tests named here.",
     "A checkpoint that names no end token is refused, but not in under 2 s: only transformers knows which one the "
