@@ -122,7 +122,7 @@ def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: f
     axis.axvline(0, color="black", linewidth=0.8)
     if equal_within is not None:
         axis.axvspan(-equal_within, equal_within, color="black", alpha=0.07, linewidth=0)
-    name_rows(axis, [row.name for row in rows], 60)
+    name_rows(axis, [row.name for row in rows], 70)
     axis.grid(axis="x", linewidth=0.4, alpha=0.5)
     for place, row in enumerate(rows):
         colour = row.verdict.color
