@@ -36,6 +36,16 @@ def paragraph(text: str, indent: str = "") -> str:
     )
 
 
+def wrapped(text: str, width: int = WIDTH) -> str:
+    """Each line that is too long, wrapped below its beginning."""
+    lines = []
+    for line in text.splitlines():
+        indent = line[: len(line) - len(line.lstrip())]
+        fits = len(line) <= width
+        lines.append(line if fits else fill(line, width, subsequent_indent=f"{indent}    ", break_on_hyphens=False))
+    return "\n".join(lines)
+
+
 def sentence(text: str) -> str:
     """A label as a sentence: capitalised, with a full stop."""
     return f"{text[:1].upper()}{text[1:]}" + "." * (not text.endswith("."))

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from evals.redaction import redact
+from harness.cli.terminal import wrapped
 from harness.command.config import UsageError, parse_overrides
 from harness.command.machine import hardware_help, take_machine
 from harness.command.watch import take_watch
@@ -74,7 +75,10 @@ def do_plan(arguments: Any) -> int:
     checked_watch(watch, jobs)
     machines = machine.by_arm(jobs)
     document = plan(jobs, refused(jobs, machines), machines=machines, explicit=machine.explicit)
-    print(json.dumps(document, indent=2, default=list) if arguments.json else as_text(document))
+    if arguments.json:
+        print(json.dumps(document, indent=2, default=list))
+    else:
+        print(wrapped(as_text(document)) if sys.stdout.isatty() else as_text(document))
     return 0
 
 

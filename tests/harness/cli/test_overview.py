@@ -17,7 +17,7 @@ from harness.cli.completion import options
 from harness.cli.evaluation import model_label
 from harness.cli.main import COMMANDS, main
 from harness.cli.run_report import as_text
-from harness.cli.terminal import fitted, narrow
+from harness.cli.terminal import fitted, narrow, wrapped
 from harness.spec.catalogue import load
 from harness.tables.summary import summarise
 from tests.evals.stats.runs import save_run
@@ -197,6 +197,10 @@ def test_a_page_of_tables_fits_the_terminal_and_keeps_every_cell() -> None:
         cells = [cell for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split(" | ")]
         numbers = {number for cell in cells for number in re.findall(r"\d+\.\d+", cell)}
         assert numbers <= set(re.findall(r"\d+\.\d+", shown))
+
+
+def test_a_long_line_is_wrapped_below_its_beginning() -> None:
+    assert wrapped("ab\n  key  one two three", 12) == "ab\n  key  one\n      two\n      three"
 
 
 def test_status_of_a_home_that_is_no_folder(
