@@ -15,6 +15,7 @@ _NAME = re.compile(
     r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
 _NO_NAME = re.compile(rf"(?!\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])){FUNCTION_NAMES}")
+_LIMIT = re.compile(r"\\(?:lim|sum|prod|i{0,2}int|oint)(?![A-Za-z])(?:[^=<>]|\{[^{}]*\})+", re.DOTALL)
 _WORD = re.compile(r"(?:\\text\s*\{)?\s*[A-Z]?[a-z]{2,}\s*\}?")  # one, of small letters
 _POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
 
@@ -34,7 +35,7 @@ def named(text: str) -> Named | None:
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
         return None
-    if RELATION.search(re.sub(r"\([^()]*\)", "", text)):  # but P(X<1)=0.2 is one
+    if RELATION.search(re.sub(r"\([^()]*\)|_\{[^{}]*\}", "", text)):  # but P(X<1)=0.2 is one, and a limit's value
         return None
     if len(sides) == 2 and number(sides[0]) is not None and is_name(sides[1]):
         sides.reverse()  # 2 = x
@@ -45,7 +46,8 @@ def named(text: str) -> Named | None:
 
 
 def is_name(text: str) -> bool:
-    """One thing that can have a value: a symbol, a function of something, a segment, a word, or a tuple of these."""
+    """One thing that can have a value: a symbol, a function of something, a limit, sum or integral, a segment, a word,
+    or a tuple of these."""
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
         return all(is_name(part) for part in parts)
@@ -54,7 +56,7 @@ def is_name(text: str) -> bool:
     if len(parts := split(text, ":/")) > 1:
         return all(is_name(part) for part in parts)
     text = re.sub(r"\\text\s*\{([^{}]*)\}", lambda match: re.sub(r"\W", "", match[1]) or "t", text)
-    return bool(_NAME.fullmatch(text)) and not re.match(_NO_NAME, text)
+    return bool(_LIMIT.fullmatch(text)) or (bool(_NAME.fullmatch(text)) and not re.match(_NO_NAME, text))
 
 
 def renamed(one: Named, other: Named) -> str | None:

@@ -87,6 +87,41 @@ def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None
         return False if _solution_refutes(sides[0], sides[1], frozenset(names[0])) else None
 
 
+def solved(left: str, right: str, names: Sequence[str], value: str) -> bool:
+    """Whether an equation that is linear in one of `names`, which `value` lacks, gives `value` for it.
+
+    Linear: of its differences at three values of that name the second difference vanishes. So the solution is known at
+    a point without algebra, and the value must be it at all points.
+    """
+    try:
+        sides, answer = (parse(left), parse(right)), parse(value)
+    except UnsupportedError:
+        return False
+    both, own = symbols(sides[0]) | symbols(sides[1]), symbols(answer)
+    if not own or "i" in both or len(both - own) != 1 or own - both or not both - own <= set(names):
+        return False
+    from mpmath import mp, mpf
+
+    (name,) = both - own
+    agreed = 0
+    with mp.workdps(DIGITS):
+        tiny = mpf(10) ** -_EQUAL_DIGITS
+        for point in _points(own):
+            at = [real(_difference(*sides, {**point, name: Fraction(number)})) for number in (0, 1, 2)]
+            given = real(_value(answer, point))
+            if given is None or None in at:
+                continue
+            low, middle, high = (inexact(difference) for difference in at)
+            slope, size = middle - low, abs(low) + abs(middle) + abs(high)
+            if not slope or abs(high - 2 * middle + low) > size * tiny:
+                return False
+            root = -low / slope
+            if abs(root - inexact(given)) > (abs(root) + abs(inexact(given))) * tiny:
+                return False
+            agreed += 1
+    return agreed >= _FEWEST
+
+
 _Equation = tuple[Node, Node]
 _GRID = [Fraction(step, 2) + Fraction(1, 7) for step in range(-24, 25)]
 _HALVINGS = 120

@@ -119,7 +119,7 @@ _RATIO = re.compile(
 _PERIODIC = re.compile(
     _SIGN
     + r"(?P<whole>\d*)\.(?P<start>\d*?)\s*"
-    + r"(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?"
+    + r"(?:\\(?:overline|bar)\s*\{?(?P<bar>\d+)\}?|(?<=\.)\((?P<round>\d+)\)"
     + r"|\\dot\s*\{?(?P<dot>\d)\}?(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?"
     + r"|(?P<open>\d+)\s*\\ldots)"
 )
@@ -195,7 +195,10 @@ def _decimal(match: re.Match[str]) -> Number:
 def _periodic(match: re.Match[str]) -> Number | None:
     r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; digits without a visible period are no
     number."""
-    start, period = match["start"], match["bar"] or "".join(match[g] or "" for g in ("dot", "middle", "last"))
+    start, period = (
+        match["start"],
+        match["bar"] or match["round"] or "".join(match[g] or "" for g in ("dot", "middle", "last")),
+    )
     if match["open"]:
         shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", match["start"] + match["open"])
         if shown is None or len(shown[0]) - len(shown[1]) < 3:

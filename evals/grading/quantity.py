@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 from evals.grading.numbers import number, split, spoken
 
@@ -60,6 +61,35 @@ def unit(text: str) -> Unit:
         else:
             return ()
     return tuple(sorted(powers.items()))
+
+
+# how many of the second unit the first one is, exactly
+_RATIOS = """
+km m 1000 | m cm 100 | cm mm 10 | m nm 1000000000 | yd ft 3 | ft in 12 | mi ft 5280 | wk d 7 | d h 24 | h min 60
+min s 60 | s ms 1000 | t kg 1000 | kg g 1000 | g mg 1000 | lb oz 16 | L mL 1000 | kHz Hz 1000 | MHz kHz 1000
+kJ J 1000 | kcal cal 1000 | kW W 1000 | kPa Pa 1000 | dollar cent 100
+"""
+_IN: dict[str, tuple[str, Fraction]] = {}  # in terms of the smallest unit of its kind
+for _one in reversed(_RATIOS.replace("\n", "|").split("|")):
+    if _one.strip():
+        _large, _small, _times = _one.split()
+        _base, _factor = _IN.get(_small, (_small, Fraction(1)))
+        _IN[_large] = (_base, _factor * int(_times))
+
+
+def converted(one: Unit, other: Unit) -> Fraction | None:
+    """How many of `other` one of `one` is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
+    totals: list[Fraction] = []
+    kinds: list[dict[str, int]] = []
+    for unit_ in (one, other):
+        total, kind = Fraction(1), dict[str, int]()
+        for symbol, power in unit_:
+            base, factor = _IN.get(symbol, (symbol, Fraction(1)))
+            total *= factor**power
+            kind[base] = kind.get(base, 0) + power
+        totals.append(total)
+        kinds.append({base: power for base, power in kind.items() if power})
+    return totals[0] / totals[1] if kinds[0] == kinds[1] else None
 
 
 # words for any count

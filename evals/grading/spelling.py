@@ -134,6 +134,8 @@ SIGNS = table(
     ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
     ("remainder", rf"\\(?:bmod|mod){END}", r"\\bmod "),
     ("modulus", r"\(?\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))\s*\)?|\(\s*(?:\\bmod\s|mod\b)\s*([^()]*)\)", r"\\pmod{\1\2\3}"),
+    ("power in HTML", r"<sup>([^<>]*)</sup>", r"^{\1}"),
+    ("index in HTML", r"<sub>([^<>]*)</sub>", r"_{\1}"),
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
 )
 NAMES = table(
@@ -281,6 +283,7 @@ _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
 _IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
 _CASES = re.compile(r"\\begin\s*\{cases\}([^&]*?)\\end\s*\{cases\}", re.DOTALL)
+_IN_BRACKETS = re.compile(r"\[\s*-?\d[^\[\](),;]*\]")  # `[45 degrees]`: one number, and no list
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
 
 
@@ -327,5 +330,7 @@ def _trim(text: str) -> str:
             # `(E)` stays, it may be a choice; so do tuples and half-open intervals
             if text[0] == "{" or (text[-1] == ")" and len(inside.strip()) > 1 and len(split(inside, ",;")) == 1):
                 text = inside
+        if _IN_BRACKETS.fullmatch(text):
+            text = text[1:-1]
         if text == before:
             return text

@@ -235,6 +235,23 @@ def without_condition(gold: str, answer: str, same: Same) -> bool | None:
     return same(left, right)
 
 
+_CONSTANT = re.compile(r"(.*[^\s+\-])\s*\+\s*([CcKk])")
+
+
+def constant_of_integration(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`\frac{x^3}{3}+C` and `\frac{x^3}{3}+k`: the constant at the end may have another letter."""
+    left, right = _CONSTANT.fullmatch(gold), _CONSTANT.fullmatch(answer)
+    if left is None or right is None or left[2] == right[2]:
+        return None
+    if right[2] in _letters(left[1]) | _letters(right[1]) or left[2] in _letters(left[1]) | _letters(right[1]):
+        return None
+    return same(gold, f"{right[1]}+{left[2]}")
+
+
+def _letters(text: str) -> set[str]:
+    return set(re.sub(r"\\[A-Za-z]+", "", text))
+
+
 def _approximated(text: str) -> list[str]:
     r"""The possible meanings of `a \approx b`: a unless it is an integer, and b if it is within 1 % of a; else nothing.
     A name before it (`x \approx 11`) has no meaning of its own.

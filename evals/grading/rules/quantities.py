@@ -3,11 +3,12 @@ r"""Rules on quantities: units, degrees, mixed numbers, decimals that round."""
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from evals.grading.conventions import Same
 from evals.grading.evaluation import constant
 from evals.grading.numbers import has_symbols, number, rounds_to
-from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, quantity, with_symbol
+from evals.grading.quantity import ARITHMETIC, DEGREE, PERCENT, Quantity, converted, quantity, with_symbol
 
 
 def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
@@ -17,7 +18,7 @@ def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     r"""The number decides when a unit is missing (a convention) or unknown; two known units must be the same
-    (`5 cm` is not `5 m`), and two things that are counted as well (`3 boys` is not `3 girls`, but
+    (`5 cm` is not `5 m`, but `500 cm` is), and two things that are counted as well (`3 boys` is not `3 girls`, but
     `90 red balls` is `90 balls`).
 
     `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
@@ -31,8 +32,13 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         left = Quantity(body, right.unit, right.things)
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
+    if len(units) == 2 and units[0] != units[1]:
+        ratio = converted(units[1], units[0])
+        return ratio is not None and same(
+            bodies[0], rf"({bodies[1]}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
+        )
     if len(units) == 2:
-        return units[0] == units[1] and same(*bodies)
+        return same(*bodies)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
     strict = not same.conventions.missing_unit and (left is None or right is None)
@@ -41,11 +47,22 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
         if units == [((unit, 1),)]:
             scaled = [
-                factor.format(_digits(q.body)) if q and q.unit else body
+                (_hundredth(q.body, unit) or factor.format(_digits(q.body))) if q and q.unit else body
                 for q, body in zip((left, right), bodies, strict=True)
             ]
             return same(*scaled)
     return False
+
+
+def _hundredth(body: str, unit: str) -> str | None:
+    """`66.7` percent as the decimal 0.667, which may be a rounding; None for other units and for what is no decimal."""
+    value = number(body)
+    if unit != PERCENT or value is None or value.last is None or value.digits > _MOST_DIGITS:
+        return None
+    return f"{Decimal(value.value.numerator) / Decimal(value.value.denominator) / 100:f}"
+
+
+_MOST_DIGITS = 20  # fewer than Decimal's 28, so that the quotient is exact
 
 
 def _digits(body: str) -> str:

@@ -157,6 +157,10 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
     value = renamed(right, left)
     if value is None and (left.name, left.values[-1]) == (right.values[-1], right.name):
         return True  # N=n and n=N
+    if value is None and all(
+        form.name in set(re.findall(r"[A-Za-z]", other.values[-1])) for form, other in ((left, right), (right, left))
+    ):
+        return None  # x=2y and y=x/2: one equation
     return value is not None and same(left.values[-1], value)
 
 
@@ -185,6 +189,17 @@ def _chain(text: str) -> list[str] | None:
     if len(sides) < 2 or len(split(text, ",;")) > 1 or RELATION.search(text) or not all(sides):
         return None
     return None if any(has_symbols(side) or r"\text" in side for side in sides) else sides
+
+
+_SOLVED_FOR = ("y", "r", "rho", "z")  # what one solves for, unless told otherwise
+
+
+def explicit_form(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`y+1=-(2x-1)^2` as gold against `-4x^2+4x-2`: what y is, when the equation is solved for it."""
+    sides = split(gold, "=")
+    if len(sides) != 2 or "" in sides or RELATION.search(gold + answer) or "=" in answer or "," in gold + answer:
+        return None
+    return evaluation.solved(sides[0], sides[1], _SOLVED_FOR, answer) or None
 
 
 def same_equation(gold: str, answer: str, same: Same) -> bool | None:
