@@ -1,0 +1,100 @@
+"""Rules on random answers: a rewrite that keeps the value passes, and a change of the value fails."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from evals.grading.arithmetic import OPERATIONS, Huge
+from evals.grading.conventions import Conventions
+from evals.grading.equivalence import quick
+from evals.grading.quantity import converted, unit
+
+COEFFICIENT = st.integers(-9, 9).filter(bool)
+
+
+@given(st.sampled_from([("m", "cm", 100), ("km", "m", 1000), ("h", "s", 3600), ("kg", "mg", 10**6), ("ft", "in", 12)]),
+       st.integers(1, 500), st.integers(1, 3))  # fmt: skip
+def test_a_quantity_in_another_unit_of_its_kind(units, count, power):
+    large, small, times = units
+    exponent = "" if power == 1 else f"^{power}"
+    gold = rf"{count}\text{{ {large}}}{exponent}"
+    same = count * times**power  # 1 m^2 is 100^2 cm^2
+    assert quick(gold, rf"{same}\text{{ {small}}}{exponent}")
+    assert not quick(gold, rf"{same + 1}\text{{ {small}}}{exponent}")
+    assert not quick(gold, rf"{count}\text{{ {small}}}{exponent}")
+
+
+def test_units_of_a_speed():
+    # 1 km/h is 1000 m in 3600 s
+    assert converted(unit("km/h"), unit("m/s")) == Fraction(5, 18)
+    assert converted(unit("kg"), unit("m")) is None
+    assert converted(unit("m^2"), unit("cm")) is None
+
+
+@given(st.integers(1, 400), st.integers(2, 400), st.integers(1, 3))
+def test_a_percentage_may_round(above, below, places):
+    value = Fraction(above, below)
+    percent = round(value * 100, places)  # to `places` decimals; exact, as Fraction
+    written = f"{float(percent):.{places}f}"
+    shown = written.replace(".", "").strip("0")
+    # fewer digits than the convention, or trailing zeros that do not count, are no rounding; nor is a whole number
+    assume(len(shown) >= Conventions().digits and not written.endswith("0") and value.denominator > 1)
+    assert quick(rf"\frac{{{above}}}{{{below}}}", written + r"\%")
+    off = f"{float(percent + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
+    assume(not off.endswith("0"))  # 1.410 shows three digits, and may round 1.408
+    assert not quick(rf"\frac{{{above}}}{{{below}}}", off + r"\%")
+
+
+@given(COEFFICIENT, COEFFICIENT, st.integers(-9, 9))
+def test_an_equation_against_what_it_says_of_y(a, b, c):
+    # a y + b x + c = 0 holds for y = -(b x + c) / a
+    gold = f"{a}y + ({b})x + ({c}) = 0"
+    assert quick(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}")
+    assert not quick(gold, rf"\frac{{-({b})x-({c})}}{{{a}}}+1")
+    assert not quick(gold, rf"\frac{{-({b})x-({c})}}{{{a + 10}}}")
+
+
+@given(COEFFICIENT, st.integers(2, 6), st.permutations("CcKk"))
+def test_the_constant_at_the_end_has_any_letter(factor, power, letters):
+    gold, other = f"{factor}x^{power}+{letters[0]}", f"({factor})x^{power} + {letters[1]}"
+    assert quick(gold, other)
+    assert not quick(gold, f"{factor}x^{power + 1}+{letters[1]}")
+    assert not quick(gold, f"{factor}x^{power}")
+    assert not quick(gold, f"{factor}x^{power}+x")
+
+
+@given(st.integers(-99, 99), st.sampled_from([r"\lim_{x \to 0} f(x)", r"\sum_{i=1}^{5} a_i", r"\int_0^1 g(x)\,dx"]))
+def test_what_a_limit_sum_or_integral_comes_to(value, name):
+    assert quick(str(value), f"{name} = {value}")
+    assert quick(f"{name} = {value}", str(value))
+    assert not quick(str(value), f"{name} = {value + 1}")
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_a_step_of_arithmetic_ends_on_extreme_numbers(name):
+    # in the calling process no sympy runs, and nothing can be killed: one step must end by itself
+    from inspect import signature
+    from itertools import product
+
+    from mpmath import mp, mpc, mpf
+
+    with mp.workdps(200):
+        extreme = [
+            Fraction(0),
+            Fraction(-7, 2),
+            Fraction(10**18 + 1),
+            Fraction(2**19_999 + 1, 3**12_000),
+            mpf(10) ** 4999,
+        ]
+        extreme += [-(mpf(10) ** 300) - mpf(1) / 3, mpf(10) ** -4999, mpc(-(10**20), 10**20) / 3, Huge(3, mpf(12_345))]
+        takes = len(signature(OPERATIONS[name]).parameters)
+        for operands in product(extreme, repeat=takes):
+            try:
+                value = OPERATIONS[name](*operands)
+            except (ArithmeticError, ValueError, TypeError, NotImplementedError):  # those that evaluation catches
+                continue
+            assert value is not None
