@@ -191,7 +191,8 @@ def unseen(folder: Path | None) -> str:
         "hash of a gold decides its half. Rules were written with the development half in view; the other half was "
         "scored once, on 2026-11-22 (grader_heldout_first_look.md keeps that page), and is development material since. "
         "The second set, of other projects, was read before our grader saw any of it and scored once, after the rules "
-        "of that day, which were written for the first set alone. math-verify gets a string as it is where it was "
+        "of that day, which were written for the first set alone (their author had read the pairs of the second, to "
+        "check that the tests were read rightly). math-verify gets a string as it is where it was "
         "written to be parsed so, else in a box.\n"
     ]
     for half, title in HALVES.items():
