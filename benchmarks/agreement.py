@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import rewrites
+from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
 from evals.grading.effects import policy_effects
 from evals.grading.numbers import number
@@ -213,7 +214,11 @@ def unseen(folder: Path | None) -> str:
         header = (title, "rows", "math-verify %", "ours %", *both, "unscored", "licence")
         parts += [columns(header, cells, left=1), ""]
         if half == "second":
-            parts += ["Where ours disagrees with the label:\n", *disagreements(rows, mine), ""]
+            parts += [
+                "Where ours disagrees with the label, and why, as read by hand after the scoring:\n",
+                *disagreements(rows, mine),
+                "",
+            ]
     return "\n".join(parts)
 
 
@@ -221,7 +226,7 @@ def disagreements(rows: list[Row], mine: list[bool | None]) -> list[str]:
     verdicts = {True: "correct", False: "not correct", None: "unscored"}
     return [
         f"- `{row['gold']}` | `{row['prediction']}`: label {verdicts[row['expected']]}, ours {verdicts[own]} "
-        f"({row['source'].partition(':')[0]})"
+        f"({row['source'].partition(':')[0]}). {REASONS.get(pair(row), 'Not read yet')}"
         for row, own in zip(rows, mine, strict=True)
         if own is not row["expected"]
     ]

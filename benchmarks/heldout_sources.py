@@ -93,6 +93,28 @@ SECOND = (
 )
 
 
+# why ours disagrees with a label of SECOND, as read by hand after the one scoring: (gold, prediction) -> reason
+REASONS = {
+    (r"2.\overline{3}", "2.3"): "convention: two digits are no rounding",
+    (r"\frac{3\sqrt{}{3}}{2}", r"\frac{3\sqrt{3}}{2}"): "damaged gold",
+    (r"[-5,1]\cup[3,9]", r"$-5\lex\le1$or$3\lex\le9$"): r"damaged answer (`\lex`)",
+    ("$180 - 2\\alpha$", r"180^\circ - 2\alpha"): "our error: a missing degree sign inside an expression",
+    ("(-infinity,5)", r"(-\infty, 5)"): "our error: the word inside an interval is not read",
+    (
+        "1386.15*[e^{0.013*t}-1]",
+        r"\frac{18.02}{0.013} ( e^{0.013t} - 1 )",
+    ): "convention: no rounding inside expressions",
+    ("0.333333+(-0.0185185)*(x-5)", r"\frac{23 - x}{54}"): "convention: no rounding inside expressions",
+    ("2.71828182845905^{cosh(4*x)} * sinh(4*x) * 4", r"4 e^{\cosh(4x)} \sinh(4x)"): (
+        "convention: no rounding inside expressions"
+    ),
+    ("1.09951162778E+12", "4^20"): "convention: an integer has no rounding",
+    ("2/6", "1/3"): "equal in value; the label asks for the same fraction",
+    ("ABC", "abc"): "convention: letters keep their case",
+    ("42", "the answer is 42"): "equal in value; the label asks for a box",
+}
+
+
 GOLDS = {
     "college_math": ("QwenLM/Qwen2.5-Math", "evaluation/data/college_math/test.jsonl", "answer"),
     "gaokao2023en": ("QwenLM/Qwen2.5-Math", "evaluation/data/gaokao2023en/test.jsonl", "answer"),
