@@ -8,6 +8,7 @@ from typing import Any
 
 _MOST_BITS = 20_000  # of an exact integer; larger ones are `Huge`
 _LARGEST_LOG = 10**6
+_LARGEST_ARGUMENT = 10**60  # of a function; of larger ones the working precision knows nothing, at a high price
 
 
 class UndefinedError(ArithmeticError):
@@ -211,7 +212,9 @@ def _factorial(value: Any) -> Any:
             raise UndefinedError("the factorial of a negative number")
         if value <= 1500:
             return Fraction(factorial(int(value)))
-    if real(value) is not None and real(value) > 1500:
+    if real(value) is None or real(value) < -_LARGEST_LOG:
+        raise UndefinedError("the factorial of a complex number, or far below zero")
+    if real(value) > 1500:
         return _power_of_ten(mp.loggamma(inexact(value) + 1) / mp.log(10))
     return _finite(mp.gamma(inexact(value) + 1))
 
@@ -225,6 +228,8 @@ def _binomial(above: Any, below: Any) -> Any:
         if not 0 <= below <= above or above > 20_000:
             raise UndefinedError("a binomial coefficient out of range")
         return _checked(Fraction(comb(int(above), int(below))))
+    if any(real(one) is None or abs(real(one)) > _LARGEST_LOG for one in (above, below)):
+        raise UndefinedError("a binomial coefficient of complex or large numbers")
     return _finite(mp.binomial(inexact(above), inexact(below)))
 
 
@@ -248,7 +253,7 @@ def _function(name: str) -> Callable[[Any], Any]:
     def apply(value: Any) -> Any:
         from mpmath import mp
 
-        if isinstance(value, Huge):
+        if isinstance(value, Huge) or abs(value) > (_LARGEST_LOG if name.endswith("h") else _LARGEST_ARGUMENT):
             raise UndefinedError("a function of a huge number")
         return _finite(getattr(mp, name)(inexact(value)))
 

@@ -182,7 +182,10 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
 def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | None:
     """The verdict without math-verify, usually in well under a millisecond; None if it needs math-verify.
 
-    Runs in the calling process, where nothing can be killed: after IN_PROCESS_S it gives up and returns None.
+    Runs in the calling process, where nothing can be killed, so everything in it is bounded: no sympy; texts of at most
+    LONGEST characters, read by patterns of at most quadratic time (a test); arithmetic on numbers below 10^5000 to at
+    most 200 digits, functions of arguments below 10^60. Between the comparisons of parts it looks at the clock: after
+    IN_PROCESS_S it gives up, and returns None. One step cannot be interrupted.
 
     Raises:
         UnscorableError: as `equal`.
