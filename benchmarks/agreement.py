@@ -39,7 +39,7 @@ HALVES = {
     "heldout": "first set, once held out",
     "second": "second set, scored once",
 }
-PATIENCE_S = 300  # by the clock, for math-verify: its own 5 s are over early on a busy machine
+PATIENCE_S = 45  # by the clock, for math-verify: its own 5 s are over early on a busy machine
 
 
 def main() -> int:
