@@ -61,7 +61,7 @@ REPORT = """options:
   arm=[A,B]              the arms in figures and responses (default: those of the paper's claims)
   only=family,...        figures, as of `rlvr analyze` (none: no figures)
   benchmarks=[A,B]       figures of some of those that all arms have
-  tokens=false           show responses without entropies: no model is loaded
+  tokens=false           show responses without entropies; with only=none no model is loaded
   embedder=ngrams  data_dir=FOLDER   as of `rlvr analyze`
   out=FILE.html          default reports/KEY-SCALE.html"""
 
