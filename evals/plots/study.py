@@ -31,6 +31,7 @@ OUTCOMES = {
 }
 MOST = 7  # series in one panel
 COLUMNS = 4  # panels side by side
+LABEL = 0.035, 0.04  # a point's label, as shares of a panel's width and height
 PANEL = 2.15, 1.75  # inches
 
 
@@ -150,15 +151,52 @@ def accuracy_against_entropy(
                 axis.hlines(rows["accuracy"], rows["entropy_low"], rows["entropy_high"], color=colour, linewidth=0.7)
                 axis.vlines(rows["entropy"], rows["accuracy_low"], rows["accuracy_high"], color=colour, linewidth=0.7)
                 axis.plot(rows["entropy"], rows["accuracy"], marker, color=colour, markersize=4)
-                for arm, x, y in zip(rows["arm"], rows["entropy"], rows["accuracy"], strict=True):
-                    axis.annotate(str(number[arm]), (x, y), (3, 2), textcoords="offset points", fontsize=7)
+            rows = shown[shown["family"] == family]
+            places = rows[["entropy", "accuracy"]].to_numpy()
+            spans = np.array([shown["entropy_high"].max(), rows["accuracy_high"].max()]) * LABEL
+            for near in clusters(places / spans):
+                label = number_ranges([number[arm] for arm in rows["arm"].iloc[near]])
+                at = places[near, 0].max(), places[near, 1].mean()
+                axis.annotate(label, at, (4, 2), textcoords="offset points", fontsize=7)
             axis.set_xlabel("entropy at the end of training (nats)")
         axes[0].set_ylabel("accuracy (%)")
         handles = [axes[0].plot([], [], look(p)["marker"], color=look(p)["color"])[0] for p in range(len(groups))]
         figure.legend(handles, keys, loc="outside lower left", frameon=False, fontsize=7)
 
-    caption = "One point an arm; lines: 95 % intervals. Colours and shapes: where the arm is from."
+    caption = (
+        "One point an arm; lines: 95 % intervals. Colours and shapes: where the arm is from. Points that lie together "
+        "share a label."
+    )
     return Plot(name, title, _join(caption, note), "", shown, render, (width, 3.3 + 0.15 * lines + 0.1))
+
+
+def clusters(places: np.ndarray) -> list[list[int]]:
+    """Points that are connected by steps of at most 1 in both coordinates, as ascending indices.
+
+    Args:
+        places: (points, 2).
+    """
+    near = (np.abs(places[:, None] - places[None]) <= 1).all(axis=2)
+    left, groups = set(range(len(places))), []
+    while left:
+        group, new = set[int](), {min(left)}
+        while new:
+            group |= new
+            new = {int(j) for i in new for j in np.flatnonzero(near[i])} - group
+        groups.append(sorted(group))
+        left -= group
+    return groups
+
+
+def number_ranges(numbers: Sequence[int]) -> str:
+    """ "1, 5–8, 12" for numbers in any order."""
+    runs: list[list[int]] = []
+    for one in sorted(numbers):
+        if runs and one == runs[-1][-1] + 1:
+            runs[-1].append(one)
+        else:
+            runs.append([one])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def claims_forest(

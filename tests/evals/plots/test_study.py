@@ -12,8 +12,10 @@ from evals.plots.study import (
     OUTCOMES,
     accuracy_against_entropy,
     claims_forest,
+    clusters,
     learning_curves,
     mean_over_seeds,
+    number_ranges,
     pass_at_k_curves,
     placebo_points,
     sweep,
@@ -126,3 +128,11 @@ def test_missing_columns_and_empty_frames_are_named() -> None:
     twice = pd.concat([curves(1), curves(1)])
     with pytest.raises(ValueError, match="arm 'grpo', seed 0, step 0 twice"):
         mean_over_seeds(twice, "accuracy")
+
+
+def test_points_that_lie_together_share_a_label() -> None:
+    # 0 and 2 are 0.9 apart, 2 and 3 too: one chain; 1 is 1.1 away from each in one coordinate
+    places = np.array([[0, 0], [1.1, 0], [0, 0.9], [0, 1.8]])
+    assert clusters(places) == [[0, 2, 3], [1]]
+    assert number_ranges([12, 1, 7, 6, 5]) == "1, 5–7, 12"
+    assert clusters(np.empty((0, 2))) == []
