@@ -1,0 +1,68 @@
+"""The study's placebo comparisons with some training seeds alone: does what the first showed come back in the others?
+
+    python -m benchmarks.placebo_seeds 2-9      a Markdown table on stdout, from results/study/records
+
+The corrections are those of the study's page, for all placebo comparisons of a family.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from harness.tables.measured import Measured
+
+RECORDS = Path("results") / "study" / "records"
+
+
+def parse_seeds(text: str) -> range:
+    """ "2-9" -> 2 to 9, both included.
+
+    Raises:
+        ValueError: another form, or the first is above the last.
+    """
+    first, _, last = text.partition("-")
+    if not (first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        raise ValueError(f"expected FIRST-LAST, for example 2-9, got {text!r}")
+    return range(int(first), int(last) + 1)
+
+
+def with_seeds(measured: Measured, seeds: Collection[int]) -> Measured:
+    """The arm as if no other training seeds had run; the untrained base model as it is.
+
+    Raises:
+        ValueError: none of the seeds has finished.
+    """
+    if not measured.trained:
+        return measured
+    kept = tuple(seed for seed in measured.seeds if seed in seeds)
+    if not kept:
+        raise ValueError(f"{measured.arm}: expected a seed of {sorted(seeds)}, got {list(measured.seeds)}")
+    verdicts = {name: frame[frame["train_seed"].isin(kept)] for name, frame in measured.verdicts.items()}
+    return replace(measured, seeds=kept, verdicts=verdicts)
+
+
+def main(arguments: list[str]) -> None:
+    from evals.stats.score import difference_text, p_text
+    from harness.runs.archive import imported
+    from harness.study.design import STUDY
+    from harness.study.outcomes import measured_arms, placebos
+    from harness.study.tuning import accuracies, search
+
+    seeds = parse_seeds(arguments[0])
+    with imported(sorted(RECORDS.glob("*.zip"))) as tracker:
+        arms = measured_arms(STUDY, search(STUDY, accuracies(tracker, STUDY)).settings, tracker)
+    chosen = {key: with_seeds(measured, seeds) for key, measured in arms.items()}
+    print("| family | difference | seeds | avg, points | p (Holm) | word |\n| --- | --- | --- | --- | --- | --- |")
+    for d in placebos(STUDY, chosen):
+        line = d.line
+        cells = (f"{line.seeds_a} and {line.seeds_b}", difference_text(line), p_text(line.p_holm), line.verdict)
+        print(f"| {d.scale} | {d.a} − {d.b} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
