@@ -179,9 +179,10 @@ def _state(design: Design, counts: set[int], measured: int) -> str:
     of = f"{len(design.arms)} arms in {len(design.families)} families"
     if counts == {design.seeds} and measured == len(design.arms) * len(design.families):
         return f"Finished: {of}, {design.seeds} seeds each."
+    done = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"each {min(counts)}"
     return (
         f"**Preliminary**: {measured} of {len(design.arms) * len(design.families)} ({of}) have finished seeds, "
-        f"{min(counts)} to {max(counts)} of {design.seeds}. `nox -s study` continues it."
+        f"{done} of {design.seeds}. `nox -s study` continues it."
     )
 
 
