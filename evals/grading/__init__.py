@@ -3,9 +3,10 @@
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
 spelling.py     one spelling for equivalent notations
 equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify
-(only called there); math_verify_errors.py lets its memory errors through conventions.py  which answers count as equal
-where mathematics leaves a choice rules/          the rules by name, where math-verify alone is wrong numbers.py
-collection.py quantity.py
+                (called only there); math_verify_errors.py lets its memory errors through
+conventions.py  which answers count as equal where mathematics leaves a choice
+rules/          the rules by name, where math-verify alone is wrong
+numbers.py collection.py quantity.py
                 read an answer: brackets, form and numbers; several or named values; units
 evaluation.py expression.py arithmetic.py
                 parse unambiguous LaTeX and compare values at random points; handle towers of powers

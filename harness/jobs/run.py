@@ -6,8 +6,8 @@ Each job has one folder, named by the digest of everything that decides its resu
         train/          checkpoints; train/final is the trained model
         eval/           samples and verdicts, one folder a benchmark
         trained.json    written when training is done, with the hashes of train/final
-        record.json     written last, when the job is finished; with the hashes of the verdicts mlflow.jsonl    the
-        messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and how much it has
+        record.json     written last, when the job is finished; with the hashes of the verdicts
+        mlflow.jsonl    the messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and how much it has
 """
 
 from __future__ import annotations
