@@ -53,7 +53,7 @@ def main(arguments: list[str]) -> None:
     from harness.study.outcomes import measured_arms, placebos
     from harness.study.tuning import accuracies, search
 
-    seeds = parse_seeds(arguments[0])
+    seeds = parse_seeds(" ".join(arguments))
     with imported(sorted(RECORDS.glob("*.zip"))) as tracker:
         arms = measured_arms(STUDY, search(STUDY, accuracies(tracker, STUDY)).settings, tracker)
     chosen = {key: with_seeds(measured, seeds) for key, measured in arms.items()}
@@ -65,4 +65,7 @@ def main(arguments: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try:
+        main(sys.argv[1:])
+    except ValueError as error:
+        sys.exit(f"error: {error}")

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.plots.intervals import ForestRow, Verdict, band, forest, name_rows, offsets, points
+from evals.plots.labels import clusters, number_ranges
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import PALETTE, WIDTH, Plot, look, tidy
 from evals.stats.intervals import t_quantile
@@ -168,35 +169,6 @@ def accuracy_against_entropy(
         "share a label."
     )
     return Plot(name, title, _join(caption, note), "", shown, render, (width, 3.3 + 0.15 * lines + 0.1))
-
-
-def clusters(places: np.ndarray) -> list[list[int]]:
-    """Points that are connected by steps of at most 1 in both coordinates, as ascending indices.
-
-    Args:
-        places: (points, 2).
-    """
-    near = (np.abs(places[:, None] - places[None]) <= 1).all(axis=2)
-    left, groups = set(range(len(places))), []
-    while left:
-        group, new = set[int](), {min(left)}
-        while new:
-            group |= new
-            new = {int(j) for i in new for j in np.flatnonzero(near[i])} - group
-        groups.append(sorted(group))
-        left -= group
-    return groups
-
-
-def number_ranges(numbers: Sequence[int]) -> str:
-    """ "1, 5–8, 12" for numbers in any order."""
-    runs: list[list[int]] = []
-    for one in sorted(numbers):
-        if runs and one == runs[-1][-1] + 1:
-            runs[-1].append(one)
-        else:
-            runs.append([one])
-    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def claims_forest(

@@ -8,14 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evals.plots.labels import clusters, number_ranges
 from evals.plots.study import (
     OUTCOMES,
     accuracy_against_entropy,
     claims_forest,
-    clusters,
     learning_curves,
     mean_over_seeds,
-    number_ranges,
     pass_at_k_curves,
     placebo_points,
     sweep,
