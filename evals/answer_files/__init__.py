@@ -60,14 +60,17 @@ def grade_file(
         workers, limit_s: see `evals.grading.Grader`.
         explain: numbers of rows, from 1, whose verdicts are explained.
         columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
-        reading: further facts that the file does not state (`evals.answer_files.reading.Reading`); then without
-            `columns`.
+        reading: all facts that the file does not state (`evals.answer_files.reading.Reading`), its columns included.
         progress: told (done, all) rows.
     Raises:
         ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
             before anything is graded.
         OSError: the file cannot be read, or `out` cannot be written.
     """
+    if reading is not None and columns:
+        raise ValueError(
+            f"columns={dict(columns)} and a reading: expected one of them; a Reading has columns of its own"
+        )
     path, reading = Path(path), reading or Reading(columns or {})
     target = None if out is None else check_target(Path(out))
     file = _File(path, answers, None if answers else _stated(path, reading))

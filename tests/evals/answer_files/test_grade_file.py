@@ -9,6 +9,7 @@ import pytest
 
 from evals import answer_files
 from evals.answer_files import grade_file, graded
+from evals.answer_files.reading import Reading
 
 RESPONSES = [
     {"problem_id": "a", "answer": "5", "response": r"\boxed{5}", "note": 1},
@@ -189,3 +190,8 @@ def test_rows_are_not_held(write, monkeypatch):
     rows = [{"problem_id": i % 7, "answer": i % 7, "response": rf"\boxed{{{i % 5}}}"} for i in range(200)]
     assert grade_file(write(rows)).rows == 200
     assert 10 <= most <= 25
+
+
+def test_columns_beside_a_reading_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"columns=\{'response': 'output'\} and a reading: expected one of them"):
+        grade_file(tmp_path / "nowhere.jsonl", columns={"response": "output"}, reading=Reading(gold=tmp_path))
