@@ -23,11 +23,13 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import DamagedFileError, write_atomically
+from evals.sampling.engines.base import sample_seed
 from harness.runs.scratch import scratch_store
 from harness.runs.track import METRICS_AT_ONCE, Tracker
 
-COLUMNS = ("problem_id", "sample", "seed", "gold", "tokens", "finish_reason", "boxed", "answer", "answer_class")
-"""Columns kept of a verdict table, with `benchmark`, `verdict` and `reason`; responses are not kept."""
+COLUMNS = ("problem_id", "sample", "gold", "tokens", "finish_reason", "boxed", "answer", "answer_class")
+"""Columns kept of a verdict table, with `benchmark`, `verdict` and `reason`; responses are not kept. `seed` is kept
+where it is not `sample_seed` of the run: random numbers do not compress, and were over half of an archive."""
 
 IMPORTED = "rlvr.imported"
 _EPOCH = (1980, 1, 1, 0, 0, 0)  # of every file in the archive, so that equal runs give equal bytes
@@ -140,7 +142,7 @@ def _run_files(run: Any, tracker: Tracker, scratch: Path) -> Iterator[tuple[str,
     yield "metrics.jsonl", _curves(run, tracker)
     for benchmark in record["scores"]:
         folder = tracker.download(run_id, f"verdicts/{benchmark}", scratch)
-        yield f"{benchmark}/verdicts.parquet", _reduced(folder / "verdicts.parquet")
+        yield f"{benchmark}/verdicts.parquet", _reduced(folder / "verdicts.parquet", int(run.data.tags["rlvr.seed"]))
         for file in sorted(folder.glob("*.json")):
             yield f"{benchmark}/{file.name}", file.read_bytes()
 
@@ -155,17 +157,23 @@ def _curves(run: Any, tracker: Tracker) -> bytes:
     return "".join(lines).encode()
 
 
-def _reduced(path: Path) -> bytes:
+def _reduced(path: Path, seed: int) -> bytes:
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path, columns=["benchmark", *COLUMNS, "verdict", "reason"])
+    table = pq.read_table(path, columns=["benchmark", *COLUMNS, "verdict", "reason", "seed"])
+    if table["seed"].to_pylist() == _sample_seeds(table, seed):
+        table = table.drop_columns(["seed"])
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd", compression_level=19)
     return out.getvalue()
 
 
-def verdict_table(data: bytes) -> Any:
-    """A verdict table of the full schema; its responses, which are not kept, are empty."""
+def verdict_table(data: bytes, seed: int) -> Any:
+    """A verdict table of the full schema; its responses, which are not kept, are empty.
+
+    Args:
+        seed: of the run.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -173,7 +181,14 @@ def verdict_table(data: bytes) -> Any:
 
     table = pq.read_table(io.BytesIO(data))
     table = table.append_column("response", pa.array([""] * len(table), pa.string()))
+    if "seed" not in table.column_names:
+        table = table.append_column("seed", pa.array(_sample_seeds(table, seed), pa.int64()))
     return table.select(schema().names).cast(schema())
+
+
+def _sample_seeds(table: Any, seed: int) -> list[int]:
+    rows = zip(*(table[name].to_pylist() for name in ("benchmark", "problem_id", "sample")), strict=True)
+    return [sample_seed(seed, benchmark, (problem, sample)) for benchmark, problem, sample in rows]
 
 
 def _log(tracker: Tracker, entry: dict[str, Any], files: dict[str, bytes], scratch: Path, source: str) -> None:
@@ -190,7 +205,7 @@ def _log(tracker: Tracker, entry: dict[str, Any], files: dict[str, bytes], scrat
         path = scratch / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if name.endswith("verdicts.parquet"):
-            pq.write_table(verdict_table(data), path)
+            pq.write_table(verdict_table(data, int(tags["rlvr.seed"])), path)
         elif name != "metrics.jsonl":
             path.write_bytes(data)
         else:

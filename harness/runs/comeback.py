@@ -85,7 +85,8 @@ def read_runs(archive: Path) -> list[Run]:
         record = json.loads(contents[f"{entry['folder']}/record.json"])
         scores, correct = {}, {}
         for benchmark in record["scores"]:
-            table = verdict_table(contents[f"{entry['folder']}/{benchmark}/verdicts.parquet"])
+            data = contents[f"{entry['folder']}/{benchmark}/verdicts.parquet"]
+            table = verdict_table(data, int(entry["tags"]["rlvr.seed"]))
             declared = record["settings"]["protocol.ks"]["value"]
             ks: Any = declared.get(benchmark, declared.get("default")) if isinstance(declared, dict) else declared
             scores[benchmark] = {s.key: s.value for s in score(table, ks=ks, metrics=METRICS)}

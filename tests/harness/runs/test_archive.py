@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from pathlib import Path
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from evals.files import DamagedFileError
+from evals.grading.verdicts import schema
+from evals.sampling.engines.base import sample_seed
 from harness.cli.main import main
-from harness.runs.archive import export_runs, import_runs, imported, read_archive
+from harness.runs.archive import _reduced, export_runs, import_runs, imported, read_archive, verdict_table
 from harness.runs.track import Tracker
 from harness.tables.tabulate import report
 from tests.harness.tables.test_tabulate import log_arm
@@ -47,6 +50,26 @@ def test_exported_again_the_bytes_are_the_same(archive: Path, tmp_path: Path) ->
     with imported([archive]) as tracker:
         assert export_runs("egsw", tracker, tmp_path / "again.zip") == 4
     assert (tmp_path / "again.zip").read_bytes() == archive.read_bytes()
+
+
+def test_seeds_of_samples_survive_and_are_kept_only_where_the_run_does_not_give_them(tmp_path: Path) -> None:
+    """Offset 0: the seeds that an evaluation of the run uses. 1: others, as of samples from elsewhere."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for offset in (0, 1):
+        rows = [
+            {
+                **{"benchmark": "math500", "problem_id": problem, "sample": sample, "gold": "1", "response": ""},
+                **{"boxed": True, "verdict": "wrong", "seed": sample_seed(3, "math500", (problem, sample)) + offset},
+            }
+            for problem in ("a", "b")
+            for sample in range(2)
+        ]
+        pq.write_table(pa.Table.from_pylist(rows, schema=schema()), tmp_path / "verdicts.parquet")
+        reduced = _reduced(tmp_path / "verdicts.parquet", 3)
+        assert ("seed" in pq.read_table(io.BytesIO(reduced)).column_names) == bool(offset)
+        assert verdict_table(reduced, 3).to_pylist() == pq.read_table(tmp_path / "verdicts.parquet").to_pylist()
 
 
 def test_curves_survive(archive: Path) -> None:
