@@ -48,14 +48,14 @@ def with_seeds(measured: Measured, seeds: Collection[int]) -> Measured:
 
 def main(arguments: list[str]) -> None:
     from evals.stats.score import difference_text, p_text
-    from harness.runs.archive import imported
+    from harness.runs.source import ArchivedRuns
     from harness.study.design import STUDY
     from harness.study.outcomes import measured_arms, placebos
     from harness.study.tuning import accuracies, search
 
     seeds = parse_seeds(" ".join(arguments))
-    with imported(sorted(RECORDS.glob("*.zip"))) as tracker:
-        arms = measured_arms(STUDY, search(STUDY, accuracies(tracker, STUDY)).settings, tracker)
+    runs = ArchivedRuns(sorted(RECORDS.glob("*.zip")))
+    arms = measured_arms(STUDY, search(STUDY, accuracies(runs, STUDY)).settings, runs)
     chosen = {key: with_seeds(measured, seeds) for key, measured in arms.items()}
     print("| family | difference | seeds | avg, points | p (Holm) | word |\n| --- | --- | --- | --- | --- | --- |")
     for d in placebos(STUDY, chosen):

@@ -18,6 +18,7 @@ from evals.answer_files.reading import Reading, clean_name, read_answers
 from evals.files import file_sha256, read_parquet, write_json
 from harness.command.config import UsageError
 from harness.runs.answers import graded
+from harness.runs.source import RunSource
 from harness.runs.track import Tracker
 
 EXPERIMENT = "generated elsewhere"
@@ -101,7 +102,7 @@ def import_log(log: Log, reading: Reading, policy: str | None, given: Mapping[st
                 f"{key}: missing; {log.file} ({stated.format}) does not state it. Give {key}=VALUE, or {key}=unknown"
             )
     sha256 = file_sha256(log.file)
-    known = {run.data.tags["rlvr.log"] for run in log_runs(tracker)}
+    known = {run.data.tags["rlvr.log"] for run in tracker.runs(EXPERIMENT, KIND)}
     logged = []
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -229,31 +230,15 @@ def _key(record: Mapping[str, Any]) -> tuple[str, str, str]:
     return record["repository"], record["commit"], record["path"]
 
 
-def log_runs(tracker: Tracker) -> list[Any]:
-    """The runs of imported logs, newest first."""
-    experiment = tracker.client.get_experiment_by_name(EXPERIMENT)
-    if experiment is None:
-        return []
-    asked = f"tags.`rlvr.kind` = '{KIND}' and attributes.status = 'FINISHED'"
-    runs: list[Any] = []
-    token = None
-    while True:
-        page = tracker.client.search_runs([experiment.experiment_id], filter_string=asked, page_token=token)
-        runs += page
-        token = page.token
-        if not token:
-            return runs
-
-
-def log_records(tracker: Tracker) -> list[dict[str, Any]]:
+def log_records(source: RunSource) -> list[dict[str, Any]]:
     """The data of every imported log, with its `run_id`."""
     with tempfile.TemporaryDirectory() as scratch:
         return [
             {
-                **json.loads(tracker.fetch(run, "log.json", Path(scratch) / run.info.run_id).read_bytes()),
+                **json.loads(source.fetch(run, "log.json", Path(scratch) / run.info.run_id).read_bytes()),
                 "run_id": run.info.run_id,
             }
-            for run in log_runs(tracker)
+            for run in source.runs(EXPERIMENT, KIND)
         ]
 
 

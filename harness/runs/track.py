@@ -188,16 +188,20 @@ class Tracker:
 
     def arms(self, paper: str, *, finished: bool = True) -> list[Run]:
         """The child runs of a paper, newest first: those that are finished, or all."""
-        experiment = self.client.get_experiment_by_name(paper)
-        if experiment is None:
+        return self.runs(paper, "arm", finished=finished)
+
+    def runs(self, experiment: str, kind: str, *, finished: bool = True) -> list[Run]:
+        """The runs of one kind in an experiment, newest first; none if there is no such experiment."""
+        there = self.client.get_experiment_by_name(experiment)
+        if there is None:
             return []
         done = " and attributes.status = 'FINISHED'" if finished else ""
         runs: list[Run] = []
         token: str | None = None
         while True:
             page = self.client.search_runs(
-                [experiment.experiment_id],
-                filter_string=f"tags.`rlvr.kind` = 'arm'{done}",
+                [there.experiment_id],
+                filter_string=f"tags.`rlvr.kind` = '{kind}'{done}",
                 order_by=["attributes.start_time DESC"],
                 page_token=token,
             )

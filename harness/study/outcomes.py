@@ -21,7 +21,7 @@ from harness.tables.claims import Checked, check_claims
 from harness.tables.measured import Measured, gather
 
 if TYPE_CHECKING:
-    from harness.runs.track import Tracker
+    from harness.runs.source import RunSource
 
 Key = tuple[str, str, str]  # scale, paper, arm
 Outcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]
@@ -36,7 +36,7 @@ END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
 # -- runs ----------------------------------------------------------------------------------------------------------
 
 
-def measured_arms(design: Design, settings: Settings, tracker: Tracker) -> dict[Key, Measured]:
+def measured_arms(design: Design, settings: Settings, source: RunSource) -> dict[Key, Measured]:
     """The arms of the design that have finished runs, the base models included (arm "base").
 
     The settings that the search replaced are no part of their name here: every method has its own.
@@ -44,10 +44,10 @@ def measured_arms(design: Design, settings: Settings, tracker: Tracker) -> dict[
     wanted: dict[tuple[str, str], Key] = {}
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
         wanted[job.paper, job.digest] = (job.scale, job.paper, job.arm)
-    return measured_of(wanted, design.papers(), tracker)
+    return measured_of(wanted, design.papers(), source)
 
 
-def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], tracker: Tracker) -> dict[Key, Measured]:
+def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], source: RunSource) -> dict[Key, Measured]:
     """The finished runs of some settings.
 
     Args:
@@ -56,7 +56,7 @@ def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], tr
     arms: dict[Key, Measured] = {}
     for paper in dict.fromkeys(papers):
         digests = {digest for of, digest in wanted if of == paper}
-        for m in gather(paper, tracker, digests=digests, curves=CURVES):
+        for m in gather(paper, source, digests=digests, curves=CURVES):
             arms[wanted[paper, m.digest.partition("-")[0]]] = replace(m, overrides="")
     return arms
 

@@ -34,7 +34,7 @@ from harness.tables.grid import Grid
 from harness.tables.measured import Measured
 
 if TYPE_CHECKING:
-    from harness.runs.track import Tracker
+    from harness.runs.source import RunSource
 
 FIGURES = "figures"
 NAME = "README.md"
@@ -42,7 +42,7 @@ SCORES = ("paper", "arm", "seeds", "pass@1, %", "pass@16, %", "maj@16, %", "entr
           "sampled, thousand tokens")  # fmt: skip
 
 
-def write_pages(design: Design, tracker: Tracker, folder: Path, *, pictures: bool = True) -> list[Path]:
+def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bool = True) -> list[Path]:
     """README.md, settings.md, variations.md and figures/ of the study; without `pictures` only the figures' numbers.
 
     Raises:
@@ -50,18 +50,18 @@ def write_pages(design: Design, tracker: Tracker, folder: Path, *, pictures: boo
     """
     from evals.plots.plot import save
 
-    state = search(design, accuracies(tracker, design))
-    arms = measured_arms(design, state.settings, tracker)
+    state = search(design, accuracies(source, design))
+    arms = measured_arms(design, state.settings, source)
     if not any(m.trained for m in arms.values()):
         raise ValueError("no finished run of the study: rlvr study run=true")
     plots = figures(design, arms)
-    tried = [*state.tried, *sweep_trials(design, state.settings, accuracies(tracker, design))]
+    tried = [*state.tried, *sweep_trials(design, state.settings, accuracies(source, design))]
     swept = sweeps(design, [*design.methods(), *sweep_arms(design)], tried)
     pages = {
         NAME: results_page(design, arms, [plot.name for plot in plots]),
         "settings.md": settings_page(design, state.tried, state.settings),
         "variations.md": variations_page(
-            alternatives(design, state.settings, tracker, arms), [plot.name for plot in swept]
+            alternatives(design, state.settings, source, arms), [plot.name for plot in swept]
         ),
     }
     written = []

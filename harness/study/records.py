@@ -9,7 +9,8 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from harness.runs.archive import export_runs, imported
+from harness.runs.archive import export_runs
+from harness.runs.source import ArchivedRuns
 from harness.study.design import Design
 from harness.study.jobs import base_jobs, study_jobs
 from harness.study.page import FIGURES, write_pages
@@ -50,8 +51,7 @@ def write_from_records(design: Design, folder: Path, out: Path, *, pictures: boo
     archives = sorted((folder / RECORDS).glob("*.zip"))
     if not archives:
         raise ValueError(f"{folder / RECORDS}: expected archives of the study's runs, found none")
-    with imported(archives) as tracker:
-        return write_pages(design, tracker, out, pictures=pictures)
+    return write_pages(design, ArchivedRuns(archives), out, pictures=pictures)
 
 
 def differing_pages(design: Design, folder: Path) -> list[Path]:

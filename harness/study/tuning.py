@@ -11,7 +11,7 @@ from harness.study.design import Design, StudyArm
 from harness.study.jobs import Settings, knob_jobs, rate_jobs
 
 if TYPE_CHECKING:
-    from harness.runs.track import Tracker
+    from harness.runs.source import RunSource
 
 Ending = float | Literal["unfinished", "diverged"]
 Scored = Callable[[Job], Ending]
@@ -56,12 +56,12 @@ def search(design: Design, scored: Scored) -> Search:
     return Search(tuple(tried), settings, tuple(jobs))
 
 
-def accuracies(tracker: Tracker, design: Design) -> Scored:
+def accuracies(source: RunSource, design: Design) -> Scored:
     """How each trial of the search ended, as MLflow has it: a function of its job."""
     ended: dict[tuple[str, int], Ending] = {}
     name = f"_validation/avg_at_{design.tuning_samples}"
     for paper in design.papers():
-        for run in tracker.arms(paper):
+        for run in source.arms(paper):
             tags = run.data.tags
             key = (tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"]))
             values = [value for metric, value in run.data.metrics.items() if metric.endswith(name)]

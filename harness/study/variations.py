@@ -18,7 +18,7 @@ from harness.study.tuning import Scored, Trial
 from harness.tables.measured import Measured
 
 if TYPE_CHECKING:
-    from harness.runs.track import Tracker
+    from harness.runs.source import RunSource
 
 SEEDS = 3
 
@@ -100,7 +100,7 @@ def sweep_arm(design: Design, paper: str, arm: str, knob: Knob) -> StudyArm:
 
 
 def alternatives(
-    design: Design, settings: Settings, tracker: Tracker, arms: Mapping[Key, Measured]
+    design: Design, settings: Settings, source: RunSource, arms: Mapping[Key, Measured]
 ) -> list[tuple[Alternative, Difference]]:
     """Each alternative minus the declared method, the same seeds, in avg; Holm over all alternatives of a family."""
     wanted: dict[tuple[str, str], Key] = {}
@@ -109,7 +109,7 @@ def alternatives(
             if (scale, a.paper, a.arm) in settings:
                 job = seeded_job(design, _arm(design, a), scale, 0, {**settings[scale, a.paper, a.arm], **a.values})
                 wanted[a.paper, job.digest] = (scale, a.paper, a.name)
-    measured = measured_of(wanted, [a.paper for a in ALTERNATIVES], tracker)
+    measured = measured_of(wanted, [a.paper for a in ALTERNATIVES], source)
     done = []
     for scale in design.families:
         there = [

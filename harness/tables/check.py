@@ -6,7 +6,8 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from harness.runs.archive import imported, papers_in
+from harness.runs.archive import papers_in
+from harness.runs.source import ArchivedRuns
 from harness.tables.tabulate import report
 
 
@@ -18,9 +19,10 @@ def differing_tables(archives: Sequence[Path], folder: Path) -> list[tuple[Path,
         DamagedFileError: an archive is not one.
     """
     differing = []
-    with imported(archives) as tracker, tempfile.TemporaryDirectory() as scratch:
+    runs = ArchivedRuns(archives)
+    with tempfile.TemporaryDirectory() as scratch:
         for paper in papers_in(archives):
-            for fresh in report(paper, tracker).write(Path(scratch) / paper):
+            for fresh in report(paper, runs).write(Path(scratch) / paper):
                 committed = folder / paper / fresh.name
                 if line := _first_difference(fresh, committed):
                     differing.append((committed, line))

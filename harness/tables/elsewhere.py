@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from harness.runs.logs import log_records
-from harness.runs.track import Tracker
+from harness.runs.source import RunSource
 from harness.spec import Reproduction, catalogue
 from harness.tables.grid import Grid
 
@@ -23,11 +23,11 @@ HEADER = (
 )
 
 
-def elsewhere_grid(reproduction: Reproduction, tracker: Tracker) -> Grid | None:
+def elsewhere_grid(reproduction: Reproduction, source: RunSource) -> Grid | None:
     """Rows for the paper's base models on its benchmarks; None if there are none. It holds no scores of our samples,
     and tables of arms hold none of its scores.
     """
-    own = records_of(reproduction, tracker)
+    own = records_of(reproduction, source)
     if not own:
         return None
     rows = sorted(tuple(row(record, printed(reproduction, record))) for record in own)
@@ -39,11 +39,11 @@ def elsewhere_grid(reproduction: Reproduction, tracker: Tracker) -> Grid | None:
     return Grid(f"{reproduction.key}: generated elsewhere", HEADER, tuple(rows), (note,))
 
 
-def records_of(reproduction: Reproduction, tracker: Tracker) -> list[dict[str, Any]]:
+def records_of(reproduction: Reproduction, source: RunSource) -> list[dict[str, Any]]:
     """The imported logs of the paper's base models on its benchmarks."""
     models = {str(sourced.value) for sourced in reproduction.models.values()}
     benchmarks = {cell.benchmark for cell in catalogue.published(reproduction.key)}
-    return [r for r in log_records(tracker) if r["settings"]["model"] in models and r["benchmark"] in benchmarks]
+    return [r for r in log_records(source) if r["settings"]["model"] in models and r["benchmark"] in benchmarks]
 
 
 def printed(reproduction: Reproduction, record: Mapping[str, Any]) -> str:

@@ -14,7 +14,7 @@ from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
 from evals.stats.verdict_table import VerdictTable
-from harness.runs.track import Tracker
+from harness.runs.source import RunSource
 from harness.spec import catalogue
 
 Points = Sequence[tuple[int, float]]  # (optimiser step, value)
@@ -101,20 +101,20 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
 
 def gather(
     paper: str,
-    tracker: Tracker,
+    source: RunSource,
     *,
     arms: Collection[str] | None = None,
     digests: Collection[str] | None = None,
     curves: Sequence[str] = (),
 ) -> list[Measured]:
-    """The finished arms of a paper in the store, in the paper's order; the newer of two versions of an arm.
+    """The finished arms of a paper, in the paper's order; the newer of two versions of an arm.
 
     Args:
         arms: only those; None: all. digests: only arms whose newer version is of one of these jobs.
         curves: metrics to read beside those that the paper's claims are about.
     """
     groups: dict[tuple[str, ...], dict[str, dict[int, Any]]] = {}
-    for run in tracker.arms(paper):  # newest first
+    for run in source.arms(paper):  # newest first
         tag = run.data.tags
         if arms is not None and tag["rlvr.arm"] not in arms:
             continue
@@ -130,13 +130,13 @@ def gather(
             digest, runs = next(iter(versions.items()))
             if digests is not None and digest.partition("-")[0] not in digests:
                 continue
-            measured.append(_measured(digest, dict(sorted(runs.items())), tracker, Path(folder), curves))
+            measured.append(_measured(digest, dict(sorted(runs.items())), source, Path(folder), curves))
     order = [(a.model, a.key) for a in reproduction.arms]
     rank = {key: i for i, key in enumerate(order)}
     return sorted(measured, key=lambda m: (m.scale, rank.get((m.model, m.arm), len(rank)), m.backend, m.overrides))
 
 
-def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path, curves: Sequence[str]) -> Measured:
+def _measured(digest: str, runs: dict[int, Any], source: RunSource, folder: Path, curves: Sequence[str]) -> Measured:
     import pandas as pd
 
     from evals.stats.score import score
@@ -144,9 +144,9 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path,
     records: dict[int, Any] = {}
     tables: dict[str, list[Any]] = {}
     for seed, run in runs.items():
-        records[seed] = read_json(tracker.fetch(run, "record.json", folder / run.info.run_id))
+        records[seed] = read_json(source.fetch(run, "record.json", folder / run.info.run_id))
         for benchmark in records[seed]["scores"]:
-            path = tracker.fetch(run, f"verdicts/{benchmark}", folder / run.info.run_id)
+            path = source.fetch(run, f"verdicts/{benchmark}", folder / run.info.run_id)
             frame = _read_verdicts(path / "verdicts.parquet").assign(train_seed=seed)
             tables.setdefault(benchmark, []).append(frame)
     record = next(iter(records.values()))
@@ -175,7 +175,7 @@ def _measured(digest: str, runs: dict[int, Any], tracker: Tracker, folder: Path,
         trained=any(not key.startswith("protocol.") and key != "base_model" for key in record["settings"]),
         diverged={seed: r["diverged"] for seed, r in records.items() if r.get("diverged")},
         curves={
-            seed: {name: tracker.history(run.info.run_id, name) for name in curves if name in run.data.metrics}
+            seed: {name: source.history(run.info.run_id, name) for name in curves if name in run.data.metrics}
             for seed, run in runs.items()
             if curves
         },

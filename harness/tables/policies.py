@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.runs.track import Tracker
+from harness.runs.source import RunSource
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured, common_overrides
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
 
 
-def policy_grids(paper: str, measured: Sequence[Measured], tracker: Tracker, policies: Sequence[str]) -> list[Grid]:
+def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, policies: Sequence[str]) -> list[Grid]:
     """One table a scale: an arm and a benchmark a row, its score as recorded and under each policy.
 
     A score is the share of correct responses in percent, unscored ones counted as incorrect, followed by the number of
@@ -29,14 +29,20 @@ def policy_grids(paper: str, measured: Sequence[Measured], tracker: Tracker, pol
     if not policies:
         return []
     grids = []
+    stored = {run.info.run_id: run for run in source.arms(paper)}
     with Grader() as grader, tempfile.TemporaryDirectory() as folder:
+
+        def table_of(run_id: str, benchmark: str) -> Path:
+            own = source.fetch(stored[run_id], f"verdicts/{benchmark}", Path(folder) / run_id)
+            return own / "verdicts.parquet"
+
         for scale in dict.fromkeys(m.scale for m in measured):
             arms = [m for m in measured if m.scale == scale]
             rows = [
                 row
                 for m in arms
                 for benchmark in m.verdicts
-                if (row := _row(m, benchmark, common_overrides(arms), tracker, Path(folder), grader, policies))
+                if (row := _row(m, benchmark, common_overrides(arms), table_of, grader, policies))
             ]
             header = ("arm", "benchmark", "policy", "responses", "as recorded", *(f"{p}" for p in policies))
             note = (
@@ -52,8 +58,7 @@ def _row(
     m: Measured,
     benchmark: str,
     common: tuple[str, ...],
-    tracker: Tracker,
-    folder: Path,
+    table_of: Callable[[str, str], Path],
     grader: Grader,
     policies: Sequence[str],
 ) -> tuple[str, ...] | None:
@@ -63,7 +68,7 @@ def _row(
     if used not in POLICIES:
         return None  # a program
     name = m.label(m.arm, common)
-    rows = _responses(m, benchmark, tracker, folder)
+    rows = _responses(m, benchmark, table_of)
     if not rows:
         return (name, benchmark, used, "0", *["no responses in the store"] * (1 + len(policies)))
     right = sum(row["verdict"] == "correct" for row in rows)
@@ -83,14 +88,13 @@ def used_policy(record: dict[str, Any], benchmark: str) -> str:
     return str(prompts.get(stated("prompt")).policy if extraction == "prompt" else extraction)
 
 
-def _responses(m: Measured, benchmark: str, tracker: Tracker, folder: Path) -> list[dict[str, Any]]:
+def _responses(m: Measured, benchmark: str, table_of: Callable[[str, str], Path]) -> list[dict[str, Any]]:
     """The responses of all seeds; none if the store holds no texts, as after `rlvr import`."""
     import pyarrow.parquet as pq
 
     rows: list[dict[str, Any]] = []
     for run_id in m.run_ids.values():
-        path = tracker.fetch(tracker.client.get_run(run_id), f"verdicts/{benchmark}", folder / run_id)
-        file = path / "verdicts.parquet"
+        file = table_of(run_id, benchmark)
         if not set(COLUMNS) <= set(pq.read_schema(file).names):
             return []
         rows += pq.read_table(file, columns=COLUMNS).to_pylist()

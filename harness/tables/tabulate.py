@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.runs.track import Tracker
+from harness.runs.source import RunSource
 from harness.spec import catalogue
 from harness.tables.ages import age_notes
 from harness.tables.controls import control_grid
@@ -72,13 +72,13 @@ class Report:
         return written
 
 
-def report(paper: str, tracker: Tracker, policies: Sequence[str] = ()) -> Report:
-    """All measurements of a paper in MLflow, beside its printed numbers.
+def report(paper: str, source: RunSource, policies: Sequence[str] = ()) -> Report:
+    """All measurements of a paper in MLflow or in archives, beside its printed numbers.
 
     `policies`: extraction policies under which the stored responses are graded again, in a table of their own.
     """
     reproduction = catalogue.load(paper)
-    measured = gather(paper, tracker)
+    measured = gather(paper, source)
     grids = [*published_grids(paper, measured), *scale_grids(paper, measured)]
     compared = [grid for grid in (difference_grid(reproduction, measured), control_grid(paper, measured)) if grid]
     header = [
@@ -100,8 +100,8 @@ def report(paper: str, tracker: Tracker, policies: Sequence[str] = ()) -> Report
     ):
         if notes:
             footer += [f"### {heading}", "", *(f"- {note}" for note in notes), ""]
-    elsewhere = elsewhere_grid(reproduction, tracker)
-    graded_again = policy_grids(paper, measured, tracker, policies)
+    elsewhere = elsewhere_grid(reproduction, source)
+    graded_again = policy_grids(paper, measured, source, policies)
     return Report(
         paper,
         (*grids, *compared, *graded_again, *([elsewhere] if elsewhere else ())),

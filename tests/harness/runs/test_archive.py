@@ -14,6 +14,7 @@ from evals.grading.verdicts import schema
 from evals.sampling.engines.base import sample_seed
 from harness.cli.main import main
 from harness.runs.archive import _reduced, export_runs, import_runs, imported, read_archive, verdict_table
+from harness.runs.source import ArchivedRuns
 from harness.runs.track import Tracker
 from harness.tables.tabulate import report
 from tests.harness.tables.test_tabulate import log_arm
@@ -44,6 +45,24 @@ def test_imported_runs_give_the_same_tables(archive: Path, tmp_path: Path) -> No
         written = report("egsw", tracker).write(tmp_path / "again")
     for path in written:
         assert path.read_bytes() == (tmp_path / "results" / "egsw" / path.name).read_bytes(), path.name
+
+
+def test_an_archive_reads_like_its_import(archive: Path, tmp_path: Path) -> None:
+    runs = ArchivedRuns([archive, archive])  # a run that two archives hold counts once
+    with imported([archive]) as tracker:
+        read, logged = runs.arms("egsw"), tracker.arms("egsw")
+        assert len(read) == len(logged) == 4
+        for mine, theirs in zip(read, logged, strict=True):
+            assert mine.data.tags.items() <= theirs.data.tags.items()
+            assert mine.data.metrics == theirs.data.metrics
+            for metric in (*mine.data.metrics, "absent"):
+                steps = tracker.history(theirs.info.run_id, metric)
+                assert runs.history(mine.info.run_id, metric) == steps
+    for path in report("egsw", runs).write(tmp_path / "read"):
+        assert path.read_bytes() == (tmp_path / "results" / "egsw" / path.name).read_bytes(), path.name
+    assert runs.arms("erpo") == runs.runs("egsw", "log") == []
+    with pytest.raises(FileNotFoundError, match="no artifact verdicts/amc23"):
+        runs.fetch(runs.arms("egsw")[0], "verdicts/amc23", tmp_path)
 
 
 def test_exported_again_the_bytes_are_the_same(archive: Path, tmp_path: Path) -> None:
