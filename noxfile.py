@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from pathlib import Path
 
 import nox
@@ -27,6 +26,7 @@ VERL = ROOT / ".nox" / "verl"
 VERL_LOCK = ROOT / "requirements" / "verl.lock"
 PAPERS = sorted(path.parent.name for path in ROOT.glob("reproductions/*/paper.py"))
 DECLARED = [*PAPERS, "baselines"]
+MOST_AT_A_TIME = 4  # processes of tests: each takes up to 3 GB of memory
 
 nox.options.sessions = ["lint", "tests"]
 
@@ -77,30 +77,13 @@ def study(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """All tests; arguments go to pytest. RLVR_TEST_SHARDS=2 runs two halves of the test files beside each other."""
+    """All tests, a file for each core at a time; arguments go to pytest, which then runs them in one process."""
     environment(session)
     # several processes share the cores: waiting threads must not spin
-    session.env["OMP_WAIT_POLICY"] = "PASSIVE"
-    shards = int(os.environ.get("RLVR_TEST_SHARDS", "1"))
-    if shards == 1:
-        session.run(str(PYTHON), "-m", "pytest", *session.posargs, external=True)
-        return
-    session.env["OMP_NUM_THREADS"] = "1"
-    commands = [
-        [str(PYTHON), "-m", "pytest", "--shard", f"{k}/{shards}", *session.posargs] for k in range(1, shards + 1)
-    ]
-    environ = {**os.environ, **{key: value for key, value in session.env.items() if value is not None}}
-    with tempfile.TemporaryDirectory() as folder:
-        outputs = [Path(folder) / f"{number}" for number in range(shards)]
-        running = [
-            subprocess.Popen(command, env=environ, stdout=output.open("wb"), stderr=subprocess.STDOUT)
-            for command, output in zip(commands, outputs, strict=True)
-        ]
-        codes = [process.wait() for process in running]
-        for output in outputs:
-            print(output.read_text(errors="replace"), flush=True)
-    if any(code not in (0, 5) for code in codes):  # 5: no test of this part was asked for
-        session.error(f"pytest ended with {', '.join(map(str, codes))}")
+    session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
+    # a whole file to one process, which makes what its tests share once; in the order of tests/conftest.py
+    beside = ["-n", str(min(os.cpu_count() or 1, MOST_AT_A_TIME)), "--dist", "loadfile", "--no-loadscope-reorder"]
+    session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)
 
 
 @nox.session(venv_backend="none")

@@ -1,4 +1,4 @@
-"""Shared strategies and small batches."""
+"""For all tests: no hub, no deadlines, and the slow files first."""
 
 from __future__ import annotations
 
@@ -7,23 +7,29 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
-
-from tests.shards import files_of
 
 settings.register_profile("shared_machine", deadline=None)  # time on a busy machine says nothing about the code
 settings.load_profile("shared_machine")
 
+ROOT = Path(__file__).parent
+SLOW_FIRST = (  # processes that share the files then end at about the same time
+    "harness/launch/test_local.py",
+    "harness/jobs/test_run.py",
+    "harness/cli/test_new.py",
+    "harness/backends/test_trl_finetune.py",
+    "harness/backends/test_trl_distributed.py",
+    "harness/jobs/test_watching.py",
+    "harness/study/test_committed_study.py",
+    "examples/test_examples.py",
+    "evals/grading/test_hostile.py",
+    "evals/grading/test_hostile_text.py",
+)
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--shard", metavar="K/N", help="only the Kth of N parts of the test files (tests/shards.py)")
 
-
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    shard = config.getoption("--shard")
-    if shard is None:
-        return
-    files = files_of([str(item.path) for item in items], shard)
-    config.hook.pytest_deselected(items=[item for item in items if str(item.path) not in files])
-    items[:] = [item for item in items if str(item.path) in files]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {ROOT / name: number for number, name in enumerate(SLOW_FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))  # stable: the others stay as they were collected

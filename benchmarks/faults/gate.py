@@ -61,7 +61,8 @@ HELD = (
         f"{ENGINE}::test_an_output_that_is_not_finite_stops_at_its_token",
     ),
     (
-        "A checkpoint without a tokenizer, or without an end token that its vocabulary holds, is refused by name",
+        "A checkpoint without a tokenizer, or whose files name no end token that its vocabulary holds, is refused by "
+        "name",
         f"{ENDS}::test_a_model_that_names_none_is_refused_before_anything_is_sampled",
         f"{ENDS}::test_an_end_token_outside_the_vocabulary_is_none",
         f"{ENDS}::test_a_model_without_a_tokenizer_is_refused_by_name",
@@ -71,6 +72,11 @@ HELD = (
         "does one that is killed while it waits",
         "tests/evals/grading/test_killed_workers.py::test_a_signal_to_every_process_costs_no_verdict",
         "tests/evals/grading/test_killed_workers.py::test_a_worker_killed_while_it_waits_costs_no_verdict",
+    ),
+    (
+        "What is held of a graded file grows with its different answers, not with its rows",
+        "tests/evals/answer_files/test_flat_memory.py::test_more_rows_of_the_same_answers_hold_no_more_memory",
+        "tests/evals/stats/test_counted.py::test_counts_score_as_their_rows",
     ),
     (
         "A killed evaluation goes on where it was",
@@ -125,8 +131,6 @@ NOT_TRIED = (
     "it came as far as the signals: about 20 processes shared the two cores; starts of Ray took up to ten "
     "minutes, and some were given up after its own limit of 30 s, or for want of 9 GiB of free memory. Kills are only "
     "those of the tests named here.",
-    "A checkpoint that names no end token is refused, but not in under 2 s: only transformers knows which one the "
-    "class of its tokenizer adds, and its import takes longer (refusals above).",
     "A training whose address space has no room at all (a limit of 0 MiB beyond what it has): tried once; Python's "
     "start of a thread waits for ever for one that died of it, so that the command hangs until it is killed.",
     "A Ray replica of the sampling engine that is killed at work: tests/evals/sampling/test_ray.py has a test, which "

@@ -11,7 +11,9 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from evals.answer_files.formats import NEEDED
@@ -76,8 +78,11 @@ def grade_file(
     file = _File(path, answers, None if answers else _stated(path, reading))
     parquet = ParquetColumns(path, answers) if target and target.suffix == ".parquet" else None
     asked = _asked(file, policy, ks, explain, parquet)
-    with Grader(workers=workers, limit_s=limit_s, conventions=conventions, retry=False) as grader:
-        graded = Graded(grader, asked.policy, asked.rows)
+    with (
+        Grader(workers=workers, limit_s=limit_s, conventions=conventions, retry=False) as grader,
+        TemporaryFile("w+", encoding="utf-8", dir=target.parent) if target else nullcontext() as kept,
+    ):
+        graded = Graded(grader, asked.policy, asked.rows, kept)
         explained: dict[int, Row] = {}
         for piece in pieces(file.rows()):
             explained |= {n: piece[n - 1 - len(graded)] for n in explain if 0 < n - len(graded) <= len(piece)}

@@ -1,13 +1,14 @@
-"""The grades of a file's rows, a few bytes for each, gathered piece by piece; and what follows from them."""
+"""The grades of a file's rows, gathered piece by piece, and what follows from them."""
 
 from __future__ import annotations
 
-from array import array
+import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING
 
 from evals.answer_files.differing import Disagreement, differing
 from evals.answer_files.report import count_agreements
@@ -18,10 +19,10 @@ from evals.grading.effects import PolicyEffect, policy_effects
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
+    from evals.stats.counted import ProblemCounts
     from evals.stats.score import Score
 
 PIECE = 8192  # rows that are in memory at a time
-_VERDICTS = tuple(Verdict)
 
 
 def pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
@@ -31,53 +32,36 @@ def pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
         yield piece
 
 
-class _Texts:
-    """One of few different texts, or None, for each row: a number into the list of them."""
+@dataclass(slots=True)
+class _Problem:
+    """The grades of one problem's rows: how many have each, in order of the first; how many hold a box."""
 
-    def __init__(self) -> None:
-        self._known: dict[str | None, int] = {}
-        self._texts: list[str | None] = []
-        self._numbers = array("i")
-
-    def append(self, text: str | None) -> None:
-        number = self._known.setdefault(text, len(self._texts))
-        if number == len(self._texts):
-            self._texts.append(text)
-        self._numbers.append(number)
-
-    def __getitem__(self, index: int) -> str | None:
-        return self._texts[self._numbers[index]]
-
-    @property
-    def numbers(self) -> array[int]:
-        return self._numbers
-
-    @property
-    def different(self) -> list[str | None]:
-        return self._texts
+    grades: dict[tuple[Verdict, str | None], int] = field(default_factory=dict)
+    boxed: int = 0
 
 
 class Graded:
-    """The grades of the rows that were added.
+    """What the grades of the rows say. It holds the different answers to each problem, and no row.
 
     Args:
         grader: one that keeps the outcome of a comparison that failed (`retry=False`), so that equal rows of two
             pieces get one verdict. policy: of extraction; None for pairs of bare answers. rows: how many there will be.
+        kept: a file for the grades themselves, open for writing and reading; None if `beside` is not asked for.
     """
 
-    def __init__(self, grader: Grader, policy: str | None, rows: int) -> None:
+    def __init__(self, grader: Grader, policy: str | None, rows: int, kept: IO[str] | None = None) -> None:
         self._grader, self._policy, self._all = grader, policy, rows
-        self._problems, self._answers, self._reasons = _Texts(), _Texts(), _Texts()
-        self._verdicts, self._boxed = array("b"), array("b")
-        self._samples = array("i")
-        self._classes: array[int] | None = None  # -1: none
-        self._of_problem: Counter[str] = Counter()
+        self._kept = kept
+        self._done = 0
+        self._problems: dict[str, _Problem] = {}
+        self._verdicts: Counter[str] = Counter()
+        self._reasons: Counter[str] = Counter()  # by kind
         self.effects: list[PolicyEffect] = []  # what other policies of extraction would change
         self.agreements: dict[str, Counter[str]] = defaultdict(Counter)
         self.differing: list[Disagreement] = []
 
     def __len__(self) -> int:
-        return len(self._verdicts)
+        return self._done
 
     def add(self, rows: Sequence[Row], progress: Progress | None = None) -> None:
         """Grade the next rows; `progress` is told (done, all) rows of the file."""
@@ -96,47 +80,52 @@ class Graded:
             self._add_effects(policy_effects(triples, grades, self._grader, self._policy))
             differ = differing(rows, grades, self._grader, self._policy)
             self.differing += [replace(one, row=start + one.row) for one in differ]
-            self._add_problems(rows)
+            self._count(rows, grades)
         count_agreements(self.agreements, rows, grades)
-        for grade in grades:
-            self._verdicts.append(_VERDICTS.index(grade.verdict))
-            self._answers.append(grade.answer)
-            self._reasons.append(grade.reason)
-            self._boxed.append(grade.boxed)
+        self._verdicts.update(str(grade.verdict) for grade in grades)
+        self._reasons.update(grade.reason.split(":")[0] for grade in grades if grade.reason)
+        self._keep(grades)
+        self._done += len(rows)
         if progress:  # nothing was compared where no row of the piece has an answer
             progress(len(self), self._all)
 
     def verdicts(self) -> dict[str, int]:
         """How many rows have each verdict."""
-        return dict(sorted((str(_VERDICTS[number]), count) for number, count in Counter(self._verdicts).items()))
+        return dict(sorted(self._verdicts.items()))
 
     def unscored_reasons(self) -> dict[str, int]:
         """How many rows are unscored, by the kind of the reason."""
-        counts: Counter[str] = Counter()
-        for number in self._reasons.numbers:
-            reason = self._reasons.different[number]
-            if reason:
-                counts[reason.split(":")[0]] += 1
-        return dict(counts)
+        return dict(self._reasons)
 
     def beside(self, rows: Iterable[Row]) -> Iterator[tuple[list[Row], Columns]]:
-        """The same rows, given again, piece by piece with our columns."""
-        start = 0
-        for piece in pieces(rows):
-            yield piece, self._columns(start, piece)
-            start += len(piece)
+        """The same rows, given again, piece by piece with our columns.
 
-    def _columns(self, start: int, rows: Sequence[Row]) -> Columns:
-        grades = [self._grade(start + i) for i in range(len(rows))]
+        Raises:
+            ValueError: the grades were not kept.
+        """
+        if self._kept is None:
+            raise ValueError("the grades were not kept; expected a file for them")
+        self._kept.seek(0)
+        samples: Counter[str] = Counter()
+        for piece, line in zip(pieces(rows), self._kept, strict=True):
+            grades = [Grade(Verdict(verdict), *others) for verdict, *others in json.loads(line)]
+            yield piece, self._columns(piece, grades, samples)
+
+    def _columns(self, rows: Sequence[Row], grades: Sequence[Grade], samples: Counter[str]) -> Columns:
         if self._policy is None:
             return columns_of_pairs(grades)
-        classes = self.classes[start : start + len(rows)]
+        numbers, classes = [], []
+        for row, grade in zip(rows, grades, strict=True):
+            problem = str(row["problem_id"])
+            numbers.append(samples[problem])
+            samples[problem] += 1
+            classes.append(self._classes[problem][grade.verdict, grade.answer])
         return {
             "benchmark": [benchmark_of(row) for row in rows],
-            "sample": self._samples[start : start + len(rows)],
+            "sample": numbers,
             "gold": [as_text(row["answer"]) for row in rows],
             **columns_of_pairs(grades),
-            "answer_class": [None if number < 0 else number for number in classes],
+            "answer_class": classes,
             "boxed": [grade.boxed for grade in grades],
         }
 
@@ -144,48 +133,52 @@ class Graded:
         """Of all rows, as one benchmark."""
         if self._policy is None:
             return []
-        import numpy as np
-        import pandas as pd
-
+        from evals.stats.counted import CountedTable
         from evals.stats.score import score
 
-        classes = np.array(self.classes)
-        frame = pd.DataFrame(
-            {
-                "problem_id": np.array(self._problems.different, object)[np.array(self._problems.numbers)],
-                "sample": np.array(self._samples),
-                "verdict": np.array([str(verdict) for verdict in _VERDICTS], object)[np.array(self._verdicts)],
-                "answer_class": pd.arrays.IntegerArray(classes, classes < 0),
-                "boxed": np.array(self._boxed, bool),
-            }
-        )
-        return score(frame, ks=ks)
+        counted = {name: _counts(of, self._classes[name]) for name, of in self._problems.items()}
+        return score(CountedTable(counted), ks=ks)
 
-    @property
-    def classes(self) -> array[int]:
-        """The class of each row's answer among those to its problem, -1 without one; made when all rows are there."""
-        if self._classes is None:
-            import numpy as np
+    @cached_property
+    def _classes(self) -> dict[str, dict[tuple[Verdict, str | None], int | None]]:
+        """Problem -> each grade of it -> the class of its answer; made when all rows are there."""
+        classes = {}
+        for name, of in self._problems.items():
+            grades = [Grade(verdict, answer) for verdict, answer in of.grades]
+            numbers = self._grader.answer_classes([grade.answer for grade in grades], grades)
+            classes[name] = dict(zip(of.grades, numbers, strict=True))
+        return classes
 
-            self._classes = array("i", [-1]) * len(self)
-            numbers = np.array(self._problems.numbers)
-            order = np.argsort(numbers, kind="stable")
-            for rows in np.split(order, np.flatnonzero(np.diff(numbers[order])) + 1):
-                grades = [self._grade(int(row)) for row in rows]
-                own = self._grader.answer_classes([grade.answer for grade in grades], grades)
-                for row, number in zip(rows, own, strict=True):
-                    self._classes[row] = -1 if number is None else number
-        return self._classes
+    def _count(self, rows: Sequence[Row], grades: Sequence[Grade]) -> None:
+        for row, grade in zip(rows, grades, strict=True):
+            of = self._problems.setdefault(str(row["problem_id"]), _Problem())
+            key = (grade.verdict, grade.answer)
+            of.grades[key] = of.grades.get(key, 0) + 1
+            of.boxed += grade.boxed
 
-    def _grade(self, row: int) -> Grade:
-        return Grade(_VERDICTS[self._verdicts[row]], self._answers[row], self._reasons[row], bool(self._boxed[row]))
-
-    def _add_problems(self, rows: Sequence[Row]) -> None:
-        for row in rows:
-            problem = str(row["problem_id"])
-            self._problems.append(problem)
-            self._samples.append(self._of_problem[problem])
-            self._of_problem[problem] += 1
+    def _keep(self, grades: Sequence[Grade]) -> None:
+        if self._kept is not None:
+            values = [(str(grade.verdict), grade.answer, grade.reason, grade.boxed) for grade in grades]
+            self._kept.write(json.dumps(values) + "\n")
 
     def _add_effects(self, effects: list[PolicyEffect]) -> None:
         self.effects = [a + b for a, b in zip(self.effects, effects, strict=True)] if self.effects else effects
+
+
+def _counts(of: _Problem, classes: Mapping[tuple[Verdict, str | None], int | None]) -> ProblemCounts:
+    from evals.stats.counted import ProblemCounts
+
+    made = ProblemCounts(boxed=of.boxed)
+    votes: Counter[int] = Counter()
+    for (verdict, answer), count in of.grades.items():
+        made.generated += count
+        if verdict is Verdict.UNSCORED:
+            continue
+        made.scored += count
+        number = classes[verdict, answer]
+        if verdict is Verdict.CORRECT:
+            made.correct += count
+        elif number is not None:
+            votes[number] += count
+    made.votes = list(votes.values())
+    return made

@@ -269,7 +269,7 @@ class VerdictTable:
         if metric == "avg":
             return _ratio(self.correct, self.scored)
         if metric == "fmt":
-            return _ratio(self._count(self._frame["boxed"].to_numpy(bool)), self.generated)
+            return _ratio(self._boxed, self.generated)
         if metric == "mean_tokens":
             return self._mean_of_known(self._frame["tokens"])
         if metric == "truncation_rate":
@@ -326,6 +326,10 @@ class VerdictTable:
             right, rivals = self._votes.get(int(cell), (0, ()))
             values[cell] = maj_of_votes(int(scored[cell]), right, rivals, k)
         return values.reshape(self.scored.shape)
+
+    @cached_property
+    def _boxed(self) -> Counts:
+        return self._count(self._frame["boxed"].to_numpy(bool))
 
     @cached_property
     def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
