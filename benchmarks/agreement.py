@@ -25,10 +25,9 @@ from typing import Any
 from benchmarks import rewrites
 from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
-from evals.grading.effects import policy_effects
 from evals.grading.numbers import number
 from evals.grading.spelling import clean
-from evals.grading.verdicts import Verdict
+from evals.grading.verdicts import Verdict, policy_effects
 from harness.cli.columns import columns
 from harness.runs.record import environment
 

@@ -17,7 +17,7 @@ from benchmarks.bench.timing import Row
 from evals.grading import Grader
 from evals.grading.equivalence import UnscorableError, quick
 from evals.grading.extraction import extract, locate
-from evals.grading.rules.form import same_literal
+from evals.grading.form import same_literal
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 

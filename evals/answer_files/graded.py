@@ -15,8 +15,7 @@ from evals.answer_files.report import count_agreements
 from evals.answer_files.rows import Row, as_text
 from evals.answer_files.table import Columns, benchmark_of, columns_of_pairs
 from evals.grading import Grade, Grader, Progress
-from evals.grading.effects import PolicyEffect, policy_effects
-from evals.grading.verdicts import Verdict
+from evals.grading.verdicts import PolicyEffect, Verdict, policy_effects
 
 if TYPE_CHECKING:
     from evals.stats.counted import ProblemCounts

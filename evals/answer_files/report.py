@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from evals.answer_files.differing import Disagreement, cell, letter
 from evals.answer_files.rows import Row
 from evals.grading import Explanation, Grade
-from evals.grading.effects import PolicyEffect
-from evals.grading.verdicts import Verdict
+from evals.grading.verdicts import PolicyEffect, Verdict
 from evals.stats.intervals import ROUGH
 from evals.stats.score import score_text
 

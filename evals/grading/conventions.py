@@ -1,9 +1,15 @@
-"""Which answers count as equal where mathematics leaves a choice: each choice is a switch with a stated default."""
+"""What a grader is told: which answers count as equal where mathematics leaves a choice, and its limits for one answer.
+
+Each choice is a switch with a stated default. The limits are those of the grader, `rlvr grade` and trainings.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Protocol
+
+LIMIT_S = 10.0  # of processor time
+MEMORY_MB = 1024
 
 
 @dataclass(frozen=True)

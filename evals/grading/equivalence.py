@@ -1,5 +1,10 @@
 """Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify.
 
+RULES has the rules in the order in which they are tried. Each takes two cleaned answers (gold, answer) and `same`,
+which compares parts of them; it returns True or False, or None when it does not apply. They cover cases in which
+math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, and accepts `4=5` for 5 and `5 m` for `5 cm`). When in doubt, a
+rule rejects: training could exploit a wrong acceptance as a reward.
+
 This is the only place that calls math-verify, which is slow and can hang: only inside a killable worker.
 """
 
@@ -11,11 +16,43 @@ from functools import lru_cache
 from time import thread_time
 from typing import Any
 
-from evals.grading import rules
-from evals.grading.conventions import Conventions
+from evals.grading import collection, form, quantity, relations
+from evals.grading.conventions import Conventions, Same
 from evals.grading.evaluation import same_value
 from evals.grading.numbers import depth
 from evals.grading.spelling import clean
+
+RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
+    form.same_literal,
+    form.same_plain_number,
+    form.malformed,
+    form.denied,
+    form.same_numeral_in_base,
+    form.spelled_number,
+    form.same_ordinal,
+    form.same_choice,
+    form.same_phrase,
+    form.same_words,
+    form.without_condition,
+    form.constant_of_integration,
+    relations.for_every_whole_number,
+    form.approximation,
+    relations.congruence,
+    relations.named_value,
+    relations.value_of_expression,
+    relations.numeric_chain,
+    relations.same_equation,
+    relations.explicit_form,
+    relations.relation_or_value,
+    collection.same_time_of_day,
+    quantity.arithmetic_in_words,
+    quantity.same_quantity,
+    collection.same_collection,
+    collection.same_ratio,
+    quantity.degrees_inside,
+    quantity.mixed_number,
+    quantity.rounded_value,
+)
 
 # Two constant expressions are equal when they agree to this many digits, relative to their size.
 _EXACT_DIGITS, _FLOAT_DIGITS = 25, 12
@@ -154,14 +191,14 @@ class Comparison:
         return verdict
 
     def _decide(self, gold: str, answer: str) -> tuple[str, bool]:
-        for rule in rules.RULES:
+        for rule in RULES:
             verdict = rule(gold, answer, self)
             if verdict is not None:
                 return rule.__name__, verdict
         verdict = same_value(gold, answer, natural_log=self.conventions.natural_log)
         if verdict is not None:
             return "same_value", verdict
-        if rules.form.words_beside_a_number(gold, answer):  # math-verify says the same, slowly
+        if form.words_beside_a_number(gold, answer):  # math-verify says the same, slowly
             return "words_beside_a_number", False
         return "math_verify", self._last(gold, answer)
 

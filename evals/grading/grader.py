@@ -1,7 +1,8 @@
 """The only answer checker: responses and bare answers against golds, to one of five verdicts.
 
 Answers that the rules or random points decide are graded here, without a worker; the others need math-verify and go to
-processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached.
+processes that can be killed (`evals.grading.pool`). Each (gold, answer) is compared once and cached. `graders_kept`
+shares one grader between several uses in a row: its workers start once.
 """
 
 from __future__ import annotations
@@ -9,15 +10,15 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
-from evals.grading.conventions import Conventions
+from evals.grading.conventions import LIMIT_S, MEMORY_MB, Conventions
 from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, Comparison, UndecidedError, UnscorableError, quick
 from evals.grading.extraction import extract, locate
-from evals.grading.limits import LIMIT_S, MEMORY_MB
 from evals.grading.pool import Outcome, Pool
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
@@ -279,3 +280,33 @@ def _grade(answer: str, outcome: Outcome) -> Grade:
 def _without_answer(finish_reason: str | None, opened: bool) -> Verdict:
     cut = finish_reason == "length" or (opened and finish_reason != "stop")
     return Verdict.TRUNCATED if cut else Verdict.NO_ANSWER
+
+
+_kept: ContextVar[tuple[contextlib.ExitStack, dict[tuple[int, float], Grader]] | None] = ContextVar(
+    "graders", default=None
+)
+
+
+@contextlib.contextmanager
+def graders_kept() -> Iterator[None]:
+    """Inside the block, `shared_grader` returns the same grader for equal numbers of workers and equal limits."""
+    with contextlib.ExitStack() as stack:
+        token = _kept.set((stack, {}))
+        try:
+            yield
+        finally:
+            _kept.reset(token)
+
+
+@contextlib.contextmanager
+def shared_grader(workers: int, limit_s: float) -> Iterator[Grader]:
+    """A shared grader (`graders_kept`), or one that ends with the block."""
+    kept = _kept.get()
+    if kept is None:
+        with Grader(workers=workers, limit_s=limit_s) as own:
+            yield own
+        return
+    stack, graders = kept
+    if (workers, limit_s) not in graders:
+        graders[workers, limit_s] = stack.enter_context(Grader(workers=workers, limit_s=limit_s))
+    yield graders[workers, limit_s]

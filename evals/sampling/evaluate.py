@@ -30,7 +30,7 @@ from evals.data.protocols import Protocol
 from evals.files import text_sha256, write_parquet
 from evals.fingerprint import check_model, model_fingerprint
 from evals.grading import LIMIT_S, Grade, Grader
-from evals.grading.shared import grader
+from evals.grading.grader import shared_grader
 from evals.grading.verdicts import schema
 from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, Engine, Request
@@ -232,7 +232,7 @@ class _Graders:
 
     def __init__(self, workers: int, limit_s: float) -> None:
         self._open = ExitStack()
-        self._of_answers = self._open.enter_context(grader(workers, limit_s))
+        self._of_answers = self._open.enter_context(shared_grader(workers, limit_s))
         self._of_programs = self._open.enter_context(ProgramGrader(workers))
 
     def __enter__(self) -> _Graders:

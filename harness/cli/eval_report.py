@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.data.protocols import Protocol
-from evals.grading.effects import PolicyEffect
+from evals.grading.verdicts import PolicyEffect
 from evals.stats.intervals import ROUGH
 
 METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
@@ -40,9 +40,8 @@ def policies(used: str, path: Path) -> list[PolicyEffect]:
     import pyarrow.parquet as pq
 
     from evals.grading import Grade, Grader
-    from evals.grading.effects import policy_effects
     from evals.grading.extraction import POLICIES
-    from evals.grading.verdicts import Verdict
+    from evals.grading.verdicts import Verdict, policy_effects
 
     if used not in POLICIES:
         return []

@@ -171,8 +171,7 @@ def _by_policy(tables: Mapping[str, Any], policies: Sequence[str]) -> list[dict[
     if not policies:
         return []
     from evals.grading import Grader
-    from evals.grading.effects import under_policy
-    from evals.grading.verdicts import Verdict
+    from evals.grading.verdicts import Verdict, under_policy
     from evals.stats.score import score
 
     scored = []

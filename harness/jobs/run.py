@@ -22,7 +22,7 @@ from typing import Any
 
 from evals.files import RefusedError, differing_files, file_sha256, folder_sha256s, locked, read_jsonl, write_json
 from evals.fingerprint import model_fingerprint
-from evals.grading.shared import graders_kept
+from evals.grading.grader import graders_kept
 from evals.redaction import redact
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed

@@ -13,7 +13,7 @@ from harness.tables.measured import Measured, common_overrides
 
 if TYPE_CHECKING:
     from evals.grading import Grader
-    from evals.grading.effects import PolicyEffect
+    from evals.grading.verdicts import PolicyEffect
 
 COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
 
@@ -103,8 +103,7 @@ def _responses(m: Measured, benchmark: str, table_of: Callable[[str, str], Path]
 
 def _effects(rows: Sequence[dict[str, Any]], grader: Grader, policies: Sequence[str]) -> list[PolicyEffect]:
     from evals.grading import Grade
-    from evals.grading.effects import policy_effects
-    from evals.grading.verdicts import Verdict
+    from evals.grading.verdicts import Verdict, policy_effects
 
     grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
     triples = [(row["gold"], row["response"], row["finish_reason"]) for row in rows]

@@ -59,7 +59,7 @@ def train(
     from transformers import AutoTokenizer
 
     from evals.data import prompts
-    from evals.grading import shared
+    from evals.grading.grader import shared_grader
 
     started = time.monotonic()
     if hardware.device == "cpu":
@@ -70,7 +70,7 @@ def train(
     tokenizer = AutoTokenizer.from_pretrained(base_model, padding_side="left")
     prompt = prompts.get(experiment.prompt.value)
     kept, dropped, digest = prompt_rows(experiment, tokenizer, seed=seed)
-    with shared.grader(hardware.grader_workers, hardware.grader_limit_s) as grader:
+    with shared_grader(hardware.grader_workers, hardware.grader_limit_s) as grader:
         rewards = reward_functions(experiment, grader, policy=prompt.policy)
         torch.manual_seed(seed)
         callbacks = [reporter(METRICS, out_dir, on_metrics)]

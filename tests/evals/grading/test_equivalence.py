@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.grading import equivalence, rules
+from evals.grading import equivalence
 from evals.grading.equivalence import DEEPEST, LONGEST, UnscorableError, equal, quick, same_expression
 from evals.grading.evaluation import same_value
 from evals.grading.extraction import extract, locate
@@ -142,7 +142,7 @@ def test_a_comparison_that_does_not_end_is_left_to_a_worker(monkeypatch):
     def forever(gold, answer, same):
         return gold == "1" and answer == "2" and same("1", "2")
 
-    monkeypatch.setattr(rules, "RULES", (forever,))
+    monkeypatch.setattr(equivalence, "RULES", (forever,))
     assert equivalence.IN_PROCESS_S == 2
     assert quick("1", "2") is None
     assert next(seconds) == 4  # at the start, and at 1, 2 and 3: the third is past the limit

@@ -9,8 +9,7 @@ import threading
 import pytest
 
 from evals.grading import Conventions, Grade, Grader
-from evals.grading.effects import policy_effects, under_policy
-from evals.grading.verdicts import Verdict
+from evals.grading.verdicts import Verdict, policy_effects, under_policy
 
 HARD = (r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
 TOWER = r"\sin(9^{9^{9^9}})"

@@ -30,7 +30,7 @@ from contextlib import suppress
 from evals.grading.equivalence import UnscorableError, equal, quick
 from evals.grading.extraction import POLICIES, extract
 from evals.grading.extraction import locate
-from evals.grading.rules.quantities import arithmetic_in_words
+from evals.grading.quantity import arithmetic_in_words
 from tests.evals.grading.test_hostile_text import ANSWER, PARTS, RESPONSE, SHORT
 
 def repeated(start, part, end, length):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 
-from evals.grading import rules
+from evals.grading import equivalence
 from evals.grading.equivalence import compare, equal
 from evals.grading.spelling import clean
 
@@ -36,7 +36,7 @@ def sections(file: str) -> dict[str, list[Pair]]:
 
 
 ANSWERS = sections("answers.txt")
-RULES = {rule.__name__: rule for rule in rules.RULES}
+RULES = {rule.__name__: rule for rule in equivalence.RULES}
 
 
 @pytest.mark.parametrize("section", ANSWERS)
@@ -52,7 +52,7 @@ def test_each_rule_has_pairs_of_both_kinds(name):
 @pytest.mark.parametrize("name", RULES)
 def test_without_a_rule_a_pair_about_it_changes(name, monkeypatch):
     # below `equal`, whose fast path holds two of the rules
-    monkeypatch.setattr(rules, "RULES", tuple(rule for rule in rules.RULES if rule is not RULES[name]))
+    monkeypatch.setattr(equivalence, "RULES", tuple(rule for rule in equivalence.RULES if rule is not RULES[name]))
     assert any(compare(clean(pair.gold), clean(pair.answer)) is not pair.same for pair in ANSWERS[name])
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from evals.grading import worker
 from evals.grading.conventions import Conventions
-from evals.grading.math_verify_errors import LET_THROUGH, MODULES, let_through
+from evals.grading.worker import LET_THROUGH, MODULES, let_through
 
 ROOT = Path(__file__).parents[3]
 HANDLERS = b"""
@@ -50,7 +50,7 @@ def test_a_handler_of_one_kind_is_left_alone() -> None:
 
 def test_math_verify_is_loaded_so_and_only_there() -> None:
     code = (
-        "from evals.grading import math_verify_errors; math_verify_errors.install(); import math_verify, sys\n"
+        "from evals.grading import worker; worker.install(); import math_verify, sys\n"
         f"assert all(type(sys.modules[m].__loader__).__name__ == '_Loader' for m in {MODULES!r})\n"
         "assert type(sys.modules['math_verify'].__loader__).__name__ == 'SourceFileLoader'\n"
         "import math_verify.grader as g\n"
@@ -59,7 +59,7 @@ def test_math_verify_is_loaded_so_and_only_there() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "through\n"
-    late = "import math_verify; from evals.grading import math_verify_errors; math_verify_errors.install()"
+    late = "import math_verify; from evals.grading import worker; worker.install()"
     done = subprocess.run([sys.executable, "-c", late], cwd=ROOT, capture_output=True, text=True)
     assert "was imported before" in done.stderr
 
@@ -87,8 +87,8 @@ def test_each_failure_is_unscored(error: Exception, kind: str, monkeypatch: pyte
 SWEEP = """
 import logging, os, resource
 from pathlib import Path
-from evals.grading import math_verify_errors
-math_verify_errors.install()
+from evals.grading import worker
+worker.install()
 from evals.grading.conventions import Conventions
 from evals.grading.worker import reply
 logging.disable(logging.CRITICAL)
