@@ -52,6 +52,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     quantity.degrees_inside,
     quantity.mixed_number,
     quantity.rounded_value,
+    quantity.rounded_inside,
 )
 
 # Two constant expressions are equal when they agree to this many digits, relative to their size.

@@ -18,7 +18,7 @@ import re
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from evals.grading.arithmetic import OPERATIONS, Huge, divide, inexact, logarithm_of, real
@@ -186,6 +186,53 @@ def constant(text: str) -> Fraction | None:
         if number is None or isinstance(number, Fraction):
             return number
         return Fraction(mp.nstr(number, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
+
+
+def within_rounding(exact: str, rounded: str, digits: int) -> bool:
+    """Whether an expression has another's values up to the rounding of its decimals.
+
+    A decimal of at least `digits` significant digits may be off by half a unit of its last one; the others are exact.
+    What this changes, summed over the decimals, must be less than the least of those decimals can be off, relatively.
+    """
+    try:
+        left, right = parse(exact), parse(rounded)
+    except UnsupportedError:
+        return False
+    nearby = [(_moved(right, number, half), _moved(right, number, -half)) for number, half in _halves(right, digits)]
+    names = symbols(left) | symbols(right)
+    if not nearby or symbols(left) != symbols(right):
+        return False
+    from mpmath import mp, mpf
+
+    agreed = 0
+    for point in _points(names - {"i"} if names == {"i"} else names):
+        fixed = {**point, "log": 0, **({"i": mp.mpc(0, 1)} if names == {"i"} else {})}
+        with mp.workdps(DIGITS):
+            a, b = _value(left, fixed), _value(right, fixed)
+            off = [(_value(more, fixed), _value(less, fixed)) for more, less in nearby]
+            if any(isinstance(each, Huge) or each is None for each in (a, b, *chain(*off))):
+                continue
+            a, b = inexact(a), inexact(b)
+            most = sum(max(abs(inexact(each) - b) for each in pair) for pair in off)
+            if abs(a - b) > most * (1 + mpf(10) ** -_EQUAL_DIGITS) or most > abs(a) * mpf(10) ** (1 - digits):
+                return False
+            agreed += 1
+    return agreed >= (_FEWEST if names - {"i"} else 1)
+
+
+def _halves(tree: Node, digits: int) -> set[tuple[Fraction, Fraction]]:
+    """The decimals of at least so many significant digits in a tree, with half a unit of their last digit."""
+    if tree[0] != "number":
+        return set().union(*(_halves(part, digits) for part in tree[1:] if isinstance(part, tuple)))
+    places = next((n for n in range(60) if (tree[1] * 10**n).denominator == 1), 0)
+    return {(tree[1], Fraction(1, 2 * 10**places))} if places and len(str(tree[1] * 10**places)) >= digits else set()
+
+
+def _moved(tree: Node, number: Fraction, by: Fraction) -> Node:
+    """The tree with `by` added to a number, wherever it stands."""
+    if tree == ("number", number):
+        return ("number", number + by)
+    return tuple(_moved(part, number, by) if isinstance(part, tuple) else part for part in tree)
 
 
 # ----------------------------------------------------------------------------------------------------------- comparison

@@ -246,7 +246,8 @@ _STATES = re.compile(
 )
 _DENIES = re.compile(
     r"\b(?:not|never|except|unless|excluding|besides|other than|instead of"
-    r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to)\s+(?:\w+\s+)?$",
+    r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to|\d\s+out\s+of)"
+    r"\s+(?:\w+\s+)?(?:[A-Za-z]\s*=)?[}\s]*$",
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
@@ -287,9 +288,9 @@ def locate(text: str, *, numbers: bool = True) -> str:
     answer does not count; boxes, where several are one answer
     when only a separator stands between them (`\boxed{1} and \boxed{2}`), else the last counts; and in prose what
     follows "answer is", of which, as of any prose, the last `$...$` or number counts, with those before it that "and",
-    "or" or, between numbers, a comma joins to it; unless it is denied ("not 5", "at least 5") or the prose begins with
-    a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a
-    number as well.
+    "or" or, between numbers, a comma joins to it; unless it is denied ("not 5", "at least 5"), a share ("2 out of 3")
+    or the prose begins with a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a number as
+    well.
 
     In a gold (`numbers=False`) a box need not be closed, and prose is kept whole, unless it ends with "is" and one
     `$...$`. Text beside an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.

@@ -70,10 +70,13 @@ def bare_word(text: str) -> str | None:
 def phrase(text: str) -> tuple[str, ...] | None:
     r"""The words and numbers of an answer like `\text{June 20}`, or None unless it has both and nothing else."""
     bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).lower()
+    bare = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", bare)
     parts = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
     if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in parts):
         return None
-    return parts if any(len(part) > 2 and part.isalpha() for part in parts) else None
+    if not any(len(part) > 2 and part.isalpha() for part in parts):
+        return None
+    return tuple(sorted(parts)) if len(parts) == 2 else parts  # 5 June and June 5th
 
 
 def same_literal(gold: str, answer: str, same: Same) -> bool | None:
@@ -115,6 +118,8 @@ def _decimal_comma(gold: str, answer: str) -> bool:
     for comma, point, places in ((gold, answer, 2), (re.sub(r"^[A-Za-z]\s*=\s*", "", answer), gold, 1)):
         if re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3},\d{2,}", comma):
             comma = comma.replace(".", "")
+        elif re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma):
+            continue  # thousands: 1,250 is not 1.250
         if re.fullmatch(rf"-?\d+,\d{{{places},}}", comma) and re.fullmatch(r"-?\d*\.\d+", point):
             a, b = number(comma.replace(",", ".")), number(point)
             return a is not None and b is not None and a.value == b.value
@@ -194,6 +199,7 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
 
 
+_CAPITALS = re.compile(r"[A-Z]{3,}")  # an order, a code, a name; a product of symbols is not written so
 _SHORT_WORDS = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "tie", "win"])
 
 
@@ -202,6 +208,9 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     left, right = words(gold), words(answer)
     if left is None and right is None:
         both = gold.lower(), answer.lower()
+        if _CAPITALS.fullmatch(gold) or _CAPITALS.fullmatch(answer):
+            capitals, other = (gold, answer) if _CAPITALS.fullmatch(gold) else (answer, gold)
+            return bool(capitals == other.upper()) if re.fullmatch(r"[A-Z]{3,}|[a-z]{3,}", other) else None
         return both[0] == both[1] if set(both) & _SHORT_WORDS and all(map(bare_word, both)) else None
     if left is None or right is None:
         plain = bare_word(gold if left is None else answer)

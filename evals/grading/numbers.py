@@ -53,7 +53,8 @@ def split(text: str, separators: str) -> list[str]:
 
 
 _CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because)\b(.*)$",
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because)\b(.*)$"
+    r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
     re.DOTALL,
 )
 _HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
@@ -70,7 +71,7 @@ def before_condition(text: str) -> str | None:
     condition = _CONDITION.search(text)
     if condition is None:
         return text
-    return None if _HEDGE.search(condition[1]) else text[: condition.start()]
+    return None if _HEDGE.search(condition[1] or "") else text[: condition.start()]
 
 
 def is_relation(text: str) -> bool:
@@ -128,6 +129,8 @@ _LONGEST = 4300  # digits; Python refuses to convert longer ones
 # How many significant digits a decimal must show to stand for an exact value; how many more for a longer decimal.
 DIGITS_FOR_EXACT = 4
 MORE_FOR_DECIMAL = 2
+MORE_FOR_CUT = 3
+MORE_FOR_INTEGER = 3
 
 
 @dataclass(frozen=True)
@@ -171,10 +174,18 @@ def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) ->
 
 
 def rounds_to(value: Fraction, short: Number, needed: int = DIGITS_FOR_EXACT) -> bool:
-    """Whether `short` is a decimal with enough digits that is `value` rounded to its last digit."""
-    if short.last is None or short.digits < needed or value.denominator == 1:
+    """Whether `short` is a decimal with enough digits that is `value` rounded to its last digit.
+
+    With three digits more it may also be cut off there (`125.663` for 40 pi). An integer is rounded only by a decimal
+    times a power of ten that has three digits more.
+    """
+    if short.last is None or short.digits < needed:
         return False
-    return abs(value - short.value) <= short.last / 2
+    if value.denominator == 1 and (short.last <= 1 or short.digits < needed + MORE_FOR_INTEGER):
+        return False
+    off = abs(value - short.value)
+    cut = short.digits >= needed + MORE_FOR_CUT and abs(value) > abs(short.value)
+    return off <= short.last / 2 or (cut and off < short.last)
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:

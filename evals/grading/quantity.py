@@ -11,8 +11,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from evals.grading.conventions import Same
-from evals.grading.evaluation import constant
-from evals.grading.numbers import has_symbols, number, rounds_to, split, spoken
+from evals.grading.evaluation import constant, within_rounding
+from evals.grading.numbers import MORE_FOR_DECIMAL, has_symbols, number, rounds_to, split, spoken
 
 PERCENT, DEGREE = "%", "degree"
 
@@ -118,7 +118,8 @@ def _singular(word: str) -> str:
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
 _PERCENT = re.compile(r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE)
 _DEGREE = re.compile(
-    r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b\s*\}?)\s*$"
+    r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?"
+    r"|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b(?:\s+(?P<named>[CF]|Celsius|Fahrenheit))?\s*\}?)\s*$"
 )
 _TEXT = re.compile(rf"(?:\s*(?:(?:\\cdot|/)\s*)?\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}{_EXPONENT})+\s*$")
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
@@ -158,13 +159,15 @@ def quantity(text: str) -> Quantity | None:
     A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is
     not); `\\text{...}` after something that can be measured is always taken for a unit, known or not.
     """
+    if together := _together(text):
+        return together
     bare = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
     if len(split(bare, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", bare):
         return None  # a list, whose items may have units
     if match := _PERCENT.search(text):
         return _quantity(text[: match.start()], ((PERCENT, 1),), PERCENT)
     if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc)", text):
-        scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "")
+        scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "") or (match["named"] or "")[:1]
         return _quantity(text[: match.start()], ((DEGREE + scale, 1),), DEGREE)
     if match := _TEXT.search(text):
         return _quantity(text[: match.start()], unit(match[0]), match[0])
@@ -177,6 +180,24 @@ def quantity(text: str) -> Quantity | None:
     if counted and not _NOT_COUNTED.search(counted[2]) and (number(counted[1]) or spoken(counted[1])):
         return _quantity(counted[1], (), counted[2])
     return None
+
+
+_AMOUNTS = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:\\text\s*\{\s*[A-Za-z]+\s*\}|[A-Za-z]{2,})(?:\s*,\s*|\s*)){2,}")
+_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)[\s{]*(?:\\text[\s{]*)?([A-Za-z]+)")
+
+
+def _together(text: str) -> Quantity | None:
+    """`3 hours 20 minutes` as 200 minutes: amounts of one kind, each in a smaller unit than the one before it."""
+    if not _AMOUNTS.fullmatch(text):
+        return None
+    total, before = Fraction(0), None
+    for amount, name in _AMOUNT.findall(text):
+        known = unit(name)
+        ratio = converted(before, known) if before else Fraction(1)
+        if not known or ratio is None or (before and ratio <= 1):
+            return None
+        total, before = total * ratio + Fraction(amount), known
+    return Quantity(str(total), before or (), frozenset(symbol for symbol, _ in before or ()))
 
 
 def with_symbol(text: str, known: Unit) -> str | None:
@@ -266,9 +287,15 @@ _IN_DEGREES = re.compile(r"(?<![\w.^_{])(\d+(?:\.\d+)?|[A-Za-z])\s*\^\{\\circ\}"
 
 
 def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180."""
+    r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180; all signs may be missing, as in `180-2x`."""
     if r"^{\circ}" not in gold + answer:
         return None
+    gold, answer = (re.sub(r"(\\(?:sin|cos|tan|cot|sec|csc))(?=\d)", r"\1 ", text) for text in (gold, answer))
+    signs = [r"^{\circ}" in text for text in (gold, answer)]
+    if not all(signs) and same.conventions.missing_unit and has_symbols(gold) and has_symbols(answer):
+        bare = [text.replace(r"^{\circ}", "") for text in (gold, answer)]
+        if not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|pi)", bare[0] + bare[1]) and same(*bare):
+            return True
     left, right = (_IN_DEGREES.sub(r"(\\frac{\1\\pi}{180})", text) for text in (gold, answer))
     return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
 
@@ -291,4 +318,17 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
                 return None
             close = abs(long - short.value) <= abs(long) / 10**12
             return close or rounds_to(long, short, same.conventions.digits)
+    return None
+
+
+_DECIMAL = re.compile(r"\d\.\d")
+
+
+def rounded_inside(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`0.333x` against `\frac{x}{3}`: the decimals inside an expression may round what they stand for."""
+    for rounded, exact in ((answer, gold), (gold, answer)):
+        if _DECIMAL.search(rounded) and number(rounded) is None:
+            digits = same.conventions.digits + MORE_FOR_DECIMAL * bool(_DECIMAL.search(exact))
+            if within_rounding(exact, rounded, digits):
+                return True
     return None

@@ -25,7 +25,9 @@ _WITHOUT = re.compile(
     r"|\\?[A-Za-z]+\s*\\neq(?![A-Za-z])(?P<unequal>.+)"
 )
 _BETWEEN = re.compile(r"([^<>=|]+?)(<|\\le(?![A-Za-z]))\s*\|\s*[A-Za-z]\s*\|\s*(<|\\le(?![A-Za-z]))([^<>=|]+)")
-_SIZE = re.compile(r"\|\s*[A-Za-z]\s*\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)")
+_SIZE = re.compile(
+    r"\|\s*[A-Za-z]\s*([-+][^|<>=]+)?\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)"
+)
 
 
 def set_form(text: str) -> str | None:
@@ -44,7 +46,7 @@ def set_form(text: str) -> str | None:
             below, above = (without["open"], without["low"].strip()), (without["high"].strip(), without["close"])
         return _punctured(below, above, split(without["points"] or without["unequal"], ",;"))
     if size := _SIZE.fullmatch(text):
-        return _of_size(size[1], size[2].strip())
+        return _of_size(size[2], size[3].strip(), (size[1] or "").strip())
     if between := _BETWEEN.fullmatch(text):
         low, high = between[1].strip(), between[4].strip()
         inner, outer = ("()" if "<" in between[index] else "[]" for index in (2, 3))
@@ -77,11 +79,13 @@ def _punctured(low: tuple[str, str], high: tuple[str, str], points: list[str]) -
     )
 
 
-def _of_size(sign: str, bound: str) -> str:
+def _of_size(sign: str, bound: str, shift: str) -> str:
+    r"""`|x+3|<5` as (-5-(+3),5-(+3))."""
+    low, high = (f"-({bound})-({shift})", f"{bound}-({shift})") if shift else (f"-{bound}", bound)
     if sign in (">", r"\ge"):
         left, right = "])" if sign == r"\ge" else "))", "[("[sign == ">"]
-        return rf"(-{_INFINITY},-{bound}{left[0]}\cup{right}{bound},{_INFINITY})"
-    return f"[-{bound},{bound}]" if sign == r"\le" else f"(-{bound},{bound})"
+        return rf"(-{_INFINITY},{low}{left[0]}\cup{right}{high},{_INFINITY})"
+    return f"[{low},{high}]" if sign == r"\le" else f"({low},{high})"
 
 
 def _intersection(sides: Sequence[str | None]) -> str | None:
@@ -208,6 +212,8 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
     if any(len(pair) != 2 or "" in pair for pair in sides):
         return None
     (a, b), (c, d) = sides
+    if literal(a) == literal(c) and same(b, d):
+        return True  # a-b=1.732 and a-b=\sqrt{3}
     return evaluation.same_equation((a, b), (c, d))
 
 

@@ -144,6 +144,11 @@ NAMES = table(
     ("upright e", r"\\(?:mathrm|text)\s*\{\s*e\s*\}(?=\s*\^)", "e"),
     ("upright i", r"(?<=[\d+\-)}])\s*\\(?:mathrm|text)\s*\{\s*i\s*\}(?!\s*[A-Za-z])", " i"),
     (
+        "unit vector",
+        r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec)\s*\{\s*\\?([ijk])(?:math)?\s*\}",
+        r" \1",
+    ),
+    (
         "font",
         r"\\(?:mathrm|mathbf|mathit|mathsf|textbf|textit|textrm|textnormal|mbox|hbox)(?=\s*\{)",
         r"\\text",
@@ -178,7 +183,7 @@ LOOK = table(
     ),
     ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
     ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
-    ("choices in one text", r"\\text\s*\{\s*(\(?[A-Z]\)?(?:\s*,\s*\(?[A-Z]\)?)+)\s*\}", r"\1"),
+    ("choices in one text", r"\\text\s*\{\s*(\(?[A-Z]\)?(?:(?:\s*,\s*|\s+and\s+)\(?[A-Z]\)?)+)\s*\}", r"\1"),
     (
         "choices one by one",
         r"\\text\s*\{\s*([A-Z])\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*([A-Z])\s*\}",
@@ -256,8 +261,20 @@ WORDS = table(
     ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("exactly", r"(?<=[\d})])\s*(?:\\text\s*\{\s*)?(?:exactly|precisely|altogether|in total|in all)\s*\}?\.?\s*$", ""),
+    (
+        "infinity as a bound",
+        r"(?<=[(\[,])\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*[,)\]])",
+        r"\1\\infty",
+    ),
     ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
     ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
+    (
+        "the reals without",
+        rf"^\s*{_OPEN}all real(?:s| numbers)?\s+(?:[a-z]\s+)?(?:except|other than|but)(?: for)?\s*\}}?\s*"
+        r"(?:[a-z]\s*=\s*)?([-\d\\][^{}a-z]*|[-\d\\].*\})$",
+        r"\\mathbb{R}\\setminus\\{\1\\}",
+    ),
+    ("out of", r"^\s*(\d+)\s+out\s+of\s+(\d+)\s*$", r"\\frac{\1}{\2}"),
     ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),
     (
         "undefined",

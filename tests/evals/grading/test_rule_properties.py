@@ -95,3 +95,20 @@ def test_factorials_and_binomials_of_huge_numbers_too(operand):
         OPERATIONS["!"](operand)
     with pytest.raises(UndefinedError):
         OPERATIONS["binomial"](operand, mpf(0.5))
+
+
+@given(st.integers(1, 60), st.sampled_from([3, 7, 9, 11, 13]), st.integers(2, 6), st.integers(-9, 9))
+def test_a_decimal_inside_an_expression_may_round(above, below, places, constant):
+    value = Fraction(above, below)
+    rounded = round(value, places)
+    shown = f"{float(rounded):.{places}f}"
+    # trailing zeros are not digits, and a decimal with fewer digits than the convention stands for itself alone
+    assume(value.denominator > 1 and not shown.endswith("0"))
+    enough = len(shown.replace(".", "").lstrip("0")) >= Conventions().digits
+    gold = rf"\frac{{{above}}}{{{below}}}x+({constant})"
+    if not constant:  # beside a constant it is the sum that may be off by a hundredth at most
+        assert bool(quick(gold, f"{shown}x")) is enough
+    elif not enough:
+        assert not quick(gold, f"{shown}x+({constant})")
+    off = f"{float(rounded + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
+    assert not quick(gold, f"{off}x+({constant})")
