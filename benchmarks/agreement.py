@@ -36,7 +36,8 @@ Row = dict[str, Any]
 HALVES = {
     "development": "first set, development",
     "heldout": "first set, once held out",
-    "second": "second set, scored once",
+    "second": "second set, scored once on 2026-11-22",
+    "third": "third set, scored once",
 }
 PATIENCE_S = 45  # by the clock, for math-verify: its own 5 s are over early on a busy machine
 
@@ -195,8 +196,9 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         "scored once, on 2026-11-22 (grader_heldout_first_look.md keeps that page), and is development material since. "
         "The second set, of other projects, was read before our grader saw any of it and scored once, after the rules "
         "of that day, which were written for the first set alone (their author had read the pairs of the second, to "
-        "check that the tests were read rightly). math-verify gets a string as it is where it was "
-        "written to be parsed so, else in a box.\n"
+        "check that the tests were read rightly). Rules for its disagreements were written since: what is shown is "
+        "today's score. The third set was fixed by its hash after that, unread, and scored once. math-verify gets a "
+        "string as it is where it was written to be parsed so, else in a box.\n"
     ]
     for half in sets:
         rows = read(folder / f"{half}.jsonl")
@@ -215,7 +217,7 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         both = [f"{name} {what}" for name in ("math-verify", "ours") for what in ("wrong accepted", "right refused")]
         header = (HALVES[half], "rows", "math-verify %", "ours %", *both, "unscored", "licence")
         parts += [columns(header, cells, left=1), ""]
-        if half == "second":
+        if half in ("second", "third"):
             parts += [
                 "Where ours disagrees with the label, and why, as read by hand after the scoring:\n",
                 *disagreements(rows, mine),

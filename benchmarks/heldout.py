@@ -1,9 +1,10 @@
 """Build labelled answer pairs from other projects' tests: `python -m benchmarks.heldout REPOSITORIES DATA OUT`.
 
 REPOSITORIES holds clones as `<owner>+<name>/repo` (a git directory is enough), DATA is ../shared/data, whose triples
-are left out. Writes OUT/{development,heldout,second}.jsonl in the form of DATA/grader/*.jsonl. The first two are the
+are left out. Writes OUT/{development,heldout,second,third}.jsonl like DATA/grader/*.jsonl. The first two are the
 halves of `heldout_sources.FIRST`: the half of a row depends on its gold alone (SHA-256 of the gold without spaces,
-first byte even: development, odd: held out). second.jsonl has the pairs of SECOND that are in neither.
+first byte even: development, odd: held out). second.jsonl has the pairs of SECOND that are in neither, and
+third.jsonl those of THIRD that are in none of these.
 OUT/golds/*.jsonl gets the golds of public problem sets. Test files are read as syntax trees and never run. The rows
 stay out of this repository, as not every licence allows copies; `benchmarks.agreement --heldout OUT` reports on them.
 """
@@ -21,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from benchmarks.heldout_sources import FIRST, GOLDS, SECOND, Calls, Suite
+from benchmarks.heldout_sources import FIRST, GOLDS, SECOND, THIRD, Calls, Suite
 
 Row = dict[str, Any]
 GOLD = ("gold", "answer", "solution", "ground_truth", "reference", "expected_answer", "label", "gt", "truth")
@@ -40,14 +41,24 @@ def main() -> int:
     known = {key(row) for path in (data / "grader").glob("*.jsonl") for row in read(path)}
     new = [row for row in first if key(row) not in known]
     known |= {key(row) for row in first}
-    second = [row for row in agreed([*suites(repositories, SECOND)]) if key(row) not in known]
+    later = {}
+    for name, files in (("second", SECOND), ("third", THIRD)):
+        rows = agreed([*suites(repositories, files)])
+        later[name] = [row for row in rows if key(row) not in known]
+        known |= {key(row) for row in rows}
     for name, answers in golds(repositories).items():
         write(out / "golds" / f"{name}.jsonl", [{"answer": answer} for answer in answers])
     parts = {half: [row for row in new if half_of(row) == half] for half in ("development", "heldout")}
-    for name, own in (parts | {"second": second}).items():
+    for name, own in (parts | later).items():
         write(out / f"{name}.jsonl", own)
         counts = Counter((row["source"].partition(":")[0].partition("@")[0], row["tier"]) for row in own)
-        print(name, len(own), *(f"\n  {source} {tier}: {count}" for (source, tier), count in sorted(counts.items())))
+        digest = hashlib.sha256((out / f"{name}.jsonl").read_bytes()).hexdigest()[:12]
+        print(
+            name,
+            len(own),
+            digest,
+            *(f"\n  {source} {tier}: {count}" for (source, tier), count in sorted(counts.items())),
+        )
     return 0
 
 
@@ -215,6 +226,9 @@ def asserted(function: ast.FunctionDef | ast.AsyncFunctionDef, calls: Calls, kno
             if isinstance(index, int):
                 nested, label = nested[index : index + 1] if index >= 0 else [], label
             labels = label if isinstance(label, list | tuple) else [label] * len(nested)
+            labels = [
+                {"true": True, "false": False}.get(each, each) if isinstance(each, str) else each for each in labels
+            ]
             for (gold, prediction), each in zip(nested, labels, strict=False):
                 if isinstance(each, bool | int | float) and each in (0, 1):
                     yield gold, prediction, each
@@ -239,7 +253,10 @@ def checks(line: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | bool]]:
             yield test, wanted
     elif isinstance(line, ast.Expr) and isinstance(line.value, ast.Call):
         called, arguments = ast.unparse(line.value.func), line.value.args
-        if called.endswith(("assertTrue", "assertFalse")):
+        compared = arguments[0] if arguments else None
+        if called.endswith("assertTrue") and isinstance(compared, ast.Compare) and isinstance(compared.ops[0], ast.Eq):
+            yield compared.left, compared.comparators[0]
+        elif called.endswith(("assertTrue", "assertFalse")):
             yield arguments[0], called.endswith("True")
         elif called.endswith("assertEqual"):
             yield arguments[0], arguments[1]

@@ -1,7 +1,8 @@
 """Which files of other projects `benchmarks.heldout` reads, and how their tests call what they test.
 
 FIRST was read until 2026-11-22; its half with even hashes was in view of the rules' author from the start, the other
-half since it was scored once on that day. SECOND was added then, before our grader saw any of it, and is scored once.
+half since it was scored once on that day. SECOND was added then, before our grader saw any of it, and was scored
+once. So was THIRD after the rules that followed; nobody had read its pairs.
 """
 
 from __future__ import annotations
@@ -114,6 +115,10 @@ REASONS = {
     ("42", "the answer is 42"): "equal in value; the label asks for a box",
 }
 
+
+THIRD = (  # answers that students type, as text
+    Suite("isaacphysics/equality-checker", "checker/tests/test_maths.py", "Apache-2.0", by("check")),
+)
 
 GOLDS = {
     "college_math": ("QwenLM/Qwen2.5-Math", "evaluation/data/college_math/test.jsonl", "answer"),

@@ -68,6 +68,8 @@ def renamed(one: Named, other: Named) -> str | None:
     names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
     if names[0] == names[1]:
         return one.values[-1]
+    if any(names[side].partition("(")[0] == names[1 - side] for side in (0, 1)):
+        return one.values[-1]  # P(X=2)=1/4 and P=1/4
     words = [_WORD.fullmatch(form.name.strip()) for form in (one, other)]
     if bool(words[0]) != bool(words[1]) and "(" not in "".join(names):
         return one.values[-1]  # Area = 5 and S = 5

@@ -19,8 +19,8 @@ class Conventions:
     Fields:
         digits: significant digits that a decimal must have to stand for an exact value (`0.333` for 1/3), >= 1.
             Trailing zeros are not counted; an integer is never a rounding. The same holds for decimals inside an
-            expression (`0.333x` for `\\frac{x}{3}`). With three digits more a decimal may be cut off instead of rounded,
-            and may, as `1.23457e9`, stand for a longer integer.
+            expression (`0.333x` for `\\frac{x}{3}`). With three digits more a decimal may be cut off, not rounded, and
+            may, as `1.23457e9`, stand for a longer integer.
         decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
         words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).
         natural_log: `\\log` is also the natural logarithm.

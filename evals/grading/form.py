@@ -44,7 +44,7 @@ def choice(text: str) -> Choice | None:
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", text)
     if match is None or (match[1] and not match[3]):
         return None
-    return Choice(match[2].upper() if match[1] else match[2], bool(match[3]))
+    return Choice(match[2].upper() if match[3] else match[2], bool(match[3]))
 
 
 def words(text: str) -> str | None:
@@ -87,8 +87,10 @@ def same_literal(gold: str, answer: str, same: Same) -> bool | None:
 def same_plain_number(gold: str, answer: str, same: Same) -> bool | None:
     """Two plain numbers: equal, or one the other's rounding. `1,234` may also be a list, so it cannot refuse."""
     left, right = number(gold), number(answer)
-    if left is not None and right is not None and same.conventions.decimal_comma and _decimal_comma(gold, answer):
+    if same.conventions.decimal_comma and left is not None and right is not None and _decimal_comma(gold, answer):
         return True
+    if _NO_LIST.search(gold) and _NO_LIST.search(answer):
+        return left is not None and right is not None and left.value == right.value  # 10,000 is not 10,00
     if left is not None and right is None and "," in gold and literal(gold) == literal(answer):
         return False  # 1, 234 is a list, 1,234 a number
     if left is None or right is None:
@@ -108,6 +110,9 @@ def malformed(gold: str, answer: str, same: Same) -> bool | None:
     bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
     bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
     return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
+
+
+_NO_LIST = re.compile(r"^\s*-?\d+(?:,\d+)*,0\d+(?:,\d+)*(?:\.\d+)?\s*$")  # no item of a list begins with 0
 
 
 def _decimal_comma(gold: str, answer: str) -> bool:
