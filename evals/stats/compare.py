@@ -30,7 +30,7 @@ from evals.stats.score import (
 from evals.stats.verdict_table import METRICS, OF_K, VerdictTable
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
@@ -207,8 +207,8 @@ def compare_average(
     """
     pairs, values, counts, used = [], [], [], []
     for benchmark in benchmarks:
-        of = VerdictTable(a.tables[benchmark]), VerdictTable(b.tables[benchmark])
-        count = _counts(benchmark, a.tables[benchmark], b.tables[benchmark])
+        of = a.held(benchmark), b.held(benchmark)
+        count = _counts(benchmark, *of)
         fewest = min(count["samples_a"], count["samples_b"])
         k = None if metric not in OF_K else next((k for k in ks if k <= fewest), fewest)
         of_a, of_b, _ = common_values(*of, metric, k)
@@ -281,8 +281,8 @@ def _compared(
     taus: Sequence[float],
     margin: float | None,
 ) -> list[Line]:
-    counts = _counts(benchmark, a.tables[benchmark], b.tables[benchmark])
-    of_a, of_b = VerdictTable(a.tables[benchmark]), VerdictTable(b.tables[benchmark])
+    of_a, of_b = a.held(benchmark), b.held(benchmark)
+    counts = _counts(benchmark, of_a, of_b)
     if ks is None:
         fewest = min(counts["samples_a"], counts["samples_b"])
         ks = (fewest,) if fewest > 1 else ()
@@ -304,9 +304,9 @@ def _compared(
     ]
 
 
-def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
+def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> Counts:
     """Shared problems, and the fewest samples of a problem in each; refuses other golds for the same problem."""
-    gold_a, gold_b = (dict(zip(t["problem_id"], t["gold"], strict=True)) for t in (a, b))
+    gold_a, gold_b = a.golds, b.golds
     shared = gold_a.keys() & gold_b.keys()
     if not shared:
         first_a, first_b = (next(iter(golds), None) for golds in (gold_a, gold_b))
@@ -322,9 +322,8 @@ def _counts(benchmark: str, a: pd.DataFrame, b: pd.DataFrame) -> Counts:
         )
     counts = {"shared": len(shared), "only_a": len(gold_a) - len(shared), "only_b": len(gold_b) - len(shared)}
     for side, table in (("a", a), ("b", b)):
-        seeds = table["train_seed"] if "train_seed" in table else table["problem_id"].map(lambda _: 0)
-        counts[f"samples_{side}"] = int(table.groupby([seeds.rename("seed"), table["problem_id"]]).size().min())
-        counts[f"seeds_{side}"] = int(seeds.nunique())
+        counts[f"samples_{side}"] = int(table.generated[table.generated > 0].min())
+        counts[f"seeds_{side}"] = len(table.seeds)
     return counts
 
 

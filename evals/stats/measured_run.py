@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import read_json
 from evals.provenance import differing_fields
+from evals.stats.verdict_table import VerdictTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,6 +45,17 @@ class MeasuredRun:
     tables: Mapping[str, pd.DataFrame]
     conditions: Mapping[str, Conditions | None]
     trained: bool = True
+
+    def held(self, benchmark: str) -> VerdictTable:
+        """The verdicts of one benchmark, checked and counted once for all comparisons.
+
+        Raises:
+            ValueError: as `VerdictTable`.
+        """
+        tables: dict[str, VerdictTable] = self.__dict__.setdefault("_held", {})
+        if benchmark not in tables:
+            tables[benchmark] = VerdictTable(self.tables[benchmark])
+        return tables[benchmark]
 
 
 def read_run(sources: Sequence[Path], name: str | None = None, *, responses: bool = False) -> MeasuredRun:

@@ -254,6 +254,11 @@ class VerdictTable:
         self.n = int(sizes[0]) if len(sizes) == 1 else None  # a problem that a seed lacks has size 0
 
     @cached_property
+    def golds(self) -> dict[str, str]:
+        """The gold answer of each problem."""
+        return dict(zip(self._frame["problem_id"], self._frame["gold"], strict=True))
+
+    @cached_property
     def unscored_as_wrong(self) -> VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
         frame = self._frame.copy()

@@ -19,7 +19,8 @@ STUDY = f"""options:
   seeds=N                only the first N training seeds (run only; default: all of the design)
   variations=true        run what is tried beside the study, exploratory: choices made otherwise, more sweeps
   register=true          write the pre-registration (before the first run)
-  write=true             write FOLDER/records from MLflow, and the pages and figures from these records
+  write=true             write FOLDER/records from MLflow, and the pages and figures from these records; tables that
+                         the README files of the two folders above repeat are renewed
   check=true             compute the pages from FOLDER/records again; exit code 1 if one differs
   out=FOLDER             default {PAGES}
 Without options: print the design and how much of it is finished in MLflow."""
@@ -73,9 +74,12 @@ def do_study(arguments: Any) -> int:
 
 def _write(design: Design, out: Path) -> None:
     from harness.runs.track import Tracker
+    from harness.study.excerpts import write_excerpts
     from harness.study.records import write_from_records, write_records
 
     for path in (*write_records(design, Tracker.open(), out), *write_from_records(design, out, out)):
+        print(path, file=sys.stderr)
+    for path in write_excerpts(out):
         print(path, file=sys.stderr)
 
 

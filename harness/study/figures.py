@@ -14,7 +14,7 @@ from evals.stats.score import unit
 from evals.stats.verdict_table import complete
 from harness.spec.scales import SCALES
 from harness.study.design import Design
-from harness.study.outcomes import K, Key, Row, Value, claim_outcome, claims, gains, placebos, row
+from harness.study.outcomes import CheckedClaims, K, Key, Row, Value, claim_outcome, gains, placebos, row
 from harness.tables.measured import Measured
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ NAN = float("nan")
 SHOWN = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
 
 
-def figures(design: Design, arms: Mapping[Key, Measured]) -> list[Plot]:
+def figures(design: Design, arms: Mapping[Key, Measured], checked: CheckedClaims) -> list[Plot]:
     """Learning curves and pass@k of each family, accuracy against entropy, claims, gains beside placebos; those for
     which something was measured."""
     made: list[Plot] = []
@@ -51,7 +51,7 @@ def figures(design: Design, arms: Mapping[Key, Measured]) -> list[Plot]:
     points = _points(design, {key: row(key, m) for key, m in arms.items() if m.trained})
     if not points.empty:
         made.append(plots.accuracy_against_entropy(points, note="Tiny scale."))
-    decided = _claims(design, arms)
+    decided = _claims(arms, checked)
     if not decided.empty:
         made.append(plots.claims_forest(decided, note="Tiny scale. Difference: mean over the benchmarks."))
     beside = _beside_placebos(design, arms)
@@ -121,15 +121,15 @@ def _ends(value: Value) -> tuple[float, float]:
     return (value.interval.low, value.interval.high) if value.interval else (value.mean, value.mean)
 
 
-def _claims(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
+def _claims(arms: Mapping[Key, Measured], checked: CheckedClaims) -> pd.DataFrame:
     """One row a claim on a metric in percent: its difference is the mean over the family's benchmarks, with pass@16 and
     maj@16 for all k. p is that of the claim's own comparison, where it has one."""
     import pandas as pd
 
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    for scale in design.families:
-        for paper, checked in claims(design, arms, scale).items():
-            for c in checked:
+    for scale, of_papers in checked.items():
+        for paper, of_paper in of_papers.items():
+            for c in of_paper:
                 a, b = (arms.get((scale, paper, arm)) for arm in (c.claim.arm, c.claim.than))
                 if not c.evidence or c.claim.curve is not None or a is None or b is None:
                     continue

@@ -214,6 +214,10 @@ def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboO
 # -- claims --------------------------------------------------------------------------------------------------------
 
 
+CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
+"""Family -> paper -> its claims, as `claims` gives them."""
+
+
 def claims(design: Design, arms: Mapping[Key, Measured], scale: str) -> dict[str, list[Checked]]:
     """The registered claims of every paper in one family."""
     checked = {}

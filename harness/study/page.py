@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from harness.study.design import Design
 from harness.study.figures import figures
 from harness.study.jobs import Settings
 from harness.study.outcomes import (
+    CheckedClaims,
     Difference,
     Key,
     Row,
@@ -38,8 +39,18 @@ if TYPE_CHECKING:
 
 FIGURES = "figures"
 NAME = "README.md"
-SCORES = ("paper", "arm", "seeds", "pass@1, %", "pass@16, %", "maj@16, %", "entropy at the end", "mean tokens",
-          "sampled, thousand tokens")  # fmt: skip
+Column = tuple[str, Callable[[Row], Value | None], float, str]
+"""Header, value of a row, factor and format."""
+ACCURACY: tuple[Column, ...] = (
+    ("pass@1, %", lambda r: r.avg, 100, ".1f"),
+    ("pass@16, %", lambda r: r.passed, 100, ".1f"),
+    ("maj@16, %", lambda r: r.majority, 100, ".1f"),
+)
+COST: tuple[Column, ...] = (
+    ("entropy at the end", lambda r: r.entropy, 1, ".3f"),
+    ("mean tokens", lambda r: r.tokens, 1, ".1f"),
+    ("sampled, thousand tokens", lambda r: r.sampled, 0.001, ".0f"),
+)
 
 
 def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bool = True) -> list[Path]:
@@ -54,11 +65,12 @@ def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bo
     arms = measured_arms(design, state.settings, source)
     if not any(m.trained for m in arms.values()):
         raise ValueError("no finished run of the study: rlvr study run=true")
-    plots = figures(design, arms)
+    checked = {scale: claims(design, arms, scale) for scale in design.families}
+    plots = figures(design, arms, checked)
     tried = [*state.tried, *sweep_trials(design, state.settings, accuracies(source, design))]
     swept = sweeps(design, [*design.methods(), *sweep_arms(design)], tried)
     pages = {
-        NAME: results_page(design, arms, [plot.name for plot in plots]),
+        NAME: results_page(design, arms, checked, [plot.name for plot in plots]),
         "settings.md": settings_page(design, state.tried, state.settings),
         "variations.md": variations_page(
             alternatives(design, state.settings, source, arms), [plot.name for plot in swept]
@@ -74,7 +86,7 @@ def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bo
     return written
 
 
-def results_page(design: Design, arms: Mapping[Key, Measured], plots: Sequence[str]) -> str:
+def results_page(design: Design, arms: Mapping[Key, Measured], checked: CheckedClaims, plots: Sequence[str]) -> str:
     """The page of results; `plots` names its figures."""
     rows = {key: row(key, m) for key, m in arms.items()}
     counts = {r.seeds for key, r in rows.items() if key[2] != "base"}
@@ -91,12 +103,9 @@ def results_page(design: Design, arms: Mapping[Key, Measured], plots: Sequence[s
         _state(design, counts, len(arms) - sum(key[2] == "base" for key in arms)),
         "",
     ]
-    for scale in design.families:
-        shown = [rows[key] for key in _ordered(design, scale) if key in rows]
-        if shown:
-            lines.append(_scores(scale, shown).markdown())
+    lines += [_methods(design, rows, *table).markdown() for table in METHODS]
     lines.append(_gains(design, gains(design, arms)).markdown())
-    lines.append(_claims({scale: claims(design, arms, scale) for scale in design.families}).markdown())
+    lines.append(_claims(checked).markdown())
     lines.append(_placebos(design, placebos(design, arms)).markdown())
     lines.append(_controls(controls(design, arms)).markdown())
     lines.append(_pairings(pairings(design, arms)).markdown())
@@ -170,11 +179,6 @@ def _edges(design: Design, settings: Settings) -> str:
     )
 
 
-def _ordered(design: Design, scale: str) -> list[Key]:
-    first = design.papers()[0]
-    return [(scale, first, "base"), *((scale, arm.paper, arm.arm) for arm in design.arms)]
-
-
 def _state(design: Design, counts: set[int], measured: int) -> str:
     of = f"{len(design.arms)} arms in {len(design.families)} families"
     if counts == {design.seeds} and measured == len(design.arms) * len(design.families):
@@ -192,30 +196,37 @@ def _value(value: Value | None, factor: float = 1.0, form: str = ".1f") -> str:
     return f"{number_text(value.mean, factor, form)} {bounds_text(value.interval, factor, form)}"
 
 
-def _scores(scale: str, rows: Sequence[Row]) -> Grid:
-    return Grid(
-        f"{scale}: methods",
-        SCORES,
-        tuple(
-            (
-                "" if r.key[2] == "base" else r.key[1],
-                r.key[2],
-                f"{r.seeds}; {r.divergence}" if r.divergence else str(r.seeds),
-                _value(r.avg, 100),
-                _value(r.passed, 100),
-                _value(r.majority, 100),
-                _value(r.entropy, form=".3f"),
-                _value(r.tokens),
-                _value(r.sampled, 0.001, ".0f"),
-            )
-            for r in rows
-        ),
-        (
-            "Means over the family's three benchmarks [95 % interval over problems and, with two or more, seeds]. "
-            "Entropy: nats a token, mean over the last fifth of training. Sampled: tokens that training generated, the "
-            "cost that no machine changes; both with intervals over seeds.",
-        ),
-    )  # fmt: skip
+METHODS: tuple[tuple[str, tuple[Column, ...], str], ...] = (
+    (
+        "Methods: accuracy",
+        ACCURACY,
+        "Means over the family's three benchmarks [95 % interval over problems and, with two or more, seeds].",
+    ),
+    (
+        "Methods: entropy, length and cost",
+        COST,
+        "Entropy: nats a token, mean over the last fifth of training. Mean tokens: of the responses to the benchmarks. "
+        "Sampled: tokens that training generated, the cost that no machine changes. The first and the last have "
+        "intervals over seeds.",
+    ),
+)
+"""Title, columns and note of the tables with a row for each arm."""
+
+
+def _methods(design: Design, rows: Mapping[Key, Row], title: str, columns: Sequence[Column], note: str) -> Grid:
+    """A row for each arm, with the families side by side."""
+    names = [("base", design.papers()[0], "base"), *((arm.paper, arm.paper, arm.arm) for arm in design.arms)]
+    cells = []
+    for shown, paper, arm in names:
+        of = [rows.get((scale, paper, arm)) for scale in design.families]
+        if any(of):
+            seeds = [NONE if r is None else "; ".join(filter(None, (str(r.seeds), r.divergence))) for r in of]
+            values = [
+                NONE if r is None else _value(value(r), factor, form) for _, value, factor, form in columns for r in of
+            ]
+            cells.append((shown if arm != "base" else "", arm, " / ".join(dict.fromkeys(seeds)), *values))
+    header = [f"{name}: {scale}" for name, *_ in columns for scale in design.families]
+    return Grid(title, ("paper", "arm", "seeds", *header), tuple(cells), (note,))
 
 
 def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
@@ -244,28 +255,40 @@ def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
     )  # fmt: skip
 
 
-def _claims(checked: Mapping[str, Mapping[str, Sequence[Checked]]]) -> Grid:
+def _claims(checked: CheckedClaims) -> Grid:
     scales = list(checked)
     keys = list(dict.fromkeys((paper, i) for of in checked.values() for paper, c in of.items() for i in range(len(c))))
     rows = []
     for paper, i in keys:
         own = [checked[scale][paper][i] for scale in scales]
         claim = own[0].claim
-        rows.append((paper, claim.text, claim.where, *(t for c in own for t in (claim_outcome(c), _evidence(c)))))
+        seeds = " / ".join(dict.fromkeys(_seeds_of(c) for c in own))
+        rows.append(
+            (paper, claim.text, claim.where, seeds, *(t for c in own for t in (claim_outcome(c), _evidence(c))))
+        )
     return Grid(
         "Claims of the papers",
-        ("paper", "claim", "where", *(text for scale in scales for text in (scale, "difference"))),
+        ("paper", "claim", "where", "seeds", *(text for scale in scales for text in (scale, "difference"))),
         tuple(rows),
         (
             "By the registered rule, with Holm's correction over the paper's claims in the family. Difference: each "
             "comparison that decides the claim (short, long, rare; or the mean; or the curve), in points or the "
-            "curve's unit.",
+            "curve's unit, with its corrected p.",
         ),
     )  # fmt: skip
 
 
 def _evidence(checked: Checked) -> str:
-    return "; ".join(difference_text(e.line) for e in checked.evidence) or NONE
+    return "; ".join(f"{difference_text(e.line)} {_p(e.line.p_holm)}" for e in checked.evidence) or NONE
+
+
+def _p(p: float | None) -> str:
+    text = p_text(p)
+    return f"(p {text})" if text.startswith("<") else f"(p = {text})"
+
+
+def _seeds_of(checked: Checked) -> str:
+    return " / ".join(dict.fromkeys(f"{e.line.seeds_a} and {e.line.seeds_b}" for e in checked.evidence)) or NONE
 
 
 def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:

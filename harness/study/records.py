@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from harness.runs.archive import export_runs
 from harness.runs.source import ArchivedRuns
 from harness.study.design import Design
+from harness.study.excerpts import stale_excerpts
 from harness.study.jobs import base_jobs, study_jobs
 from harness.study.page import FIGURES, write_pages
 from harness.study.tuning import accuracies, search
@@ -55,7 +56,8 @@ def write_from_records(design: Design, folder: Path, out: Path, *, pictures: boo
 
 
 def differing_pages(design: Design, folder: Path) -> list[Path]:
-    """The committed pages, and the numbers of the figures, that are not what the committed records give.
+    """The committed pages, and the numbers of the figures, that are not what the committed records give; and pages
+    above `folder` that repeat other tables than its page has.
 
     Pages are compared byte for byte. The figures' numbers are unrounded, and their last bits differ between types of
     CPU: they may differ by a millionth.
@@ -65,7 +67,8 @@ def differing_pages(design: Design, folder: Path) -> list[Path]:
         compared = [(path, folder / path.relative_to(scratch)) for path in fresh]
         differing = [old for new, old in compared if not old.is_file() or not _same(new, old)]
         expected = {old for _, old in compared}
-    return differing + sorted(path for path in (folder / FIGURES).glob("*.csv") if path not in expected)
+    figures = sorted(path for path in (folder / FIGURES).glob("*.csv") if path not in expected)
+    return [*differing, *figures, *stale_excerpts(folder)]
 
 
 def _same(new: Path, old: Path) -> bool:

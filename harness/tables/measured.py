@@ -79,14 +79,15 @@ class Measured:
 
     def held(self, benchmark: str) -> VerdictTable:
         """The verdicts of one benchmark, checked and counted once."""
-        tables: dict[str, VerdictTable] = self.__dict__.setdefault("_held", {})
-        if benchmark not in tables:
-            tables[benchmark] = VerdictTable(self.verdicts[benchmark])
-        return tables[benchmark]
+        return self.run().held(benchmark)
 
     def run(self) -> MeasuredRun:
-        """As `compare_runs` takes it."""
-        return MeasuredRun(self.label(self.arm), self.verdicts, dict.fromkeys(self.verdicts), trained=self.trained)
+        """As `compare_runs` takes it; the same object each time, which has counted its verdicts."""
+        if "_run" not in self.__dict__:
+            label, conditions = self.label(self.arm), dict.fromkeys(self.verdicts)
+            self.__dict__["_run"] = MeasuredRun(label, self.verdicts, conditions, trained=self.trained)
+        run: MeasuredRun = self.__dict__["_run"]
+        return run
 
 
 def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:

@@ -138,22 +138,27 @@ def test_a_claim_gets_the_registered_word(egsw: float, word: str) -> None:
     assert claim_outcome(higher) == word
 
 
+def page_of(measured: dict[Key, Measured], plots: list[str]) -> str:
+    return results_page(DESIGN, measured, {scale: claims(DESIGN, measured, scale) for scale in DESIGN.families}, plots)
+
+
 def test_the_page_is_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
     measured = arms({"egsw egsw": 0.9})
-    page = results_page(DESIGN, measured, ["tiny_pass_at_k"])
+    page = page_of(measured, ["tiny_pass_at_k"])
     assert "**Preliminary**" in page and "Tiny scale" in page and "figures/tiny_pass_at_k.png" in page
     both = measured | {
         ("tiny_search", paper, arm): made_up("tiny_search", paper, arm, 0.5) for _, paper, arm in measured
     }
-    assert "Finished: " in results_page(DESIGN, both, [])
+    assert "Finished: " in page_of(both, [])
     measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
-    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in results_page(DESIGN, measured, [])
+    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in page_of(measured, [])
 
 
 def test_every_figure_is_plotted(tmp_path: Path) -> None:
     from evals.plots.plot import save
 
-    made = figures(DESIGN, arms({"egsw egsw": 0.9}))
+    measured = arms({"egsw egsw": 0.9})
+    made = figures(DESIGN, measured, {"tiny": claims(DESIGN, measured, "tiny")})
     assert {plot.name for plot in made} == {
         "tiny_accuracy", "tiny_entropy", "tiny_pass_at_k", "accuracy_against_entropy", "claims", "placebos",
     }  # fmt: skip

@@ -45,8 +45,8 @@ def arm(settings: dict[str, Any], **more: Any) -> Measured:
 
 
 def tracker(folder: Path) -> Any:
-    client = SimpleNamespace(get_run=lambda run_id: run_id)
-    return SimpleNamespace(client=client, fetch=lambda run, path, to: folder / Path(path).name)
+    run = SimpleNamespace(info=SimpleNamespace(run_id="r"))
+    return SimpleNamespace(arms=lambda paper: [run], fetch=lambda run, path, to: folder / Path(path).name)
 
 
 BOXED = {"protocol.prompt": {"value": {"default": "boxed_system"}}, "protocol.extraction": {"value": "prompt"}}
