@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from pathlib import Path
 
 from evals.files import write_atomically
@@ -24,8 +25,12 @@ def write_excerpts(folder: Path) -> list[Path]:
     """Fill the marked places from the page in `folder`; returns the pages that have changed."""
     changed = stale_excerpts(folder)
     for path, text in changed.items():
-        write_atomically(path, lambda part, text=text: part.write_text(text, encoding="utf-8"))
+        write_atomically(path, partial(_write, text))
     return list(changed)
+
+
+def _write(text: str, path: Path) -> None:
+    path.write_text(text, encoding="utf-8")
 
 
 def stale_excerpts(folder: Path) -> dict[Path, str]:
