@@ -89,9 +89,9 @@ def page(paper: str, command: str, of_arms: Sequence[Tested]) -> str:
         "",
         "The training runs of one arm are split at random into two disjoint sides, which are compared as a table of "
         "differences compares two arms: avg, paired by problem, interval over problems and seeds, Holm over the "
-        "benchmarks. Both sides are the same method, so every verdict is false; 5 % may be. With one seed a side no "
-        "verdict about a method is possible: the words then are about two checkpoints, and the first row counts how "
-        "often these differ.",
+        "benchmarks. Both sides are the same method, so every verdict is a false positive; 5 % of them are allowed. "
+        "With one seed a side no verdict about a method is possible: the words then are about two checkpoints, and "
+        "the first row counts how often these differ.",
         "",
     ]
     for t in of_arms:

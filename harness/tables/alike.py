@@ -59,7 +59,7 @@ def why_alike(a: Measured, b: Measured) -> str:
     text = f"{a.arm} did not differ from {b.arm}: the same samples in every training seed"
     differing = [(abs(x - y) / max(abs(x), abs(y)), seed, name, x, y) for seed, name, x, y in logged if x != y]
     if not differing:
-        return f"{text}, and every last logged value is equal: what tells the two apart was never at work"
+        return f"{text}, and every last logged value is equal: the setting in which they differ never took effect"
     _, seed, name, x, y = max(differing)
     return (
         f"{text}; the weights do differ, by too little in so few steps to change one sample (largest relative "

@@ -14,7 +14,7 @@ from harness.spec import Reproduction
 from harness.tables.alike import alike, why_alike
 from harness.tables.comparable import comparable, same_setting
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides, rough
+from harness.tables.measured import Measured, common_overrides, in_all_arms, rough
 
 
 def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid | None:
@@ -49,9 +49,9 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
             "Paired by problem. The interval covers problems and, where every trained arm has at least two, training "
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
             f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}{few_seeds}",
-            *((f"In all arms: {' '.join(common)}.",) if common else ()),
             *untested,
         ),
+        in_all_arms(common),
     )
 
 

@@ -100,6 +100,11 @@ def common_overrides(measured: Iterable[Measured]) -> tuple[str, ...]:
     return tuple(sorted(shared - lacking))
 
 
+def in_all_arms(common: Sequence[str]) -> str:
+    """The line above a table with the overrides that its arms share; "" if there are none."""
+    return f"In all arms: {' '.join(common)}." if common else ""
+
+
 def gather(
     paper: str,
     source: RunSource,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from harness.runs.source import RunSource
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, common_overrides
+from harness.tables.measured import Measured, common_overrides, in_all_arms
 
 if TYPE_CHECKING:
     from evals.grading import Grader
@@ -38,11 +38,12 @@ def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, po
 
         for scale in dict.fromkeys(m.scale for m in measured):
             arms = [m for m in measured if m.scale == scale]
+            common = common_overrides(arms)
             rows = [
                 row
                 for m in arms
                 for benchmark in m.verdicts
-                if (row := _row(m, benchmark, common_overrides(arms), table_of, grader, policies))
+                if (row := _row(m, benchmark, common, table_of, grader, policies))
             ]
             header = ("arm", "benchmark", "policy", "responses", "as recorded", *(f"{p}" for p in policies))
             note = (
@@ -50,7 +51,8 @@ def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, po
                 "verdicts change. The stored responses, graded again; nothing is sampled."
             )
             if rows:
-                grids.append(Grid(f"{paper}, {scale} scale: extraction policies", header, tuple(rows), (note,)))
+                caption = f"{paper}, {scale} scale: extraction policies"
+                grids.append(Grid(caption, header, tuple(rows), (note,), in_all_arms(common)))
     return grids
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from harness.spec.scales import SCALES
 from harness.tables.alike import pairs_alike, why_alike
 from harness.tables.grid import Grid
-from harness.tables.measured import HOW, Measured, common_overrides, how, rough, show
+from harness.tables.measured import HOW, Measured, common_overrides, how, in_all_arms, rough, show
 
 
 def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
@@ -27,9 +27,8 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                 (_name(m, common), *(show(m.scores.get(benchmark, {}).get(k), m) for k in keys), *how(m)) for m in arms
             ]
             notes = (
-                f"{SCALES[scale].label}. Percent, but tokens and, of unsolvable problems, the number; mean "
-                f"[95 % interval over {_covers(arms, benchmark)}].{rough(rows)}",
-                *((f"In all arms: {' '.join(common)}.",) if common else ()),
+                f"{SCALES[scale].label}. Percent, except tokens and unsolvable (a number of problems); mean [95 % "
+                f"interval over {_covers(arms, benchmark)}].{rough(rows)}",
                 *skipped,
             )
             skipped = []  # once is enough
@@ -39,6 +38,7 @@ def scale_grids(paper: str, measured: list[Measured]) -> list[Grid]:
                     ("arm", *(names[k] for k in keys), *HOW),
                     tuple(rows),
                     notes,
+                    in_all_arms(common),
                 )
             )
     return grids

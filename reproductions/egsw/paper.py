@@ -174,7 +174,7 @@ REPRODUCTION = Reproduction(
         "the reference stays the base model.",
         "The format reward asks for a complete box, as the evaluation does, while the prompt (open-r1's) asks for "
         "think and answer tags, as open-r1's format reward did; the recipe's own system prompt asks for think tags "
-        "alone. Which the paper used is not said: prompt=... and rewards=[...] take others.",
+        "alone. The paper does not say which it used: prompt=... and rewards=[...] take others.",
     ),
     claims=CLAIMS,
     doubts=(

@@ -164,23 +164,24 @@ REPRODUCTION = Reproduction(
     doubts=(
         "Section 5.3 says that Fmt improves steadily across all benchmarks: in table 1 ERPO's is equal to GRPO's in "
         "two cells (1.5B AMC 23, AIME 25) and below it in two (3B AMC 23, 7B Minerva).",
-        "Section 5.3 says that ERPO outperforms GRPO across all average metrics, which table 1 bears out; on AIME 25 "
-        "it is equal at 1.5B and below at 3B.",
-        "Figure 1(b): 50 questions that the model could definitely answer, of AMC23, which has 40. Section 1 tells of "
-        "the same experiment with 2,460 samples of MATH.",
+        "Section 5.3 says that ERPO outperforms GRPO across all average metrics, and table 1 agrees; on AIME 25 it "
+        "is equal at 1.5B and below at 3B.",
+        "Figure 1(b): 50 questions that the model could definitely answer, of AMC23, which has 40. Section 1 "
+        "describes the same experiment with 2,460 samples of MATH.",
         "Appendix A.3: MATH's train split has at most 5,588 problems of levels 3 to 5, fewer than 8,441, so problems "
         "of its test split must be among the training problems.",
-        "Appendix A.3 leaves out solutions longer than 10 % of the maximum output length, 204 tokens: this would drop "
-        "about two fifths of levels 3 to 5 (by a rough count), while 8,441 of the about 9,255 is all but 9 %.",
+        "Appendix A.3 leaves out solutions longer than 10 % of the maximum output length, 204 tokens: this would "
+        "drop about two fifths of levels 3 to 5 (by a rough count), while 8,441 are 9 % fewer than the about 9,255 "
+        "there are.",
         "beta_progress scales a signal that Eq. 9 then standardises: it cancels but for delta.",
         "With t counted from 1, floor(tau K) puts the last token past the last bucket (here: into it), and leaves the "
         "first bucket empty in responses of at most K tokens.",
-        "The large models are measured with responses cut at 2,048 tokens: DeepSeek-R1's share of boxed answers is "
-        "its accuracy on AMC 23, AIME 24 and AIME 25, to the digit, so the box is what it was missing. Comparisons "
-        "with it say little.",
+        "The large models are measured with responses cut at 2,048 tokens: DeepSeek-R1's share of boxed answers "
+        "equals its accuracy on AMC 23, AIME 24 and AIME 25 to the digit, so the incorrect responses are those "
+        "without a box. Comparisons with it say little.",
         "AIME 24 in the rows of Qwen2.5-1.5B GRPO and Qwen2.5-7B Base: five equal values (3.54; 6.19, 10.06, 15.56, "
-        "23.33), so the same number of right answers for the same number of problems in two models. A coincidence is "
-        "possible, a slip in copying too.",
+        "23.33), so the same number of correct answers for the same number of problems in two models. This may be a "
+        "coincidence or a copying error.",
         "At k = 16 ERPO is above GRPO in 4 of the 12 cells of table 2, equal in 3 and below in 5; section 5.4 says "
         "that it is consistently above in most settings.",
     ),

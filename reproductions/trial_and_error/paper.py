@@ -214,7 +214,7 @@ def rejection(by: Sourced[rft.Ranking], noise: Sourced[float], rounds: int) -> R
         rounds=assumed(
             rounds, NOT_STATED + "table 3 says fewer iterations for the intermediate arms, most for the last"
         ),
-        problems_per_round=assumed(2000, NOT_STATED + "enough for 1.1k right responses to be a choice"),
+        problems_per_round=assumed(2000, NOT_STATED + "enough to choose 1.1k among the correct responses"),
         samples_per_problem=assumed(8, NOT_STATED + "as in the reinforcement learning"),
         rollout_temperature=assumed(1.0, NOT_STATED + "as in the reinforcement learning"),
         rollout_top_p=assumed(1.0, NOT_STATED + "as in the reinforcement learning"),
@@ -337,15 +337,15 @@ REPRODUCTION = Reproduction(
         "context was extended. Give base_model=FOLDER with a configuration that allows it.",
         "The counts of token categories (table 5) come from our word lists for the examples of table 1; the paper's "
         "lists are not public.",
-        "The released repository's logged run (.hydra/overrides.yaml beside the configuration that is cited) is none "
-        "of the scripts: gamma 0.05, no overlong buffer, from a model called base_baseline_420_40. The arms follow the "
-        "scripts.",
+        "The released repository's logged run (.hydra/overrides.yaml beside the configuration that is cited) comes "
+        "from none of the scripts: gamma 0.05, no overlong buffer, from a model called base_baseline_420_40. The "
+        "arms follow the scripts.",
         "RL_code of section 2.5 is no arm: its rollouts run code (arXiv 2505.24480), which neither trainer does here. "
         "RL_text is grpo on math-7b, measured with protocol.max_tokens=16384.",
         "SFT-Math and SFT-All take OpenThoughts-114k, its reasoning between think tags; the paper names no version and "
         "no format. At tiny scale, where there is one kind of problem, sft_all is sft_math.",
-        "Language mixing (figure 3(d)) and irrelevant content are told by rules (characters, repetition); the paper "
-        "asks a 32B model about the latter.",
+        "Language mixing (figure 3(d)) and irrelevant content are detected by rules (characters, repetition); the "
+        "paper asks a 32B model about the latter.",
         "Noisy samples are chosen by the arm's own ranking; the paper does not say how. Its 5 % are read as the share "
         "of the selected samples.",
         "Responses are graded by their first box, because what follows it is cut off before fine-tuning.",

@@ -177,7 +177,7 @@ def quality_over_steps(
 
     Args:
         tables: run -> step -> the verdict table of one benchmark, with responses.
-        judge, problems: see `response_table`; without a judge irrelevant content is told by rules.
+        judge, problems: see `response_table`; without a judge rules detect irrelevant content.
     Raises:
         ValueError: no table, or as `response_table`.
     """
@@ -210,7 +210,7 @@ def quality_over_steps(
         axes[0].set_ylim(bottom=0)
         legend_below(figure, list(handles.values()), list(handles))
 
-    rules = "irrelevant content is told by rules (repetition, garbled text); the paper asks a 32B language model"
+    rules = "rules detect irrelevant content (repetition, garbled text); the paper asks a 32B language model"
     how = rules if judge is None else f"irrelevant (judge): as {judge.name} answers our question"
     caption = (
         f"{benchmark}. Share of the responses of each step with the issue; bands: 95 % intervals over problems. Mixes "

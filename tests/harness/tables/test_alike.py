@@ -25,7 +25,7 @@ def test_a_bound_that_was_never_met() -> None:
     new, old = pair(step_seconds=4.0)  # only the time differs
     assert why_alike(new, old) == (
         "new did not differ from old: the same samples in every training seed, and every last logged value is equal: "
-        "what tells the two apart was never at work"
+        "the setting in which they differ never took effect"
     )
 
 
