@@ -77,7 +77,7 @@ def _every(runs: int) -> Iterator[tuple[str, Callable[[], Iterator[str]]]]:
     yield few_seeds.TITLE, few_seeds.section
     yield one_seed.TITLE, lambda: one_seed.section(runs)
     yield "Comes back, equal within", lambda: _comebacks(runs)
-    yield "What no method holds", _limits
+    yield "What no method can guarantee", _limits
 
 
 Cases = dict[str, list[Callable[[], Held]]]
@@ -237,12 +237,12 @@ def _false_verdicts(runs: int) -> Iterator[str]:
         seeds_text = f"{pair[0]}" if not ratio else f"{pair[0]} and {pair[1]}"
         yield f"| {seeds_text} | {ratio:g} | " + " | ".join(cells) + " |"
     yield (
-        "\n**What no rule holds.** Of S seeds whose effect is up or down with equal chance, all agree in a share "
-        "2^(1 - S): 50, 25, 12.5, 6.3 % for 2 to 5. Only the spread within that one direction then tells that there is "
-        "another, so no test holds 5 % against an untrained model for every shape with fewer than 6 seeds, and none "
-        "holds it for every skew with any number (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The verdicts assume "
-        "seeds of about the shapes above; collapse, a fifth of the trainings that fail by two deviations, is the "
-        "worst of them: look at the seeds one by one before you believe a verdict of few."
+        "\n**What no rule can guarantee.** Of S seeds whose effect is up or down with equal chance, all agree in a "
+        "share 2^(1 - S): 50, 25, 12.5, 6.3 % for 2 to 5. Only the spread within that one direction then tells that "
+        "there is another, so no test holds 5 % against an untrained model for every shape with fewer than 6 seeds, "
+        "and none holds it for every skew with any number (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The "
+        "verdicts assume seeds of about the shapes above; collapse, a fifth of the trainings that fail by two "
+        "deviations, is the worst of them: look at the seeds one by one before you believe a verdict of few."
     )
 
 
@@ -281,9 +281,9 @@ def _error(runs: int, share: float) -> str:
 
 def _limits() -> Iterator[str]:
     yield (
-        "\n**One sample a problem.** The number right is then binomial, so an interval can take P + 1 values, and its "
-        "coverage jumps by the probability of one of them wherever the rate passes an end. Computed exactly, without "
-        "draws, over 400 rates from 0.01 to 0.5 (by symmetry to 0.99):\n"
+        "\n**One sample a problem.** The number of correct problems is then binomial, so an interval can take P + 1 "
+        "values, and its coverage jumps by the probability of one of them wherever the rate passes an end. Computed "
+        "exactly, without simulation, over 400 rates from 0.01 to 0.5 (by symmetry to 0.99):\n"
     )
     yield "| P | rates with P x rate >= 5: min | mean | max | below 93 | above 97 | P x rate < 5: min | mean | max |"
     yield "|---|---:|---:|---:|---:|---:|---:|---:|---:|"
@@ -296,16 +296,16 @@ def _limits() -> Iterator[str]:
         yield "| " + " | ".join(cells) + " |"
     yield (
         "\nAt a rate of 0.005 and P = 30, say, nothing is solved with probability 0.86, one problem with 0.13: an "
-        "interval holds 0.005 in 86 or in 99 % of the evaluations, whatever the method, and nothing lies between.\n\n"
-        "**Rare successes, several samples.** How much problems vary decides the width, and few problems that were "
-        "ever solved do not show it. With 2 of 30 problems solved once in 8 samples, all problems may be alike (rate "
-        "about 0.01), or a few may be solvable and happened not to be drawn; the same data need a narrow interval in "
-        "one case and a wide one in the other. These intervals are wide enough for the second, so they hold up to "
-        "99.5 % in the first, and say `rough`.\n\n"
-        "**Two training seeds.** Their spread has one degree of freedom: an interval that holds 95 % whatever it is "
-        "(Student's t, 12.7 standard errors) holds more when seeds differ about as much as problems do, and tells "
-        "nothing. The declared prior narrows it, and is an assumption: see few seeds, above.\n\n"
-        "**Uncorrected comparisons of seeds alone.** A single comparison with an untrained model errs in up to 13 % of "
-        "cases of skewed seeds, and with a second side of a fifth of the spread in up to 19 % (one comparison, seeds "
-        "alone, above); `rlvr compare` says so under a single comparison."
+        "interval holds 0.005 in 86 or in 99 % of the evaluations, whatever the method, and nothing lies "
+        "between.\n\n**Rare successes, several samples.** How much problems vary decides the width, and few problems "
+        "that were ever solved do not show it. With 2 of 30 problems solved once in 8 samples, all problems may be "
+        "alike (rate about 0.01), or a few may be solvable and happened not to be solved; the same data need a "
+        "narrow interval in one case and a wide one in the other. These intervals are wide enough for the second, so "
+        "they hold up to 99.5 % in the first, and say `rough`.\n\n**Two training seeds.** Their spread has one "
+        "degree of freedom: an interval that holds 95 % whatever it is (Student's t, 12.7 standard errors) holds "
+        "more when seeds differ about as much as problems do, and tells nothing. The declared prior narrows it, and "
+        "is an assumption: see few seeds, above.\n\n**Uncorrected comparisons of seeds alone.** A single comparison "
+        "with an untrained model errs in up to 13 % of cases of skewed seeds, and with a second side of a fifth of "
+        "the spread in up to 19 % (one comparison, seeds alone, above); `rlvr compare` says so under a single "
+        "comparison."
     )

@@ -52,7 +52,7 @@ HELD = (
         f"{DIVERGENCE}::test_a_diverged_job_is_recorded_and_not_evaluated",
     ),
     (
-        "Out of memory, or a reward that raises, passes as itself; training goes on after the last checkpoint",
+        "Out of memory, or a reward that raises, passes as itself; training resumes from the last checkpoint",
         f"{DIVERGENCE}::test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step",
     ),
     (
@@ -79,7 +79,7 @@ HELD = (
         "tests/evals/stats/test_counted.py::test_counts_score_as_their_rows",
     ),
     (
-        "A killed evaluation goes on where it was",
+        "A killed evaluation resumes where it was",
         "tests/evals/sampling/test_evaluate.py::test_a_killed_evaluation_resumes_where_it_was",
         "tests/evals/sampling/test_evaluate.py::test_a_real_kill",
     ),

@@ -190,7 +190,7 @@ def _killed(root: Path, home: Path) -> Row:
     chosen = Row(
         "veRL: SIGKILL of the command at a chosen moment leaves no process; the run ends as if nothing had happened: "
         "each MLflow point once, none missing, weights, metrics and verdicts those of an uninterrupted run",
-        "the run of the signals goes on (save_every=1), killed while Ray starts, while a checkpoint is written, when "
+        "the run of the signals resumes (save_every=1), killed while Ray starts, while a checkpoint is written, when "
         "one has just been sealed, while the final model is exported, while it is evaluated; then to its end",
     )
     moments: tuple[tuple[str, Callable[[Path], bool]], ...] = (

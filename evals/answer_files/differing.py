@@ -150,8 +150,8 @@ def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, la
         "",
         f"{len(disagreements)} of {labelled} labelled samples have another verdict when rlvr-harness grades them "
         f"(extraction policy `{policy}`; rules of spelling, then math-verify): {len(refused)} labelled incorrect that "
-        f"we read as correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. "
-        "Ours may be the wrong ones: please say so.",
+        f"we read as correct, {len(accepted)} labelled correct that we do not. Nothing was sampled again. Our "
+        "verdicts may be the wrong ones: please tell us.",
         "",
         "| cause | samples |",
         "| --- | --- |",

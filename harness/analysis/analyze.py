@@ -117,9 +117,9 @@ def index_page(
         for f in figures:
             if f["family"] == family:
                 at = f"{family}/{f['name']}"
-                redraws = f" Redraws {f['source']}." if f["source"] else ""
+                source = f" Corresponds to {f['source']}." if f["source"] else ""
                 lines += [f"### {f['title']}", "", f"![{f['title']}]({at}.svg)", ""]
-                lines += [f"{f['caption']}{redraws} [Numbers]({at}.csv).", ""]
+                lines += [f"{f['caption']}{source} [Numbers]({at}.csv).", ""]
     return "\n".join(lines)
 
 

@@ -142,10 +142,10 @@ def _untrained(m: Measured, rates: Sequence[SplitRate]) -> Grid:
             for rate in rates
         ),
         (
-            "Some of the runs against a made-up model without seeds, whose value on each problem is drawn from the "
-            "mean of these runs to that of the others, so far that the difference has the variance that it would have "
-            "against the method's own mean (evals.stats.aa.untrained_test). What a trained arm and its base share is "
-            "only that one side has no seeds: a skew of the seeds does not cancel.",
+            "Some of the runs against a constructed model without seeds. Its value on each problem lies between the "
+            "mean of these runs and that of the others, where the difference has the variance that it would have "
+            "against the method's own mean (evals.stats.aa.untrained_test). One side has no seeds, as with a trained "
+            "arm and its base model, so a skew of the seeds does not cancel.",
         ),
     )
 
