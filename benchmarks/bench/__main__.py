@@ -20,7 +20,7 @@ from evals.files import read_json, write_json, write_text
 from harness.cli.columns import columns
 from harness.runs.record import environment
 
-PARTS = ("grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables", "answer_file", "arm")
+PARTS = ("start", "grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables", "answer_file", "arm")
 ALONE = "vllm"
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "performance.json"  # part -> its table, as Markdown
@@ -79,7 +79,11 @@ def report(rows: list[Row], skipped: str = "") -> str:
     versions = ", ".join(f"{name} {version}" for name, version in e["packages"].items())
     cells = [(r.name, r.against, f"{r.ratio:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note) for r in rows]
     rounds = "/".join(dict.fromkeys(str(row.rounds) for row in rows))
-    how = "One round" if rounds == "1" else f"Medians of {rounds} rounds in which both took turns, in one process"
+    how = (
+        "One round"
+        if rounds == "1"
+        else f"Medians of {rounds} rounds; where two were timed, they took turns in one process"
+    )
     return "\n".join(
         [
             f"{how if rows else 'Nothing measured'}. {time.strftime('%Y-%m-%d')}, commit {commit}; {_processor()}, "

@@ -74,6 +74,10 @@ HELD = (
         "tests/evals/grading/test_killed_workers.py::test_a_worker_killed_while_it_waits_costs_no_verdict",
     ),
     (
+        "A grading process whose parent was killed ends, at the latest after another minute of a processor",
+        "tests/evals/grading/test_killed_workers.py::test_a_comparison_whose_parent_was_killed_ends_by_itself",
+    ),
+    (
         "What is held of a graded file grows with its different answers, not with its rows",
         "tests/evals/answer_files/test_flat_memory.py::test_more_rows_of_the_same_answers_hold_no_more_memory",
         "tests/evals/stats/test_counted.py::test_counts_score_as_their_rows",

@@ -153,7 +153,7 @@ class _Worker:
         """The outcome of one comparison; the worker may be dead afterwards, if it had to be killed."""
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write((json.dumps([task, gold, answer]) + "\n").encode())
+            self._process.stdin.write((json.dumps([task, gold, answer, limit_s]) + "\n").encode())
         except BrokenPipeError:
             self.kill()
             return "crash: the worker had died"

@@ -1,8 +1,8 @@
 """One grading worker: a process that answers one comparison at a time and may be killed at any moment.
 
 Started by `evals.grading.pool` as `python -m evals.grading.worker LIMIT_BYTES CONVENTIONS`. Reads JSON lines
-`[task, gold, answer]` (a task of TASKS), writes JSON lines `{"equal": true}` or `{"reason": "..."}`; the first line it
-writes is `{"ready": true}`.
+`[task, gold, answer, limit_s]` (a task of TASKS), writes JSON lines `{"equal": true}` or `{"reason": "..."}`; the
+first line it writes is `{"ready": true}`.
 
 It loads math-verify so that running out of memory or stack raises an error instead of counting as an unequal answer.
 math-verify and its parser swallow all errors (`except Exception`), so that a MemoryError becomes "not equal"; so does a
@@ -16,8 +16,10 @@ from __future__ import annotations
 import ast
 import json
 import logging
+import math
 import os
 import sys
+import time
 from collections.abc import Callable, Sequence
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -25,6 +27,8 @@ from types import CodeType, ModuleType
 from typing import Any
 
 from evals.grading.conventions import Conventions
+
+ALONE_S = 60  # of a processor, for a comparison that nobody waits for any more
 
 
 def main(address_space: int, conventions: Conventions) -> None:
@@ -38,7 +42,8 @@ def main(address_space: int, conventions: Conventions) -> None:
     _limit_memory(address_space)
     _send(replies, {"ready": True})
     for line in sys.stdin:
-        task, gold, answer = json.loads(line)
+        task, gold, answer, limit_s = json.loads(line)
+        _limit_time(limit_s)
         _send(replies, reply(task, gold, answer, conventions))
 
 
@@ -80,6 +85,17 @@ TASKS: dict[str, Callable[[str, str, Conventions], bool]] = {"equal": _equal, "m
 def _send(replies: Any, message: dict[str, Any]) -> None:
     replies.write(json.dumps(message) + "\n")
     replies.flush()
+
+
+def _limit_time(limit_s: float) -> None:
+    """The parent ends a comparison at its limit; one whose parent was killed ends a minute of processor time later."""
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    limit = math.ceil(time.process_time() + limit_s + ALONE_S)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit if hard == resource.RLIM_INFINITY else min(limit, hard), hard))
 
 
 def _limit_memory(address_space: int) -> None:

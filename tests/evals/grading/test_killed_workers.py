@@ -7,10 +7,12 @@ import signal
 import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from evals.grading.conventions import Conventions
 from evals.grading.pool import Pool
+from evals.grading.worker import ALONE_S
 from evals.processes import STOPPING
 
 PAIR = ("1/2", "0.5")
@@ -43,3 +45,15 @@ def test_a_worker_killed_while_it_waits_costs_no_verdict(pool: Pool) -> None:
             time.sleep(0.01)
         assert pool.map([PAIR]) == [True]
         assert pool.started == 2
+
+
+@pytest.mark.skipif(not hasattr(psutil.Process, "rlimit"), reason="no limits of other processes on this system")
+def test_a_comparison_whose_parent_was_killed_ends_by_itself(pool: Pool) -> None:
+    with pool:
+        assert pool.map([PAIR]) == [True]
+        process = psutil.Process(pool.idle_pids()[0])
+        soft, _ = process.rlimit(psutil.RLIMIT_CPU)
+        used = sum(process.cpu_times()[:2])
+        # the pool's limit and a minute from the start of the comparison, which took less than 60 s
+        assert 60 + ALONE_S <= soft <= 60 + ALONE_S + used + 1
+        assert pool.map([PAIR]) == [True] and process.rlimit(psutil.RLIMIT_CPU)[0] >= soft  # counted again for each
