@@ -69,7 +69,7 @@ def test_it_loads_without_a_message_or_a_request(page: Any) -> None:
     assert page.evaluate("document.querySelector('figure img').naturalWidth") == 400  # 300 pt: the figure is rendered
 
 
-def test_the_filters_choose(page: Any) -> None:
+def test_filters_choose_the_responses_shown(page: Any) -> None:
     # 2 runs x 4 samples of p1; the page opens on the first problem and shows four of them, the runs side by side
     assert count(page).startswith("8 responses match (16 of 20 kept")
     assert shown(page) == ["base correct", "grpo correct"] * 2

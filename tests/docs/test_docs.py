@@ -27,7 +27,7 @@ def runs_at_once(block: str) -> bool:
 
 
 @pytest.mark.parametrize(("name", "block"), [s for s in SNIPPETS if runs_at_once(s[1])])
-def test_snippets_run(name: str, block: str) -> None:
+def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
     exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
 
 
@@ -42,7 +42,7 @@ def test_the_ten_line_declaration_is_valid() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_commands_are_known(name: str) -> None:
+def test_commands_of_the_docs_exist(name: str) -> None:
     page = (ROOT / "docs" / name).read_text()
     blocks = re.findall(r"```\n(.*?)```", page, flags=re.S)
     for line in (line for block in blocks for line in block.splitlines() if line.startswith("rlvr ")):

@@ -21,7 +21,7 @@ def test_user_and_password_of_an_address(user: str, password: str, scheme: str) 
     "secret",
     ["sk-abcdefghijklmnop0123", "hf_abcdefghijklmnopqrst", "ghp_" + "a1" * 12, "AKIAABCDEFGHIJKLMNOP"],
 )
-def test_well_known_keys(secret: str) -> None:
+def test_well_known_keys_are_redacted(secret: str) -> None:
     assert redact(f"key={secret}.") == f"key={HIDDEN}."
     assert secret not in redact(f"Authorization: Bearer {secret}")
 
@@ -41,7 +41,7 @@ def test_values_of_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     "text",
     ["", "a@b.example", "egsw.alpha=0.5", "http://127.0.0.1:5000/#/experiments/1", "sk-learn", "token=3", "x@ y://z"],
 )
-def test_other_texts_stay(text: str) -> None:
+def test_texts_without_a_secret_are_not_redacted(text: str) -> None:
     assert redact(text) == text
 
 

@@ -16,7 +16,7 @@ def run(name: str, *arguments: str, cwd: Path) -> str:
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
 
 
-def test_grade_and_compare(tmp_path: Path):
+def test_the_script_grade_and_compare_runs(tmp_path: Path):
     printed = run("grade_and_compare.py", str(tmp_path / "out"), cwd=tmp_path)
     # new: 4 + 3 + 2 of 12 samples are correct, old: 2 + 1 + 1; the means over three problems of four samples each
     assert "avg@4 0.4166" in printed  # 9/12 - 4/12
@@ -25,7 +25,7 @@ def test_grade_and_compare(tmp_path: Path):
     assert (tmp_path / "out" / "difference.svg").read_text().startswith("<?xml")
 
 
-def test_declare_and_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_script_declare_and_run_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
     printed = run("declare_and_run.py", "1", cwd=tmp_path)

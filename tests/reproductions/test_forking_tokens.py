@@ -105,7 +105,7 @@ def test_the_scope_decides_who_is_compared() -> None:
     assert forking_tokens(batch, **{**TOP20, "scope": "micro_batch"}).tolist() == [[0, 0, 1], [0, 0, 1]]
 
 
-def test_edges() -> None:
+def test_equal_entropies_one_token_and_no_token() -> None:
     # equal entropies all tie with the threshold; one token is its own quantile; no token, no gate
     assert forking_tokens(row([1.0, 1.0, 1.0]), **TOP20).tolist() == [[1, 1, 1]]
     assert forking_tokens(row([0.7]), **TOP20).tolist() == [[1]]

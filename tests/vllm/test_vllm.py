@@ -63,7 +63,7 @@ def test_greedy_is_that_of_transformers(engine: Any, model: Path) -> None:
     )
 
 
-def test_ends_and_lengths(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_vllm_responses_end_at_end_tokens_or_the_limit(engine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a twelfth of all tokens as end tokens, most of 96 rows end early: (11/12)^40 = 3 % do not."""
     ends = sorted({engine.tokenizer.eos_token_id, *range(0, len(engine.tokenizer), 12)})
     monkeypatch.setattr(engine, "_ends", lambda: ends)
@@ -107,7 +107,7 @@ def test_the_record_states_the_limits_of_determinism(engine: Any) -> None:
     assert engine.describe()["device"] == "cpu"
 
 
-def test_two_replicas(model: Path, engine: Any) -> None:
+def test_two_replicas_give_the_samples_of_one(model: Path, engine: Any) -> None:
     """Greedy, so that the pieces' sizes do not matter."""
     requests, decoding = some_requests(8, 1), Decoding(0.0, 1.0, 24)
     two = engines.create("vllm", str(model), replicas=2)

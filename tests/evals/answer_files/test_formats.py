@@ -33,7 +33,7 @@ def read(path: Path) -> tuple[str, list[tuple[Any, ...]]]:
     ]
 
 
-def test_qwen_math(tmp_path: Path) -> None:
+def test_qwen_math_outputs_are_read(tmp_path: Path) -> None:
     row = {"idx": 3, "question": "q", "gt": "5", "code": ["a", "b"], "pred": ["5", "6"], "score": [True, False]}
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(gzip.compress((json.dumps(row) + "\n").encode()))
@@ -41,7 +41,7 @@ def test_qwen_math(tmp_path: Path) -> None:
     assert [r["their_answer"] for r in read_rows(path)[1]] == ["5", "6"]
 
 
-def test_lm_eval(tmp_path: Path) -> None:
+def test_lm_eval_samples_are_read(tmp_path: Path) -> None:
     one = {"doc_id": 1, "doc": {"problem": "p"}, "target": "7", "resps": [["r"]], "exact_match": 1.0}
     two = {"doc_id": 2, "doc": {}, "target": "8", "resps": [["r", "s"]], "exact_match": 0.5}
     expected = [("1", "7", "r", True, None), ("2", "8", "r", None, None), ("2", "8", "s", None, None)]
@@ -61,7 +61,7 @@ def test_lighteval_marks_cut_responses(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("zipped", [False, True])
-def test_inspect_logs(tmp_path: Path, zipped: bool) -> None:
+def test_inspect_logs_are_read(tmp_path: Path, zipped: bool) -> None:
     choices = [{"message": {"content": "c"}, "stop_reason": "max_tokens"}]
     output = {"completion": "c", "choices": choices}
     sample = {"id": 9, "epoch": 1, "input": "q", "target": "2", "output": output, "scores": {"m": {"value": "I"}}}
@@ -132,7 +132,7 @@ def test_grade_reads_other_formats(tmp_path: Path) -> None:
         ("3", None, "no answer by any rule of extraction"),
     ],
 )
-def test_causes(gold: str, answer: str | None, expected: str) -> None:
+def test_each_disagreement_has_its_cause(gold: str, answer: str | None, expected: str) -> None:
     grade = Grade(Verdict.WRONG if answer else Verdict.NO_ANSWER, answer)
     assert cause({"answer": gold, "expected": True}, grade, [grade]) == expected
 

@@ -29,7 +29,7 @@ def write(tmp_path):
     return write
 
 
-def test_responses(write, tmp_path):
+def test_responses_of_a_file_are_graded_and_scored(write, tmp_path):
     out = tmp_path / "graded.jsonl"
     report = grade_file(write(RESPONSES), out=out)
     assert report.verdicts == {"correct": 1, "truncated": 1, "wrong": 2}

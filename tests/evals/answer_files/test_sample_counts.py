@@ -26,7 +26,7 @@ LABELS = [True, False, False, False, False, True, True, True]
         (60.0, "pass@1:4_samples", None),
     ],
 )
-def test_each_rule(reported: float, metric: str | None, expected: str | None) -> None:
+def test_each_way_of_counting_samples_is_recognised(reported: float, metric: str | None, expected: str | None) -> None:
     assert counting(reported, IDS, LABELS, metric) == expected
 
 

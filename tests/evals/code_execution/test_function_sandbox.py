@@ -98,7 +98,7 @@ HOSTILE = {
 
 @needs_sandbox
 @pytest.mark.parametrize("name", HOSTILE)
-def test_no_trick_passes(name: str) -> None:
+def test_programs_that_cheat_do_not_pass(name: str) -> None:
     assert outcome(HOSTILE[name]).passed is False
 
 
@@ -159,7 +159,7 @@ def test_nothing_of_ours_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 @needs_sandbox
-def test_no_network() -> None:
+def test_a_program_has_no_network() -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as listening:

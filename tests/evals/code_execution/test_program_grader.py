@@ -287,7 +287,7 @@ def short_protocol() -> Any:
 
 
 @needs_sandbox
-def test_an_evaluation(data: Path, model_dir: Path) -> None:
+def test_an_evaluation_runs_programs_and_scores_pass_at_k(data: Path, model_dir: Path) -> None:
     path = evaluate(
         model_dir, short_protocol(), out_dir=data / "out", data_dir=data, engine=Writer(), allow_changed_data=True
     )["humaneval"]

@@ -23,7 +23,7 @@ def printed(program: str, longest: int = 100, limits: Limits = SHORT) -> Executi
     return execute(program, limits=limits, longest=longest)
 
 
-def test_what_is_printed() -> None:
+def test_a_script_returns_what_it_printed() -> None:
     assert printed("print(2 ** 10)\nprint('ä€')") == ExecutionResult("1024\nä€\n", False, None)
     assert printed("x = 1") == ExecutionResult("", False, None)
     assert printed("import sys; print(1, end=''); sys.exit(3)") == ExecutionResult("1", False, None)
@@ -38,7 +38,7 @@ def test_errors_come_with_what_was_printed_before() -> None:
     assert printed("bytearray(10 ** 10)").error == "MemoryError"
 
 
-def test_output_is_cut() -> None:
+def test_output_beyond_the_limit_is_cut() -> None:
     assert printed("print('é' * 3000)", longest=10) == ExecutionResult("é" * 10, True, None)
     flood = printed("while True: print('x' * 1000)", longest=10)
     assert flood == ExecutionResult("x" * 10, True, "TimeoutError: more than 1 s of processor time")

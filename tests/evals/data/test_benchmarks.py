@@ -163,7 +163,7 @@ def test_numbers_and_lists_become_text(toy: Path) -> None:
     assert [p.answer for p in loaded.problems] == ["27", "3", "1, 2"]
 
 
-def test_first_rows() -> None:
+def test_rows_takes_the_first_problems() -> None:
     three = benchmarks.Benchmark("x", tuple(Problem(str(i), "q", "a") for i in range(3)), "0", "here")
     assert [p.id for p in three.first(2).problems] == ["0", "1"]
     assert three.first(None) is three

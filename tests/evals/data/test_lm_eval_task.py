@@ -137,7 +137,7 @@ def result(data: Path) -> Any:
     return theirs(data, repeats=N, ks=list(KS))
 
 
-def test_the_same_numbers(table: Any, result: Any) -> None:
+def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result: Any) -> None:
     ours = score(table, ks=KS, metrics=("avg", "pass", "maj"))
     unscored = ours[0].unscored / ours[0].samples
     assert values(result) == {s.name: s.value for s in ours} | {"unscored": pytest.approx(unscored, rel=1e-15)}

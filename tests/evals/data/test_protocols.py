@@ -116,12 +116,12 @@ def test_values_that_do_not_fit_are_refused(values: dict[str, Any], message: str
         PROTOCOLS["erpo"].override(values, Origin.USER, "command line")
 
 
-def test_values_by_benchmark() -> None:
+def test_a_protocol_value_may_differ_by_benchmark() -> None:
     mixed = replace(PROTOCOLS["erpo"], max_tokens=assumed({"amc23": 7, "default": 9}, "test"))
     assert (mixed.value("max_tokens", "amc23"), mixed.value("max_tokens", "aime24")) == (7, 9)
 
 
-def test_unknown_protocol() -> None:
+def test_an_unknown_protocol_names_the_nearest() -> None:
     with pytest.raises(ValueError, match="unknown protocol 'epro': did you mean 'erpo'"):
         protocols.get("epro")
     assert protocols.get("erpo") is PROTOCOLS["erpo"]

@@ -134,7 +134,7 @@ def test_all_or_nothing_is_the_widest(values: list[float]) -> None:
         ([3, 4, 5, 6], None, 4.0),
     ],
 )
-def test_effective_number(values: list[float], bounds: Bounds, number: float) -> None:
+def test_the_effective_number_of_problems_by_hand(values: list[float], bounds: Bounds, number: float) -> None:
     if bounds == (-1.0, 2.0):  # 4^2 / (1 + 1 + 4) = 2.67 and 8^2 / (9 + 4 + 4 + 1) = 3.56
         number = 16 / 6
     assert effective_number(np.array(values, dtype=float), bounds) == pytest.approx(number)
@@ -265,7 +265,7 @@ def test_one_seed_covers_problems_only() -> None:
     assert over_problems_and_seeds([[0.0, 0.5, 1.0]]) == over_problems([0.0, 0.5, 1.0])
 
 
-def test_seeds_alone() -> None:
+def test_an_interval_over_seeds_alone_is_students_t() -> None:
     # 0.2, 0.4: mean 0.3, standard error 0.1, one degree of freedom: t = tan(0.475 pi)
     got = over_seeds([0.2, 0.4], bounds=None)
     assert got is not None

@@ -42,7 +42,7 @@ def test_an_untrained_model_has_the_noise_of_samples_alone() -> None:
     assert capped.ours == pytest.approx((1 / 12) * (11 / 12) / 10)
 
 
-def test_three_answers() -> None:
+def test_a_published_value_comes_back_or_does_not_or_cannot_be_told() -> None:
     of = Repeat(0.50, 0.0001, 0.0001, math.inf)  # half-widths 2.77 points at 95 %, 2.33 at 90 %
     assert come_back(0.51, of, 0.04).answer == "comes back"  # 1 + 2.33 < 4
     assert come_back(0.53, of, 0.04).answer == "does not come back"  # 3 > 2.77, and 3 + 2.33 > 4
@@ -50,7 +50,7 @@ def test_three_answers() -> None:
     assert come_back(0.51, of, None).why == "the paper claims no gain that would say how close is close"
 
 
-def test_what_would_tell() -> None:
+def test_cannot_tell_says_how_many_seeds_would_decide() -> None:
     one = repeat([[0.5, 0.6]], trained=True, samples=4, paper_samples=4, paper_seeds=1)
     assert come_back(0.5, one, 0.1).why == "one training seed of ours: two at least would tell"
     # the paper's own noise, 1.645 * 2 points, is larger than the margin: no number of our runs helps
@@ -77,7 +77,7 @@ def test_what_would_tell() -> None:
 
 
 @pytest.mark.parametrize("seeds", [2, 3, 5])
-def test_error_rates(seeds: int) -> None:
+def test_both_answers_err_in_at_most_5_percent(seeds: int) -> None:
     # 1,000 papers: one standard deviation of a share near 0.05 is 0.007
     same = comebacks(seeds, 1, gap=0.0, margin=0.05, runs=1_000)
     assert same["does not come back"] <= 0.05 + 2.5 * 0.007

@@ -79,7 +79,7 @@ def test_unsolvable_problems_are_counted() -> None:
     assert fours.factor * fours.value == 1
 
 
-def test_names_and_keys() -> None:
+def test_scores_have_names_for_people_and_keys_for_files() -> None:
     frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
     scores = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
     assert [(s.name, s.key) for s in scores] == [
@@ -125,7 +125,7 @@ def test_uneven_samples_have_an_avg_without_k() -> None:
     assert (got.name, got.key, got.k, got.value) == ("avg", "avg", None, 0.25)
 
 
-def test_length_and_truncation() -> None:
+def test_length_and_truncation_rate_by_hand() -> None:
     frame = table({"p": "+t", "q": "aa"})
     frame["tokens"] = [10, 30, None, 50]
     frame["finish_reason"] = ["stop", "length", None, "stop"]

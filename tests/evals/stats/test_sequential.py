@@ -83,7 +83,7 @@ def test_a_large_difference_is_seen_early() -> None:
     assert np.mean(used) < 150  # a fixed test would look at all 500
 
 
-def test_differences_as_shares() -> None:
+def test_a_difference_in_minus_1_to_1_is_a_share_and_back() -> None:
     # +1, 0, -1 -> 1, 0.5, 0
     assert difference_as_share([1, 0, -1]) == [1.0, 0.5, 0.0]
     assert as_difference(0.75) == 0.5

@@ -45,6 +45,6 @@ def test_a_damaged_checkpoint_is_replaced_by_the_one_before(
     assert bool(said) == (not (name == WHOLE and how is Path.unlink)), "pieces that a kill left are nothing to tell"
 
 
-def test_none_is_none(tmp_path: Path) -> None:
+def test_no_whole_checkpoint_gives_none(tmp_path: Path) -> None:
     make(tmp_path, 1).joinpath("optimizer.pt").unlink()
     assert last_verified(tmp_path.glob("checkpoint-*"), checkpoint_step, say=lambda _: None) is None

@@ -39,7 +39,9 @@ def by_generate(model: Any, prompts: list[list[int]], *, seed: int, stops: list[
 
 
 @pytest.mark.parametrize(("seed", "temperature"), [(0, 1.0), (1, 0.7)])
-def test_equal_to_generate(model: Any, seed: int, temperature: float) -> None:
+def test_the_tiny_sampler_equals_generate_and_leaves_the_same_random_state(
+    model: Any, seed: int, temperature: float
+) -> None:
     """Prompts of several lengths, each asked for four times; a third of the vocabulary ends a response, so that rows
     leave the batch at every step. The random state afterwards is equal too: the next rollout starts from it."""
     assert tiny_sampler.applies(model)

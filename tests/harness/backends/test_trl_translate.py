@@ -22,7 +22,7 @@ def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
     return to_grpo_config(experiment().override(values, *USER), Hardware(**hardware), seed=5, out_dir=Path("out"))
 
 
-def test_values_arrive() -> None:
+def test_declared_values_reach_trls_configuration() -> None:
     got = translated(
         {"learning_rate": 2e-5, "group_size": 6, "kl_beta": 0.04, "rollout_temperature": 0.9},
         device="cpu",
@@ -187,7 +187,7 @@ def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
         to_grpo_config(declared, Hardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
 
 
-def test_lora() -> None:
+def test_lora_settings_reach_peft() -> None:
     assert to_lora_config(experiment()) is None
     got = to_lora_config(experiment().override({"lora_rank": 32}, *USER))
     assert got is not None and (got["r"], got["lora_alpha"], got["target_modules"]) == (32, 64.0, "all-linear")

@@ -46,7 +46,7 @@ def arms(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("arms")
-def test_page_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_aa_writes_a_page_and_prints_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["aa", "paper=egsw", "arm=grpo", "splits=20", f"out={tmp_path}", "--json"]) == 0
     (arm,) = json.loads(capsys.readouterr().out)["arms"]
     assert (arm["arm"], arm["runs"], [r["seeds"] for r in arm["rates"]]) == ("grpo", 8, [1, 2, 3])

@@ -19,7 +19,7 @@ def sides(tmp_path: Path) -> tuple[str, str]:
     return str(save_run(tmp_path / "a", "x", CORRECT)), str(save_run(tmp_path / "b", "x", WRONG))
 
 
-def test_table_and_json(sides: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", *sides, "metrics=avg,unsolvable"]) == 0
     printed = capsys.readouterr().out.splitlines()
     assert "x: 12 problems in both" in printed

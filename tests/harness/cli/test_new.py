@@ -119,7 +119,7 @@ def test_the_tests_over_all_papers_accept_it(checkout: Path) -> None:
     inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{test}" for test in over_all_papers))
 
 
-def test_it_trains(checkout: Path, tmp_path: Path) -> None:
+def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
     from tests.experiments import save_random_model
 
     model = save_random_model(tmp_path / "model")

@@ -11,7 +11,7 @@ from harness.cli.main import main
 from tests.evals.stats.runs import save_run
 
 
-def test_document(capsys: pytest.CaptureFixture[str]) -> None:
+def test_power_json_lists_samples_and_power_by_seeds(capsys: pytest.CaptureFixture[str]) -> None:
     command = ["power", "difference=0.05", "benchmark=math500", "samples=[1,4]", "seeds=3", "seed_sd=0.01", "--json"]
     assert main(command) == 0
     document = json.loads(capsys.readouterr().out)

@@ -13,7 +13,7 @@ from harness.cli.stopping import Stop, as_text, shares, take_stop
 from harness.command.config import UsageError
 
 
-def test_options() -> None:
+def test_stopping_options_are_taken_from_the_others() -> None:
     assert take_stop({"n": 2}) is None
     values = {"stop": "decided", "against": 0.5, "alpha": 0.1, "every": 4, "n": 2}
     assert take_stop(values) == Stop(0.5, None, 0.1, 4) and values == {"n": 2}

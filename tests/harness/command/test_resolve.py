@@ -53,7 +53,7 @@ def test_read_seeds_refuses_bad_values(value: Any) -> None:
         read_seeds(value, 3)
 
 
-def test_tiny_scale_jobs() -> None:
+def test_tiny_scale_replaces_values_of_each_job() -> None:
     jobs = resolve("egsw", seeds=[0, 1])
     # the base model has no training seed; the paper's first model only
     assert [j.name for j in jobs] == [
@@ -71,7 +71,7 @@ def test_tiny_scale_jobs() -> None:
     assert jobs[1].settings()["lora_rank"].origin is Origin.ASSUMED
 
 
-def test_paper_scale_jobs() -> None:
+def test_paper_scale_jobs_have_the_papers_values() -> None:
     jobs = resolve("egsw", scale="paper")
     assert len(jobs) == 2 * (1 + 3 + 3)
     settings = jobs[-1].settings()

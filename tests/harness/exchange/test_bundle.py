@@ -51,7 +51,7 @@ def _sums(folder: Path) -> None:
     (folder / "SHA256SUMS").write_text("".join(lines))
 
 
-def test_damage_is_named(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_names_a_damaged_file(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "b"
     assert main(["bundle", str(job), f"out={out}"]) == 0
     table = out / "sums" / "verdicts.parquet"
@@ -90,7 +90,7 @@ def test_numbers_that_do_not_follow_from_the_verdicts(
     assert "scores.json: not what the verdicts give" in errors
 
 
-def test_a_changed_record(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_refuses_a_changed_record(job: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "b"
     assert main(["bundle", str(job), f"out={out}"]) == 0
     (out / "record.json").write_text((out / "record.json").read_text().replace('"seed": 3', '"seed": 4'))

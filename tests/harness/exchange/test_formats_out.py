@@ -21,7 +21,7 @@ def export(job: Path, tmp_path: Path, name: str, *more: str) -> Path:
     return out
 
 
-def test_every_eval_ever(job: Path, tmp_path: Path) -> None:
+def test_the_every_eval_ever_record_has_scores_and_scale(job: Path, tmp_path: Path) -> None:
     out = export(job, tmp_path, "eee", *WHO)
     (path,) = (out / "data" / "math500" / "lab" / "six").glob("*[0-9a-f].json")
     record = json.loads(path.read_text())

@@ -15,7 +15,7 @@ from harness.launch.view import Row, Table, View, progress, rendered
 from harness.spec.hardware import Hardware
 
 
-def test_options() -> None:
+def test_launcher_options_are_taken_from_the_others() -> None:
     assert take_launcher({}) == Launcher("serial", 1, ())
     values = {"launcher": "local", "jobs": 3, "paper": "egsw"}
     assert take_launcher(values) == Launcher("local", 3, ("launcher", "jobs")) and values == {"paper": "egsw"}
@@ -85,11 +85,11 @@ def test_what_is_left_follows_from_the_pace_of_this_launch(tmp_path: Path) -> No
     assert job.doing() == "evaluating"
 
 
-def test_durations() -> None:
+def test_durations_are_in_seconds_minutes_or_hours() -> None:
     assert [duration(s) for s in (0, 99, 100, 5399, 5400)] == ["0 s", "99 s", "1.7 min", "90.0 min", "1.5 h"]
 
 
-def test_plain_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_the_view_prints_plain_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
     job = Row("egsw/seed0", tmp_path, 10)
     shown = View([job], lambda: now[0])

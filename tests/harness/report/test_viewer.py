@@ -56,7 +56,7 @@ def test_the_alphabet_needs_no_escape() -> None:
     assert not set(ALPHABET) & set('"\\<>&')
 
 
-def test_digits_and_levels() -> None:
+def test_entropies_are_packed_as_digits_and_levels_by_hand() -> None:
     # 90 * 1 + 2: the second and the third character
     assert digits(92, 2) == ALPHABET[1] + ALPHABET[2]
     assert digits(0, 1) == ALPHABET[0]

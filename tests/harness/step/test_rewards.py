@@ -25,7 +25,7 @@ from tests.experiments import experiment
         (Verdict.UNSCORED, None, None),
     ],
 )
-def test_every_verdict(verdict: Verdict, accuracy: float | None, signed: float | None) -> None:
+def test_each_reward_of_every_verdict(verdict: Verdict, accuracy: float | None, signed: float | None) -> None:
     assert REWARDS["accuracy"](verdict, True) == accuracy
     assert REWARDS["signed_accuracy"](verdict, True) == signed
     assert REWARDS["strict_accuracy"](verdict, True) == (accuracy or 0.0)

@@ -59,7 +59,7 @@ FRAME = interventions(top="cc ww, cc cw, cc ww", bottom="cc cc, cc cw, cw cc")
 UNKNOWN = interventions(top="uu cc, cc ww, cc cc", bottom="uu cc, uu cc, uu cc")
 
 
-def test_replacement(tmp_path: Path) -> None:
+def test_the_figure_of_replacement_shows_the_accuracy_lost(tmp_path: Path) -> None:
     (one,) = plot_replacement({"base": FRAME}, benchmark="b")
     assert one.source == "arXiv 2508.07534, Eq. 6"
     # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
@@ -74,7 +74,7 @@ def test_replacement(tmp_path: Path) -> None:
     rendered(two, tmp_path)
 
 
-def test_perturbation(tmp_path: Path) -> None:
+def test_the_figure_of_perturbation_shows_the_accuracy_lost(tmp_path: Path) -> None:
     (one,) = plot_perturbation({"base": FRAME, LONG: FRAME}, benchmark="b", perturbation=Perturbation(keep=0.25))
     assert one.source == "arXiv 2603.28204, Fig. 1b"
     assert one.caption.startswith(
@@ -101,7 +101,7 @@ def forks(*pairs: tuple[float, float]) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("runs", [1, 3, 4])
-def test_fork_temperatures(runs: int, tmp_path: Path) -> None:
+def test_the_figure_of_fork_temperatures_shows_accuracy(runs: int, tmp_path: Path) -> None:
     frame = forks((1.0, 1.0), (0.5, 1.0), (1.0, 2.0), (0.5, 2.0))
     (one,) = plot_fork_temperatures({f"{i} {LONG}": frame for i in range(runs)}, benchmark="b")
     assert one.numbers["varied"].tolist() == ["neither", "forks", "elsewhere", "both"] * runs
@@ -114,7 +114,7 @@ def test_fork_temperatures(runs: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("runs", [1, 3])
-def test_tools(runs: int, tmp_path: Path) -> None:
+def test_the_figure_of_tools_shows_pass_at_k_and_how_many_responses_ran_code(runs: int, tmp_path: Path) -> None:
     ran = "```python\nprint(1)\n```\n```output\n1\n```\n"
     without, with_tools = samples(p0="cw", p1="ww"), samples(p0="cc", p1="cw").assign(response=[ran, "x", "x", "x"])
     (one,) = plot_tools({f"{i} {LONG}": (without, with_tools) for i in range(runs)}, benchmark="b", turns=4)

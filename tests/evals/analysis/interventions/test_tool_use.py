@@ -119,7 +119,7 @@ SILENT = ran("x = 1", ExecutionResult("", False, None))
         ("no code", 4, []),
     ],
 )
-def test_outputs(response: str, turns: int, expected: list[str]) -> None:
+def test_outputs_of_code_blocks_are_read_from_a_response(response: str, turns: int, expected: list[str]) -> None:
     assert outputs(response, turns) == expected
 
 

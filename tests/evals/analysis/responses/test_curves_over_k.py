@@ -110,7 +110,7 @@ def test_every_training_seed_counts() -> None:
         keep_common_problems({})
 
 
-def test_ks() -> None:
+def test_ks_are_powers_of_two_up_to_the_number_of_samples() -> None:
     assert [powers_of_two_to(most) for most in (1, 2, 3, 8, 640)] == [
         [1], [1, 2], [1, 2, 3], [1, 2, 4, 8], [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 640]
     ]  # fmt: skip

@@ -42,7 +42,7 @@ def test_every_problem_is_in_the_one_region_of_the_models_that_fail_it(failed: l
             assert region.models == tuple(name for name, s in sets.items() if problem in s)
 
 
-def test_order() -> None:
+def test_regions_are_ordered_by_how_many_models_share_them() -> None:
     sets = {"b": frozenset("pq"), "a": frozenset("qr")}
     assert regions(sets, "pqrs") == [
         Region(("b", "a"), ("q",)), Region(("b",), ("p",)), Region(("a",), ("r",)), Region((), ("s",))

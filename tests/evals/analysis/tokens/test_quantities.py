@@ -60,7 +60,7 @@ def test_the_weight_is_the_derivative(ratio: float, advantage: float) -> None:
 
 
 @given(st.lists(st.floats(-9, 9), min_size=2, max_size=6))
-def test_bounds(values: list[float]) -> None:
+def test_the_output_error_is_between_0_and_the_root_of_2_and_falls_with_probability(values: list[float]) -> None:
     log_p = torch.tensor(values, dtype=torch.float64).log_softmax(-1)
     errors = torch.stack([output_error(log_p, torch.tensor(o)) for o in range(len(values))])
     assert float(errors.min()) >= 0 and float(errors.max()) <= math.sqrt(2) + 1e-12

@@ -147,7 +147,7 @@ def test_ten_of_a_hundred_and_none_where_all_are_alike() -> None:
     assert most_distant(np.zeros(0), share=0.1).tolist() == []
 
 
-def test_find_rare() -> None:
+def test_the_sentence_furthest_from_the_base_models_is_rare() -> None:
     sentences = pd.DataFrame({"text": ["0", "1", "2", "90", "1"], "problem_id": "p"})
     rare = find_rare(sentences, ["0", "1", "2", "1"], Compass(), neighbours=1, share=0.2)
     assert rare.sentences["rare"].tolist() == [False, False, False, True, False]

@@ -67,7 +67,7 @@ def test_sentences_cover_the_text_and_cut_no_formula(text: str) -> None:
     assert len(mask(text)) == len(text)
 
 
-def test_formulae() -> None:
+def test_formulas_are_found_and_display_ones_marked() -> None:
     text = "a $x$ b \\(y\\) $$z$$ \\[w\\] \\boxed{\\frac{1}{2}} $5 and 6$ \\$7 $8$9"
     assert [(text[start:end], shown) for start, end, shown in find_mathematics(text)] == [
         ("$x$", False), ("\\(y\\)", False), ("$$z$$", True), ("\\[w\\]", True), ("\\boxed{\\frac{1}{2}}", False),
@@ -158,7 +158,7 @@ def test_spans_by_hand() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20), st.data())
-def test_spellings_agree(text: str, data: st.DataObject) -> None:
+def test_bytes_and_characters_locate_tokens_alike(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     cuts = sorted({0, len(raw), *data.draw(st.lists(st.integers(0, len(raw)), max_size=6))})
     pieces = [raw[a:b] for a, b in pairwise(cuts)]

@@ -78,7 +78,7 @@ def test_a_token_has_the_category_of_most_of_its_characters() -> None:
     assert kinds("). Then") == ["logical"] and kinds("x and") == ["logical"] and kinds("x,") == ["formal"]
 
 
-def test_table() -> None:
+def test_token_counts_of_each_category_by_hand() -> None:
     table = token_table({("p", 0): ["So", " x", "."], ("p", 1): ["The"]})
     shuffled = table.sample(frac=1, random_state=1)
     category = categorise(shuffled)

@@ -27,7 +27,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_same_bytes_twice(tmp_path: Path) -> None:
+def test_a_base_model_has_the_same_bytes_twice(tmp_path: Path) -> None:
     """Also with other global random state and another thread count around it, and both are left as they were."""
     import torch
 
@@ -119,7 +119,7 @@ def test_checkpoint_loads_and_answers(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_settings_size(name: str) -> None:
+def test_pinned_base_models_have_300k_to_2m_parameters(name: str) -> None:
     """The real base models are within the promised 0.3 to 2 million parameters."""
     model = base.new_model(tokenizer.build_tokenizer(family(name).pieces()), SETTINGS[name])
     assert 300_000 <= model.num_parameters() <= 2_000_000

@@ -96,7 +96,7 @@ def test_by_name_is_always_correct_and_told_order_only_when_told_forwards(shape:
 
 
 @given(shapes, seeds, st.sampled_from(list(chain.ROUTES)))
-def test_finishes(shape: tuple[int, bool], seed: int, route: str) -> None:
+def test_each_kind_of_answer_has_its_number_of_wrong_equations(shape: tuple[int, bool], seed: int, route: str) -> None:
     n_steps, _ = shape
     rng = random.Random(seed)
     problem = chain.sample_problem(rng, *shape)
@@ -160,7 +160,7 @@ def test_what_is_served_is_disjoint_too() -> None:
 
 
 @pytest.mark.parametrize("tier", chain.EVAL_SHAPES)
-def test_tier(tier: str) -> None:
+def test_a_tier_has_distinct_problems_whose_answers_follow_from_the_sentences(tier: str) -> None:
     rows = chain.eval_problems(tier)
     assert rows == chain.eval_problems(tier)
     assert len(rows) == chain.EVAL_SIZE == len({arithmetic(row["problem"]) for row in rows})
@@ -178,13 +178,13 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
-def test_share_told_backwards(share: float, expected: int) -> None:
+def test_the_asked_share_of_problems_is_told_backwards(share: float, expected: int) -> None:
     """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
     texts = [row["problem"] for row in chain.train_problems(200, seed=0, backwards=share)]
     assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
 
 
-def test_write_benchmarks(tmp_path: Path) -> None:
+def test_benchmark_files_are_written_and_read(tmp_path: Path) -> None:
     write_benchmarks(tmp_path / "made")
     assert sorted(path.name for path in (tmp_path / "made").iterdir()) == sorted(f"{tier}.jsonl" for tier in MADE)
     for tier in chain.EVAL_SHAPES:

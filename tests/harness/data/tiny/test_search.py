@@ -37,7 +37,7 @@ def test_problem_has_one_solution(seed: int, shape: tuple[int, bool]) -> None:
         assert attempt(problem.numbers, signs)[1] == value
 
 
-def test_example() -> None:
+def test_the_example_and_its_written_answers_by_hand() -> None:
     # 3 * 5 = 15, 15 - 2 = 13; * is 3 and - is 2
     assert EXAMPLE.text == "Signs of 3 ? 5 ? 2 = 13?"
     assert EXAMPLE.answer == "32"
@@ -81,7 +81,7 @@ def test_splits_and_tiers_are_disjoint() -> None:
     assert not evaluated & trained and not evaluated & supervised and not trained & supervised
 
 
-def test_training_rows() -> None:
+def test_training_rows_depend_on_the_seed_and_end_in_their_answer() -> None:
     rows, solved = search.train_problems(200, seed=1), search.train_solutions(200, seed=1)
     assert rows == search.train_problems(200, seed=1) != search.train_problems(200, seed=2)
     assert [row["problem"] for row in solved] == [row["problem"] for row in rows]
