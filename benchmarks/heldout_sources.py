@@ -112,6 +112,23 @@ REASONS = {
     ("1.09951162778E+12", "4^20"): "convention: an integer has no rounding",
     ("2/6", "1/3"): "equal in value; the label asks for the same fraction",
     ("ABC", "abc"): "convention: letters keep their case",
+    ("x", "((x))"): "our error: one letter in parentheses was read as a choice (fixed after the scoring)",
+    ("log(x, 10)", "log(x) / log(10)"): "our error: a base as second argument was not read (fixed after the scoring)",
+    ("log(x,10)*x + ln(6)", "x*log(x)/log(10) + ln(3) + ln(2)"): "our error: as above (fixed after the scoring)",
+    ("x", "sqrt(x**2)"): "convention: x may be negative; the label takes it for positive",
+    (
+        "1 + tan(x) + arcsin(x) + arccos(x) + arctan(x)",
+        "ArcSin(x) + ArcCos(x) + ArcTan(x) + Sin(x)**2 + Cos(x)**2 + Tan(x)",
+    ): "our error: names of functions with capitals are not read",
+    ("Derivative(y, x)", "2 * Derivative(y, x) / 2"): "sympy's text for derivatives is not read",
+    (
+        "Derivative(y, x, x) == Derivative(sin(x) * y, x)",
+        "Derivative(Derivative(y, x), x) == y*cos(x) + sin(x)*Derivative(y, x)",
+    ): "sympy's text for derivatives is not read",
+    ("v_zmf * v_zmf == v_x * v_x + v_y * v_y", "v_zmf**(2) == v_x**2 + v_y**2"): "the sign == of code is not read",
+    ("test == abc", "test == abcd / d"): "convention: abc is a product; the label takes it for one name",
+    ("a + b", "(a + b +"): "damaged answer; its project mends it",
+    ("1/(n + 1)", "factorial(n)/factorial(n + 1)"): "our error: factorial() of code is not read",
     ("42", "the answer is 42"): "equal in value; the label asks for a box",
 }
 

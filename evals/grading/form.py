@@ -192,6 +192,8 @@ def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
 
 def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42. `\text{D}` may be `D`."""
+    if (letter := re.fullmatch(r"\(?\s*([A-Za-z])\s*\)?", gold)) and literal(answer).strip("()") == letter[1]:
+        return True  # n and (n)
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
         return same(gold, right.text)

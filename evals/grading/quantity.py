@@ -238,6 +238,8 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     left, right = quantity(gold), quantity(answer)
     if left is None and right is None:
         return None
+    if (left is None) != (right is None) and _is_symbol_in(*((gold, answer) if left else (answer, gold))):
+        return None  # the s of 8\pi s^2 is a side, and no second
     if left and left.unit and right is None and (body := with_symbol(answer, left.unit)):
         right = Quantity(body, left.unit, left.things)
     if right and right.unit and left is None and (body := with_symbol(gold, right.unit)):
@@ -264,6 +266,14 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
             ]
             return same(*scaled)
     return False
+
+
+def _is_symbol_in(with_unit: str, other: str) -> bool:
+    """Whether the bare letter that one ends with as its unit is a symbol of the other."""
+    letter = re.search(r"\s([A-Za-z])(?:\s*\^.*)?$", with_unit)
+    return bool(
+        letter and re.search(rf"(?<![\\A-Za-z{{]){letter[1]}(?![A-Za-z])", re.sub(r"\\text\s*\{[^{}]*\}", "", other))
+    )
 
 
 def _hundredth(body: str, unit: str) -> str | None:

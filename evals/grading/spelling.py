@@ -103,6 +103,7 @@ def from_code(text: str) -> str:
         text = f"{text[: root.start()]}{name}{{{text[root.end() : end]}}}{text[end + 1 :]}"
     text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\()", r"\\\1", text)
     text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
+    text = re.sub(r"\\log\s*\(([^(),]+),\s*(\w+)\)", r"\\log_{\2}(\1)", text)  # log(x, 10)
     if plain:
         text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
         text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
