@@ -124,7 +124,7 @@ def collection(text: str) -> Collection | None:
     if r"\cup" in text and len(parts := split(text.replace(r"\cup", "\0"), "\0")) > 1:
         return Collection("union", tuple(parts))
     items = split(text, ",;")
-    if len(items) > 1:
+    if len(items) > 1 and not _THOUSANDS.fullmatch(text):
         return _list(items)
     if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
         return Collection("set", _expanded(split(text[2:-2], ",;")))
@@ -133,6 +133,9 @@ def collection(text: str) -> Collection | None:
     if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
         return _list([text])
     return None
+
+
+_THOUSANDS = re.compile(r"-?[1-9]\d{0,2}(?:,\d{3})*,0\d\d(?:,\d{3})*")  # no item of a list begins with 0
 
 
 _MATRIX = re.compile(r"\\begin\{([pb]?matrix)\}.*?\\end\{\1\}", re.DOTALL)
@@ -327,6 +330,8 @@ def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
     left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
     if len(left) < 2 and len(right) < 2:
         return None
+    if any((time := _time(text)) and time[2] for text in (gold, answer)):
+        return False  # 9:15 a.m. is not 3:5
     numbers = [[number(part) for part in parts] for parts in (left, right)]
     if len(left) == len(right) and not _time(gold) and all(n and n.value for row in numbers for n in row):
         scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
