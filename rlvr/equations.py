@@ -42,6 +42,8 @@ def apply(
         ValueError: arrays of other shapes, an unknown signal, a signal that the equation needs and did not get, or a
             hyperparameter out of range.
     """
+    if loose := [name for name in SIGNALS if name in values]:
+        raise ValueError(f"{loose[0]}: expected inside signals, as signals={{{loose[0]!r}: array}}")
     import torch
 
     from harness.step.batch import TokenBatch

@@ -53,6 +53,9 @@ class Run:
     def _repr_html_(self) -> str:
         return self.scores(metrics=("avg", "fmt"))._repr_html_()
 
+    def __str__(self) -> str:
+        return f"{self.name}\n{self.scores(metrics=('avg', 'fmt'))}"
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -77,15 +80,27 @@ class Difference:
 
         return Figure(lambda path: write_figure(self.result, path))
 
+    header = ("benchmark", "metric", "A", "B", "A − B", "95 % interval", "p (Holm)", "verdict")
+
     def _repr_html_(self) -> str:
+        return html_table(self.header, self._rows(), self._caption())
+
+    def __str__(self) -> str:
+        from tabulate import tabulate
+
+        return f"{tabulate(self._rows(), headers=self.header, disable_numparse=True)}\n{self._caption()}"
+
+    def _caption(self) -> str:
+        return f"A: {self.result.a}. B: {self.result.b}. {'; '.join(self.notes)}"
+
+    def _rows(self) -> list[tuple[str, ...]]:
         rows = []
         for line in self.result.lines:
             numbers = (line.a, line.b, line.difference, line.low, line.high)
             a, b, difference, low, high = ("–" if v is None else f"{line.factor * v:.1f}" for v in numbers)
             p = "–" if line.p_holm is None else f"{line.p_holm:.3g}"
             rows.append((line.benchmark, line.name, a, b, difference, f"[{low}, {high}]", p, line.verdict))
-        header = ("benchmark", "metric", "A", "B", "A − B", "95 % interval", "p (Holm)", "verdict")
-        return html_table(header, rows, f"A: {self.result.a}. B: {self.result.b}. {'; '.join(self.notes)}")
+        return rows
 
 
 def read_run(*sources: PathLike, name: str | None = None) -> Run:

@@ -112,6 +112,9 @@ class Score:
     tau: float | None = None
     as_wrong: float | None = None
 
+    def __str__(self) -> str:
+        return f"{self.name}: {score_text(self)}{' %' * (self.unit == '%' and self.value is not None)}"
+
     @property
     def name(self) -> str:
         """For people: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""

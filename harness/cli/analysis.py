@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
+from harness.cli.terminal import wrapped
 from harness.command.config import (
     UsageError,
     choose,
@@ -263,9 +264,9 @@ def _print_report(path: Path, content: Document, scale: str, *, as_json: bool) -
         print(json.dumps(summary, indent=2))
         return
     for claim in content.claims:
-        print(f"[{scale} scale] {claim.outcome}: {claim.text} ({claim.where})")
+        print(wrapped(f"[{scale} scale] {claim.outcome}: {claim.text} ({claim.where})"))
     for note in content.notes:
-        print(f"[{scale} scale] note: {note}")
+        print(wrapped(f"[{scale} scale] note: {note}"))
     print(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
 
 

@@ -56,13 +56,20 @@ def export_format(arguments: Any) -> int:
     name = take(values, "format", str, required=True)
     choose("format", [name], FORMATS)
     text = take(values, "run", str, required=True)
-    model = take(values, "model", str, required=name != "hf")
+    model = take(values, "model", str)
     out = Path(take(values, "out", str, f"exports/{Path(text).name}-{name}"))
     data_dir = take(values, "data_dir", str)
     source_url = take(values, "source_url", str)
-    organisation = take(values, "organisation", str, required=name == "eee")
-    relationship = take(values, "relationship", str, "other" if name != "eee" else None, required=name == "eee")
+    organisation = take(values, "organisation", str)
+    relationship = take(values, "relationship", str, "other" if name != "eee" else None)
     no_more(values, ("format", "run", "model", "out", "source_url", "organisation", "relationship", "data_dir"))
+    wanted = {
+        "model": (model, name != "hf", "ORG/NAME, what the model is called"),
+        "organisation": (organisation, name == "eee", "NAME, who evaluated"),
+        "relationship": (relationship, name == "eee", f"{'|'.join(RELATIONS)}, to the model's developer"),
+    }
+    if missing := [f"{key}={what}" for key, (value, needed, what) in wanted.items() if needed and value is None]:
+        raise UsageError(f"format={name} also needs: {'; '.join(missing)}")
     choose("relationship", [relationship], RELATIONS)
     if name == "eee" and not all(model.partition("/")[::2]):
         raise UsageError(f"model: expected ORGANISATION/NAME, got {model!r}")

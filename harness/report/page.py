@@ -126,7 +126,7 @@ def _template() -> Any:
         "pixels": pixels,
         "csv": lambda text: Markup(_csv(text)),
         "outcomes": _outcomes,
-        "notes": lambda grids: list(dict.fromkeys(note for grid in grids for note in grid.notes)),
+        "notes": notes_of,
         "first_upper": lambda text: text[:1].upper() + text[1:],
     }
     environment.globals["marks"] = OUTCOMES
@@ -136,6 +136,12 @@ def _template() -> Any:
 def table(grid: Grid, kind: str = "table") -> str:
     """A table that scrolls in its own box, which the keyboard can reach, with its notes."""
     return str(_template().table(grid, kind))
+
+
+def notes_of(grids: Sequence[Grid]) -> list[str]:
+    """The notes of some tables, each once; a note that another one continues is not repeated."""
+    notes = list(dict.fromkeys(note for grid in grids for note in grid.notes))
+    return [note for note in notes if not any(other != note and other.startswith(note) for other in notes)]
 
 
 def intervals(text: str) -> list[tuple[str, bool]]:

@@ -40,8 +40,13 @@ class Declared:
         return dict(self._own())
 
     def _repr_html_(self) -> str:
-        rows = ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
-        return html_table(("setting", "value", "source", "where or why"), rows)
+        return html_table(("setting", "value", "source", "where or why"), self._rows())
+
+    def __str__(self) -> str:
+        return "\n".join(f"{key} = {value}  ({origin}: {note})" for key, value, origin, note in self._rows())
+
+    def _rows(self) -> Iterator[tuple[str, str, str, str]]:
+        return ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
         """The same declaration with other values; each value keeps the one that it replaced (`was`). `note` may differ

@@ -35,7 +35,9 @@ class Use:
     def __post_init__(self) -> None:
         kinds = hyperparameters(self.function)
         if set(kinds) != set(self.values):
-            raise ValueError(f"{self.name}: expected values for {sorted(kinds)}, got {sorted(self.values)}")
+            wrong = (("missing", kinds.keys() - self.values.keys()), ("unknown", self.values.keys() - kinds.keys()))
+            said = "; ".join(f"{word}: {', '.join(sorted(keys))}" for word, keys in wrong if keys)
+            raise ValueError(f"{self.name}: expected values for {', '.join(sorted(kinds))}; {said}")
         for key, sourced in self.values.items():
             if not isinstance(sourced, Sourced):
                 raise ValueError(f"{self.name}.{key}: {sourced!r} has no source; wrap it in paper, code or assumed")

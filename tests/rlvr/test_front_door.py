@@ -64,7 +64,9 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     ((benchmark, score),) = run.scores(metrics=["avg"])
     assert (benchmark, score.name, score.value) == ("x", "avg@2", 1.0)
     assert "100.0 %" in run._repr_html_() and "avg@2" in str(run.scores(metrics=["avg"]))
+    assert str(run).startswith("ours\n") and "avg@2" in str(run) and str(score).startswith("avg@2: 100.0 ")
     difference = rlvr.compare(run, str(b), metrics=["avg"])
+    assert "A − B" in str(difference) and "checkpoint higher" in str(difference)
     assert difference.lines[0]["verdict"] == "checkpoint higher"  # one training seed a side
     assert "higher" in difference._repr_html_()
     figure = difference.plot()
@@ -105,6 +107,13 @@ def test_an_equation_is_called_on_arrays():
     assert one.tolist() == [[1.5], [-0.5], [-0.5], [-0.5]]
     with pytest.raises(ValueError, match=r"signals: expected some of .*, got 'entropy'"):
         rlvr.apply(grpo, signals={"entropy": h}, std="sample", epsilon=0.0)
+    with pytest.raises(ValueError, match=r"entropies: expected inside signals, as signals={'entropies': array}"):
+        rlvr.apply(entropy_advantage, entropies=h, alpha=0.4, kappa=2.0)
+
+
+def test_missing_and_unknown_hyperparameters_are_named():
+    with pytest.raises(ValueError, match="expected values for alpha, kappa; missing: kappa; unknown: beta"):
+        rlvr.use(entropy_advantage, alpha=0.4, beta=1.0)
 
 
 def test_wrong_arms_are_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.report.page import asset, inert, intervals, lead, picture, render, smaller, table
+from harness.report.page import asset, inert, intervals, lead, notes_of, picture, render, smaller, table
 from harness.tables.grid import Grid
 from tests.harness.report.pages import HOSTILE, SVG, document
 
@@ -120,6 +120,18 @@ def test_results_come_before_the_papers_own_tables() -> None:
     assert order == sorted(order)
 
 
+def test_notes_of_tables_are_shown_once_and_the_longer_of_two() -> None:
+    grids = [Grid("t", ("a",), (), notes) for notes in (("One.", "Two."), ("One. And more.",), ("Two.",))]
+    assert notes_of(grids) == ["Two.", "One. And more."]
+
+
+def test_what_all_arms_share_stands_once_above_the_results() -> None:
+    results = tuple(Grid(f"t{i}", ("a", "b"), (("x", "1"),), above="In all arms: n=4.") for i in range(3))
+    page = render(document(results=results))
+    assert page.count("In all arms: n=4.") == 1
+    assert page.index("In all arms: n=4.") < page.index("<caption>t0</caption>")
+
+
 def test_a_caption_is_cut_at_a_sentence_and_kept_whole_in_the_fold() -> None:
     assert lead("One sentence. Two.") == "One sentence. Two."
     long = "n = 4 samples a problem. " + "This sentence goes on " * 10 + "to its end. Short."
@@ -144,7 +156,7 @@ def test_claims_that_were_not_measured_are_folded() -> None:
 
 def test_a_claim_shows_what_its_arm_gains_beyond_its_controls() -> None:
     bare = document()
-    assert "No control was measured beside these arms" in render(bare)
+    assert "No control was measured (for example control=random_reward)" in render(bare)
     first, *others = bare.claims
     said = "new on 7b: the gain exceeds that of random reward by 4.5 points"
     page = render(replace(bare, claims=(replace(first, controls=(said, HOSTILE)), *others)))
