@@ -63,5 +63,5 @@ def test_no_file_runs_code_that_it_reads() -> None:
         "AutoModel.from_pretrained(name, trust_remote_code=True)",
     ],
 )
-def test_each_of_these_is_found(line: str) -> None:
+def test_each_kind_of_fault_in_a_line_is_reported(line: str) -> None:
     assert len(list(faults(line, "x.py"))) == 1

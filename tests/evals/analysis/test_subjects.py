@@ -38,7 +38,7 @@ def edit(measured: dict[str, Any], change: Callable[[dict[str, Any]], object]) -
     path.write_text(json.dumps(manifest))
 
 
-def test_it_is_what_was_measured(measured: dict[str, Any]) -> None:
+def test_a_subject_holds_the_measured_prompts_and_responses(measured: dict[str, Any]) -> None:
     subject = read_subject("mine", **measured)
     rows = rows_of(measured["sources"][0] / "toy" / "verdicts.parquet")
     # the chat template of tests/evals/conftest.py, written out

@@ -192,7 +192,7 @@ def test_a_fork_bomb_is_bounded_and_leaves_nothing() -> None:
 
 
 @needs_sandbox
-def test_what_flees_is_caught() -> None:
+def test_a_process_that_leaves_its_session_is_killed() -> None:
     """A program that leaves its session and clears the signal of its parent's death."""
     fled = "import os, ctypes, time\nctypes.CDLL(None).prctl(1, 0)\n"
     flee = f"{fled}if os.fork() == 0:\n    os.setsid()\n    time.sleep(10 ** 6)\ndef f(x): time.sleep(10 ** 6)\n"

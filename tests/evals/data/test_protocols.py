@@ -139,7 +139,7 @@ def test_prompts_hold_the_problem_once_and_a_known_policy(prompt: prompts.Prompt
     assert text.count(QUESTION.problem) == 1, "braces in a problem stay as they are"
 
 
-def test_what_the_model_sees() -> None:
+def test_each_prompt_renders_as_written_here() -> None:
     def seen(name: str, problem: Problem = QUESTION) -> str:
         return prompts.render(prompts.get(name), problem, Tokenizer())
 

@@ -51,7 +51,7 @@ def test_it_holds_its_level_where_the_test_over_problems_never_rejects() -> None
     assert wrong / 300 <= 0.05 + 3 * 0.0126
 
 
-def test_what_it_is_not_for() -> None:
+def test_no_exact_p_value_for_maj_large_k_or_several_seeds() -> None:
     one = of([1, 2], 4)
     assert exchange_p(one, one, "maj", 4) is None
     assert exchange_p(one, one, "pass", 8) is None  # four samples a problem

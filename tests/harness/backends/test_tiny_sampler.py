@@ -69,7 +69,7 @@ def test_weights_that_are_not_finite(model: Any) -> None:
         tiny_sampler.sample(broken, [[5, 6]], max_tokens=2, stop_tokens=[1])
 
 
-def test_applies_to_what_it_computes(model: Any) -> None:
+def test_the_tiny_sampler_refuses_models_that_it_does_not_compute(model: Any) -> None:
     import copy
 
     assert not tiny_sampler.applies(copy.deepcopy(model).to(torch.bfloat16))

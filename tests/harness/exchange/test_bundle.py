@@ -99,7 +99,9 @@ def test_verify_refuses_a_changed_record(job: Path, tmp_path: Path, capsys: pyte
     assert "does not fit its own sha256" in capsys.readouterr().err
 
 
-def test_what_is_no_bundle(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_verify_refuses_files_and_folders_that_are_no_bundle(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "x.zip").write_bytes(b"PK nothing")
     assert main(["verify", str(tmp_path / "x.zip")]) == 2
     assert "not a whole zip file" in capsys.readouterr().err

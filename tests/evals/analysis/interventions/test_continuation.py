@@ -100,7 +100,7 @@ def test_random_tokens_are_the_response_s_own() -> None:
     assert len(sampled) == 10  # every pair of 5 positions; each is missed by 60 samples with probability 0.9^60 = 0.2 %
 
 
-def test_a_stretch_of_the_response() -> None:
+def test_tokens_are_selected_within_a_part_of_the_response() -> None:
     # relative positions of (a, 0): 0, .2, .4, .6, .8; of (a, 1): 0, .5; of (b, 0): 0
     assert taken(Selection("top", count=9, within=(0.2, 0.6))) == {("a", 0): [1, 2], ("a", 1): [1]}
     assert taken(Selection("top", share=0.5, within=(0.0, 0.5))) == {("a", 0): [1, 2], ("a", 1): [0], ("b", 0): [0]}
