@@ -21,7 +21,7 @@ class Origin(StrEnum):
     PAPER = "paper"  # stated in the paper's text
     CODE = "code"  # in the authors' code, page, or the recipe they name
     ASSUMED = "assumed"  # stated nowhere that we could find; the note gives the reason for this value
-    SCALE = "scale"  # replaced by a scale (the tiny one, say)
+    SCALE = "scale"  # replaced by a scale (for example the tiny one)
     USER = "user"  # replaced on the command line
 
 

@@ -52,7 +52,7 @@ def _notes(result: CompareResult) -> list[str]:
         notes.append(
             f"Exact p-values of these two checkpoints on these very problems, uncorrected: {', '.join(exact)}. By "
             "exchange of each problem's samples; more powerful for pass@k. They say nothing of other problems, and no "
-            "verdict rests on them."
+            "verdict uses them."
         )
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]

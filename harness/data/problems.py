@@ -195,7 +195,7 @@ def _with_answer(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def content_hash(rows: list[dict[str, str]]) -> str:
-    """SHA-256 of the values of all rows in order (of problems and answers, say), for the record."""
+    """SHA-256 of the values of all rows in order (for example of problems and answers), for the record."""
     digest = hashlib.sha256()
     for row in rows:
         digest.update(json.dumps(list(row.values()), ensure_ascii=False).encode() + b"\n")

@@ -216,7 +216,7 @@ def _train_watched(
 
 
 def job_folder(job: Job, base_fingerprint: str) -> Path:
-    """The folder of a job; another base model (the tiny one rebuilt, say) gives another folder."""
+    """The folder of a job; another base model (for example the tiny one rebuilt) gives another folder."""
     name = f"{job.model}-{job.arm}-{job.digest}-{base_fingerprint[:6]}-seed{job.seed}"
     return home() / job.paper / job.scale / name
 
@@ -348,7 +348,7 @@ def _hashes(folder: Path, verdicts: dict[str, Path]) -> dict[str, str]:
 
 
 def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path]) -> dict[str, Any]:
-    """The record of a finished job whose files were written again; manifests may differ (in versions, say).
+    """The record of a finished job whose files were written again; manifests may differ (for example in versions).
 
     Raises:
         RefusedError: the verdicts are not those that the record has its scores from.

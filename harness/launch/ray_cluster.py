@@ -31,8 +31,9 @@ STOP_S = 600.0  # seconds that jobs have to save after a request to stop
 def ray_cluster(launcher: Launcher) -> Iterator[RayCluster]:
     """The cluster of one command, which leaves it at the end.
 
-    While connected, Ray prints what its daemons report (a task is tried again, say) to stdout, from a thread of its own
-    and with log_to_driver=False too. The command's stdout holds its results alone: such reports go to stderr.
+    While connected, Ray prints what its daemons report (for example that a task is tried again) to stdout, from a
+    thread of its own and with log_to_driver=False too. The command's stdout holds its results alone: such reports go to
+    stderr.
     """
     import ray
 

@@ -79,7 +79,7 @@ class Method:
     """A stack of equations, each a function of a TokenBatch, applied in this order.
 
     Args:
-        rewards: -> rewards [B]; each equation gets the rewards of the one before (a length penalty, say).
+        rewards: -> rewards [B]; each equation gets the rewards of the one before (for example a length penalty).
         advantage: -> advantages [B, T] from rewards and groups.
         shaping: -> advantages [B, T]; each equation gets the advantages of the one before.
         weights: -> factors [B, T] of the whole gradient term, KL included; they multiply.

@@ -1,4 +1,4 @@
-"""Statistics inside segments (the prompt groups, say) of the first axis: sum, moments, extremes, z-score, softmax.
+"""Statistics inside segments (such as prompt groups) of the first axis: sum, moments, extremes, z-score, softmax.
 
 `ids` is [B], int64: rows with the same id form a segment. All functions work column by column on [B, ...] values.
 """
