@@ -94,7 +94,7 @@ class Difference:
         return f"A: {self.result.a}. B: {self.result.b}. {'; '.join(self.notes)}"
 
     def _rows(self) -> list[tuple[str, ...]]:
-        rows = []
+        rows: list[tuple[str, ...]] = []
         for line in self.result.lines:
             numbers = (line.a, line.b, line.difference, line.low, line.high)
             a, b, difference, low, high = ("–" if v is None else f"{line.factor * v:.1f}" for v in numbers)

@@ -102,3 +102,9 @@ def test_what_is_missing_or_wrong_is_named(
 ) -> None:
     assert main(["export", f"run={job}", *words]) == 2
     assert message in capsys.readouterr().err
+
+
+def test_every_missing_option_of_a_format_is_named_with_its_meaning(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["export", "run=nothing", "format=eee", "relationship=other"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "format=eee also needs: model=ORG/NAME, what the model is called; organisation=NAME, who evaluated" in said
