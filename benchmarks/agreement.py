@@ -197,8 +197,9 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         "The second set, of other projects, was read before our grader saw any of it and scored once, after the rules "
         "of that day, which were written for the first set alone (their author had read the pairs of the second, to "
         "check that the tests were read rightly). Rules for its disagreements were written since: what is shown is "
-        "today's score. The third set was fixed by its hash after that, unread, and scored once. math-verify gets a "
-        "string as it is where it was written to be parsed so, else in a box.\n"
+        "today's score (grader_heldout_second_look.md keeps the first one, 93.55 %). The third set was fixed by its "
+        "hash after that, unread, and scored once. math-verify gets a string as it is where it was written to be "
+        "parsed so, else in a box.\n"
     ]
     for half in sets:
         rows = read(folder / f"{half}.jsonl")
