@@ -55,6 +55,8 @@ def is_name(text: str) -> bool:
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
         return all(is_name(part) for part in parts)
+    if re.fullmatch(r"\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
+        return True  # a derivative
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])
     if len(parts := split(text, ":/")) > 1:

@@ -42,13 +42,13 @@ _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
 
 # a letter that names a choice; not the first letter of a word, of a formula (`C_6`, `E=mc^2`) or the article "a"
-_MARKS = r"[*$({\[\\\s]{0,9}"
+_MARKS = r"[*$({\[\\\s\"']{0,9}"
 _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
 _END = r"(?![A-Za-z'_^\d]|\s*[=+/<>])"
 _IN_BOX = re.compile(rf"{_OPEN}(?:(?:option|choice|answer)[\s:]{{1,3}})?{_OPEN}([A-H]){_END}", re.IGNORECASE)
 _STATED = (
-    r"(?i:answer|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice))"
-    r"(?i:\s+(?:is|must\s+be|should\s+be|would\s+be))?\s?(?:\*\*)?:?"
+    r"(?i:answer|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)|(?:my|final)\s+(?:choice|pick))"
+    r"(?i:\s+(?:is|must\s+be|should\s+be|would\s+be))?\s?(?:\*\*|[\"'])?\s?:?"
 )
 _LETTER = re.compile(
     rf"{_STATED}(?:\s+(?i:option|choice))?{_OPEN}([A-H]|[a-h](?=[).*}}$]|\s*$)){_END}"
@@ -56,10 +56,11 @@ _LETTER = re.compile(
     r"(?i:correct|right|answer|best)"
     r"|(?<![A-Za-z\\])\(?([a-h])\)\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
     r"(?i:correct|right|answer|best)"
-    rf"|\b(?i:therefore|thus|hence|so|choose|chose|pick|select|(?:is|fits|matches|(?:corresponds|points|leads)\s+to)"
+    rf"|\b(?i:therefore|thus|hence|so|choose|chose|pick|select|go\s+with|opt\s+for|(?:is|fits|matches|(?:corresponds|points|leads)\s+to)"
     rf"(?=\s+(?:the\s+)?(?:answer\s+)?(?:option|choice)))[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?i:(?:option|choice)\s+)?"
     rf"{_OPEN}([A-H])[)}}\]*$]*(?:[.!](?!\w)|\s*$)"
-    rf"|^{_OPEN}([A-H])[.)}}\]*$\s]*$|(?i:<answer>)\s*([A-H])\s*<",
+    rf"|^{_OPEN}([A-H])[.)}}\]*$\s]*$|^(?i:option|choice){_OPEN}([A-H])[.)}}\]*$\s]*\Z"
+    r"|(?i:<answer>)\s*\(?([A-H])\)?\s*<",
     re.MULTILINE,
 )
 

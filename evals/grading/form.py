@@ -251,7 +251,7 @@ def without_condition(gold: str, answer: str, same: Same) -> bool | None:
     return same(left, right)
 
 
-_CONSTANT = re.compile(r"(.*[^\s+\-])\s*\+\s*([CcKk])")
+_CONSTANT = re.compile(r"(.*[^\s+\-])\s*\+\s*([CcKk](?:_\{\w\})?)")
 
 
 def constant_of_integration(gold: str, answer: str, same: Same) -> bool | None:

@@ -247,6 +247,12 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
     if len(units) == 2 and units[0] != units[1]:
+        if sorted(units) == _ANGLES:  # 45^\circ and \pi/4 radians
+            turned = (
+                rf"\frac{{({body})\pi}}{{180}}" if u == _ANGLES[0] else body
+                for u, body in zip(units, bodies, strict=True)
+            )
+            return same(*turned)
         ratio = converted(units[1], units[0])
         return ratio is not None and same(
             bodies[0], rf"({bodies[1]}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
@@ -266,6 +272,9 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
             ]
             return same(*scaled)
     return False
+
+
+_ANGLES = [((DEGREE, 1),), (("rad", 1),)]
 
 
 def _is_symbol_in(with_unit: str, other: str) -> bool:

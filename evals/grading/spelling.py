@@ -190,6 +190,11 @@ LOOK = table(
         r"\\text\s*\{\s*([A-Z])\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*([A-Z])\s*\}",
         r"\1\2",
     ),
+    (
+        "amount in text",
+        r"(?<=\d)\s*\\text\s*\{\s*(thousand|million|billion|trillion)\s+([a-z]+)\s*\}",
+        r" \1\\text{ \2}",
+    ),
     ("quotation marks", r"[\"“”]", ""),
 )
 

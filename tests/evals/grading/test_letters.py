@@ -53,11 +53,19 @@ RESPONSES = [
     ("I am not able to determine it.", None),
     ("Thus A Boltzmann factor is needed. Hence B decays.", None),
     ("The reaction of A with B gives C and D in equal parts.", None),
+    # counted once on thirty others, also written before the policy was run on them: 25, then these
+    ("I'd go with A.", "A"),
+    ('{"answer": "A"}', "A"),
+    ("<answer>(A)</answer>", "A"),
+    ("So my final choice is D.", "D"),
+    ("Choice D.", "D"),
+    ("**Option A**\n\nIt fails, as it has no proton.", None),
+    ("It is a complex problem. A detailed derivation gives C_p - C_v = R.", None),
 ]
 
 
 def test_at_least_40_responses_with_every_letter() -> None:
-    assert len(RESPONSES) == 43
+    assert len(RESPONSES) == 50
     assert {letter for _, letter in RESPONSES} == {"A", "B", "C", "D", None}
 
 
