@@ -188,6 +188,9 @@ def constant(text: str) -> Fraction | None:
         return Fraction(mp.nstr(number, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
 
 
+_MOST_DECIMALS = 8  # each is evaluated twice at every point
+
+
 def within_rounding(exact: str, rounded: str, digits: int) -> bool:
     """Whether an expression has another's values up to the rounding of its decimals.
 
@@ -198,10 +201,10 @@ def within_rounding(exact: str, rounded: str, digits: int) -> bool:
         left, right = parse(exact), parse(rounded)
     except UnsupportedError:
         return False
-    nearby = [(_moved(right, number, half), _moved(right, number, -half)) for number, half in _halves(right, digits)]
-    names = symbols(left) | symbols(right)
-    if not nearby or symbols(left) != symbols(right):
+    halves, names = _halves(right, digits), symbols(left) | symbols(right)
+    if not 0 < len(halves) <= _MOST_DECIMALS or symbols(left) != symbols(right):
         return False
+    nearby = [(_moved(right, number, half), _moved(right, number, -half)) for number, half in halves]
     from mpmath import mp, mpf
 
     agreed = 0

@@ -111,4 +111,5 @@ def test_a_decimal_inside_an_expression_may_round(above, below, places, constant
     elif not enough:
         assert not quick(gold, f"{shown}x+({constant})")
     off = f"{float(rounded + Fraction(2, 10**places)):.{places}f}"  # two units of the last place away
+    assume(not off.endswith("0"))  # 12.300 shows three digits, and may round 12.31
     assert not quick(gold, f"{off}x+({constant})")
