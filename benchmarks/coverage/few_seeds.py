@@ -72,7 +72,7 @@ def section() -> Iterator[str]:
     )
     for untrained in (False, True):
         against = "against an untrained model" if untrained else "seeds on both sides"
-        yield f"\nWhat is told of a true gap, seeds of 5 points, {against}:\n"
+        yield f"\nHow often a true gap is resolved, seeds of 5 points, {against}:\n"
         yield from _table(
             GAPS,
             lambda s, shape, gap: resolved(s, shape, 0.05, gap, untrained=untrained),  # noqa: B023
