@@ -165,14 +165,22 @@ def _convolve_rows(rows: Vector, with_: Vector) -> Vector:
     return flat.reshape(padded.shape)[:, :width]
 
 
-@lru_cache(maxsize=16)
 def _binomials(n: int, k: int) -> list[Vector]:
-    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m, each row from the one before."""
+    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m. Few long ones are held: n = 2000 has
+    16 MB."""
+    return (_held if n <= 1000 else _few_held)(n, k)
+
+
+def _kept(n: int, k: int) -> list[Vector]:
+    """Each row from the one before."""
     p = k / n
     rows = [np.ones(1)]
     for _ in range(n):
         rows.append(np.convolve(rows[-1], [1 - p, p]))
     return rows
+
+
+_held, _few_held = lru_cache(maxsize=16)(_kept), lru_cache(maxsize=2)(_kept)
 
 
 def _correct_class(classes: Sequence[int | None], correct: Sequence[bool]) -> int | None:
