@@ -8,10 +8,9 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from pathlib import Path
 
-from evals.files import write_atomically
+from evals.files import write_text
 
 NAME = "README.md"
 _PLACE = re.compile(
@@ -25,12 +24,8 @@ def write_excerpts(folder: Path) -> list[Path]:
     """Fill the marked places from the page in `folder`; returns the pages that have changed."""
     changed = stale_excerpts(folder)
     for path, text in changed.items():
-        write_atomically(path, partial(_write, text))
+        write_text(path, text)
     return list(changed)
-
-
-def _write(text: str, path: Path) -> None:
-    path.write_text(text, encoding="utf-8")
 
 
 def stale_excerpts(folder: Path) -> dict[Path, str]:
