@@ -138,8 +138,8 @@ NOT_TRIED = (
     "A training whose address space has no room at all (a limit of 0 MiB beyond what it has): tried once; Python's "
     "start of a thread waits for ever for one that died of it, so that the command hangs until it is killed.",
     "A Ray replica on another machine that is killed at work. On one machine "
-    "`tests/evals/sampling/test_ray.py::test_a_killed_replica_starts_again_and_loses_nothing` passed on 2026-11-22; it is "
-    "skipped where Ray is not installed.",
+    "`tests/evals/sampling/test_ray.py::test_a_killed_replica_starts_again_and_loses_nothing` passed on 2026-11-22; it "
+    "is skipped where Ray is not installed.",
     "Known vulnerabilities of dependencies: no advisory database can be reached ([licences](licences.md)).",
 )
 
