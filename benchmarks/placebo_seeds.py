@@ -1,8 +1,10 @@
-"""The study's placebo comparisons with some training seeds alone: does what the first showed come back in the others?
+"""The study's placebo comparisons and gains with some training seeds alone: does what the first showed come back in
+the others?
 
     python -m benchmarks.placebo_seeds 2-9      a Markdown table on stdout, from results/study/records
 
-The corrections are those of the study's page, for all placebo comparisons of a family.
+The corrections are those of the study's page: over all placebo comparisons of a family, and over all its gains in a
+metric.
 """
 
 from __future__ import annotations
@@ -50,17 +52,18 @@ def main(arguments: list[str]) -> None:
     from evals.stats.score import difference_text, p_text
     from harness.runs.source import ArchivedRuns
     from harness.study.design import STUDY
-    from harness.study.outcomes import measured_arms, placebos
+    from harness.study.outcomes import gains, measured_arms, placebos
     from harness.study.tuning import accuracies, search
 
     seeds = parse_seeds(" ".join(arguments))
     runs = ArchivedRuns(sorted(RECORDS.glob("*.zip")))
     arms = measured_arms(STUDY, search(STUDY, accuracies(runs, STUDY)).settings, runs)
     chosen = {key: with_seeds(measured, seeds) for key, measured in arms.items()}
-    print("| family | difference | seeds | avg, points | p (Holm) | word |\n| --- | --- | --- | --- | --- | --- |")
-    for d in placebos(STUDY, chosen):
+    print("| family | difference | metric | seeds | points | p (Holm) | word |\n|" + " --- |" * 7)
+    for d in [*placebos(STUDY, chosen), *gains(STUDY, chosen)]:
         line = d.line
-        cells = (f"{line.seeds_a} and {line.seeds_b}", difference_text(line), p_text(line.p_holm), line.verdict)
+        seeds_of = f"{line.seeds_a} and {line.seeds_b}"
+        cells = (line.name, seeds_of, difference_text(line), p_text(line.p_holm), line.verdict)
         print(f"| {d.scale} | {d.a} − {d.b} | {' | '.join(cells)} |")
 
 
