@@ -56,15 +56,11 @@ def apply(
     first = None if mask is None else torch.as_tensor(mask)
     first = next(iter(given.values()), first) if first is None else first
     if first is None and rewards is None:
-        raise ValueError(
-            "rewards: expected rewards, a mask or a signal, which say how many responses there are; got none"
-        )
+        raise ValueError("rewards: expected rewards, a mask or a signal (to count the responses), got none")
     size = len(torch.as_tensor(rewards)) if first is None else len(first)
     shape = (size, 1) if first is None else tuple(first.shape)
     batch = TokenBatch(
-        rewards=torch.zeros(size, dtype=torch.float64)
-        if rewards is None
-        else torch.as_tensor(rewards, dtype=torch.float64),
+        rewards=torch.as_tensor([0.0] * size if rewards is None else rewards, dtype=torch.float64),
         groups=torch.zeros(size, dtype=torch.int64) if groups is None else torch.as_tensor(groups),
         mask=torch.ones(shape, dtype=torch.bool) if mask is None else torch.as_tensor(mask, dtype=torch.bool),
         vocab_size=vocab_size,

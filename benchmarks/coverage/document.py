@@ -123,7 +123,7 @@ def _over_problems(runs: int) -> Iterator[Section]:
 
 def _with_seeds(runs: int, crossed: list[Crossed], deviations: str) -> Iterator[Section]:
     yield (
-        "Over problems and training seeds (`over_problems_and_seeds`)",
+        "Over problems and training seeds (`estimate`)",
         f"S seeds, P in (30, 272), n in (1, 16); {deviations}; mean rates 0.07, 0.23, 0.5.",
         {f"S = {s}": [lambda c=c: both(c, runs) for c in crossed if c.seeds == s] for s in SEEDS},  # type: ignore[misc]
     )

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from benchmarks.coverage.seeds import seed_effects, true_rates
 from evals.stats.differences import paired_interval
-from evals.stats.intervals import Interval, over_problems, over_problems_and_seeds, over_seeds
+from evals.stats.intervals import Interval, estimate, over_problems, over_seeds
 
 Vector = NDArray[np.float64]
 
@@ -95,7 +95,7 @@ def _logistic_normal(centres: Vector, variance: float) -> Vector:
 
 def both(case: Crossed, runs: int) -> Held:
     values = case.sample(np.random.default_rng([1, case.seeds, case.problems, case.samples]), runs)
-    return held(case.rate_over_problems(), map(over_problems_and_seeds, values))
+    return held(case.rate_over_problems(), [estimate([table]).interval() for table in values])
 
 
 def on_fixed_problems(case: Crossed, runs: int) -> Held:

@@ -91,13 +91,12 @@ def evaluate(
         data_dir: benchmark files (`benchmarks.load`); None reads from the hub.
         seed: with benchmark, problem and sample number it decides each sample.
         engine: a name in `engines.NAMES`, or an Engine.
-        workers, limit_s: processes that grade, and the seconds that one answer may take before it is `unscored`.
+        workers, limit_s: grading processes, and seconds until an answer is `unscored`.
         progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
         after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
         shuffled: a seed that orders the problems, so that the protocol's first `rows` are a random sample of them.
     Raises:
-        ValueError: unknown protocol, engine or benchmark; wrong data; `out_dir` holds samples of other settings. Always
-            before the model is loaded.
+        ValueError: before the model is loaded: unknown name, wrong data, or `out_dir` has samples of other settings.
     """
     protocol = protocols.get(protocol) if isinstance(protocol, str) else protocol
     engine = engines.create(engine, str(model_path)) if isinstance(engine, str) else engine
@@ -107,20 +106,18 @@ def evaluate(
         if not Path(model_path).is_dir():
             check_hub("model", str(model_path))
     datasets = [_load(protocol, name, data_dir, allow_changed_data) for name in protocol.benchmarks.value]
+    chosen = {dataset.name: prompts.get(protocol.value("prompt", dataset.name)) for dataset in datasets}
     if isinstance(engine, ModelFiles) and Path(model_path).is_dir():
         for dataset in datasets:
-            prompt = prompts.get(protocol.value("prompt", dataset.name))
-            prompts.check_template(prompt, dataset.problems[0], Path(model_path))
-    if shuffled is not None:
-        datasets = [dataset.shuffled(shuffled) for dataset in datasets]
-    model = _model(model_path, engine)
-    if any(prompts.get(protocol.value("prompt", dataset.name)).policy in PROGRAMS for dataset in datasets):
+            prompts.check_template(chosen[dataset.name], dataset.problems[0], Path(model_path))
+    datasets = datasets if shuffled is None else [dataset.shuffled(shuffled) for dataset in datasets]
+    if any(prompt.policy in PROGRAMS for prompt in chosen.values()):
         sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]
     if engine.context is not None:
-        for plan in plans:  # a prompt that leaves no room for its response raises now, before the first benchmark
+        for plan in plans:  # raises now, not hours later, for a prompt that leaves no room for its response
             encode(engine.tokenizer, plan.requests(0, 1), plan.decoding, engine.context)
-    record = _record(model_path, protocol)
+    model, record = _model(model_path, engine), _record(model_path, protocol)
     show = sys.stderr.isatty() if progress is None else progress
     stores = {plan.benchmark.name: SampleStore(Path(out_dir) / plan.benchmark.name) for plan in plans}
     for plan in plans:

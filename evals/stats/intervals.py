@@ -155,8 +155,12 @@ class Estimate:
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:
     """The mean over training seeds and problems of one benchmark, or of several with equal weights.
 
+    In the crossed model value = mean + problem + seed + noise the mean's variance is (MS_problems - MS_noise) / (S P),
+    the problems' part, and MS_seeds / (S P), the seeds' part with the noise in it.
+
     Args:
-        tables: [S, P] for each benchmark, the same seeds in the same order in all.
+        tables: [S, P] for each benchmark, every seed on every problem, the same seeds in the same order in all. With
+            S = 1 the interval covers problems only.
         bounds: as for `over_problems`.
     Raises:
         ValueError: as `over_problems`, for matrices; or the numbers of seeds differ.
@@ -274,23 +278,6 @@ def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0,
         return None
     half = t_quantile((1 + level) / 2, seeds - 1) * math.sqrt(_variance_of_mean(per_seed))
     return bent(float(per_seed.mean()), half, seeds, level, bounds, SEEDS, seeds == 2)
-
-
-def over_problems_and_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
-    """The interval for the mean over training seeds and problems, every seed measured on every problem.
-
-    In the crossed model value = mean + problem + seed + noise the mean's variance is (MS_problems - MS_noise) / (S P),
-    the problems' part, and MS_seeds / (S P), the seeds' part with the noise in it.
-
-    Args:
-        values: [S, P]. With S = 1 it is the interval over problems, as `covers` says.
-        bounds: as for `over_problems`.
-    Returns:
-        None for a single problem, and for unbounded values that are all equal.
-    Raises:
-        ValueError: as `over_problems`, for a matrix.
-    """
-    return joined_estimate([[checked(values, 2, level, bounds)]], bounds).interval(level)
 
 
 @lru_cache(maxsize=4096)

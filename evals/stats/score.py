@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.stats.differences import Paired, paired
-from evals.stats.intervals import Interval, over_problems_and_seeds
+from evals.stats.intervals import Interval, estimate
 from evals.stats.verdict_table import METRICS, OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
         as_wrong = _mean(strict[:, complete(strict)]) if complete(strict).any() else None
     if not problems:
         return Score(metric, k, None, None, *counts, table.why_none(metric, k), tau, as_wrong)
-    interval = over_problems_and_seeds(matrix, bounds=bounds_of(metric))
+    interval = estimate([matrix], bounds=bounds_of(metric)).interval()
     return Score(metric, k, _mean(matrix), interval, *counts, None, tau, as_wrong)
 
 

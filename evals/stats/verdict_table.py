@@ -8,7 +8,6 @@ equally likely. Every value is a fraction in 0..1. A benchmark's score is the me
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -24,17 +23,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Vector = NDArray[np.float64]
-
-
-def avg_at_k(correct: Sequence[bool]) -> float:
-    """avg@k: the share of the k samples that are correct; k is all of them.
-
-    Raises:
-        ValueError: there is no sample.
-    """
-    if len(correct) == 0:
-        raise ValueError("avg@k needs at least one sample, got none")
-    return sum(map(bool, correct)) / len(correct)
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
@@ -80,38 +68,24 @@ def g_pass_at_k(n: int, c: int, k: int, tau: float) -> float:
     return sum(comb(c, j) * comb(n - c, k - j) for j in range(least, min(c, k) + 1)) / subsets
 
 
-def maj_at_k(classes: Sequence[int | None], correct: Sequence[bool], k: int) -> float:
+@lru_cache(maxsize=65536)
+def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float:
     """maj@k: the probability that the most frequent answer of a k-subset is the correct one.
 
-    Exact over all k-subsets. `classes[i]` is the class of sample i's answer (equal under the verifier = one class),
-    None without an answer: such a sample takes a place in the subset but has no vote. Where t incorrect classes tie
-    with the correct one it wins 1 / (1 + t) of the subset; a subset without answers is not correct.
+    Exact over all k-subsets. Where t incorrect answers tie with the correct one, it wins 1 / (1 + t) of the subset; a
+    subset without answers is not correct.
 
     How: keep each sample by itself with probability k/n; given that k were kept, they are a uniform k-subset. The
     classes are then independent, each with a binomial number of votes, and the distribution of (incorrect classes that
     tie, samples kept) is a convolution over the classes, for each number of votes x of the correct class. All terms are
     probabilities, so nothing overflows or cancels for any n.
 
+    Args:
+        correct: votes for the correct answer. rivals: votes for each incorrect answer, sorted. Answers that are equal
+            under the verifier are one class; a sample without an answer takes a place among the n but has no vote.
     Raises:
-        ValueError: k > n, k < 1, lengths differ, a correct sample without a class, a class that is correct in one
-            sample and not in another, or two correct classes.
+        ValueError: k > n or k < 1.
     """
-    n = len(classes)
-    if len(correct) != n:
-        raise ValueError(f"classes and correct must have the same length, got {n} and {len(correct)}")
-    _check_k(n, k)
-    of_correct = _correct_class(classes, correct)
-    if of_correct is None:
-        return 0.0
-    votes = Counter(a for a in classes if a is not None)
-    correct_votes = votes.pop(of_correct)
-    return maj_of_votes(n, correct_votes, tuple(sorted(votes.values())), k)
-
-
-@lru_cache(maxsize=65536)
-def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float:
-    """`maj_at_k` from counts: `correct` votes for the correct answer, `rivals` for each incorrect answer, of n
-    samples."""
     _check_k(n, k)
     if correct == 0:
         return 0.0
@@ -123,17 +97,6 @@ def maj_of_votes(n: int, correct: int, rivals: tuple[int, ...], k: int) -> float
         kept[correct][x] * _share_won(x, list(rivals), n - correct, k, kept) for x in range(1, min(k, correct) + 1)
     )
     return min(1.0, float(won / kept[n][k]))
-
-
-def fmt(boxed: Sequence[bool]) -> float:
-    r"""Fmt: the share of responses that hold a complete ``\boxed{...}`` (arXiv 2603.28204, section 5).
-
-    Raises:
-        ValueError: there is no response.
-    """
-    if len(boxed) == 0:
-        raise ValueError("fmt needs at least one response, got none")
-    return sum(map(bool, boxed)) / len(boxed)
 
 
 def _share_won(x: int, rivals: list[int], others: int, k: int, kept: list[Vector]) -> float:
@@ -181,19 +144,6 @@ def _kept(n: int, k: int) -> list[Vector]:
 
 
 _held, _few_held = lru_cache(maxsize=16)(_kept), lru_cache(maxsize=2)(_kept)
-
-
-def _correct_class(classes: Sequence[int | None], correct: Sequence[bool]) -> int | None:
-    """The one class that is correct, or None if none is."""
-    if any(a is None and ok for a, ok in zip(classes, correct, strict=True)):
-        raise ValueError("a correct sample must have an answer class, got None")
-    solved = {a for a, ok in zip(classes, correct, strict=True) if ok}
-    wrong = {a for a, ok in zip(classes, correct, strict=True) if not ok}
-    if len(solved) > 1:
-        raise ValueError(f"one answer class may be correct, got {sorted(solved, key=str)}")
-    if solved & wrong:
-        raise ValueError(f"answer class {solved.pop()} is correct in one sample and not in another")
-    return solved.pop() if solved else None
 
 
 def _subsets(n: int, c: int, k: int) -> int:

@@ -83,6 +83,16 @@ class LocalWorkers:
         return self.worker.train_mini_batch(self._data(mine, "old_log_probs", "ref_log_prob", *shaped))
 
 
+def _be_alone() -> None:
+    """The environment of the only process, unless torchrun has set another one."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": 0, "LOCAL_RANK": 0, "WORLD_SIZE": 1}
+    for name, value in alone.items():
+        os.environ.setdefault(name, str(value))
+
+
 def make_worker(
     model: Path,
     *,
@@ -95,20 +105,14 @@ def make_worker(
     """A veRL worker on gloo, whose optimiser does not move by default; alone unless torchrun says otherwise.
 
     Args:
-        passes: the type of forward and backward passes; the weights are float32. rate: of the optimiser.
+        passes: type of the passes; weights are float32. rate: of the optimiser.
         packed: no padding. fused: veRL's head and entropy in one kernel. tokens: forward passes cut by length.
     """
     from verl.trainer.config import CheckpointConfig
     from verl.workers.config import FSDPEngineConfig, FSDPOptimizerConfig, HFModelConfig, TrainingWorkerConfig
     from verl.workers.engine_workers import TrainingWorker
 
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for name, value in {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port, "RANK": 0, "WORLD_SIZE": 1}.items():
-        os.environ.setdefault(name, str(value))
-    os.environ.setdefault("LOCAL_RANK", "0")
-    precision = {"param_dtype": passes, "reduce_dtype": "fp32", "buffer_dtype": "fp32"}
+    _be_alone()
     worker = TrainingWorker(
         TrainingWorkerConfig(
             model_type="language_model",
@@ -122,7 +126,7 @@ def make_worker(
             ),
             engine_config=FSDPEngineConfig(
                 strategy="fsdp2",
-                mixed_precision=precision,
+                mixed_precision={"param_dtype": passes, "reduce_dtype": "fp32", "buffer_dtype": "fp32"},
                 use_torch_compile=False,
                 use_dynamic_bsz=tokens is not None,
                 max_token_len_per_gpu=tokens,

@@ -18,7 +18,7 @@ from evals.grading.verdicts import Verdict
 from evals.plots.intervals import band
 from evals.plots.parts import covered, legend_below, legend_height, sizes
 from evals.plots.plot import WIDTH, Plot, tidy
-from evals.stats.intervals import over_problems_and_seeds
+from evals.stats.intervals import estimate
 from evals.stats.score import score
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ def diversity_curves(
         answers = table.groupby(["train_seed", "problem_id"], sort=True)["answer_class"].agg(_classes).unstack()
         for k in ks or powers_of_two_to(same.k):
             matrix = np.array([[distinct_at_k(classes, k) for classes in seed] for seed in answers.to_numpy()])
-            interval = over_problems_and_seeds(matrix, bounds=(0.0, float(k)))
+            interval = estimate([matrix], bounds=(0.0, float(k))).interval()
             ends = (None, None, None) if interval is None else (interval.low, interval.high, interval.covers)
             rows.append((name, k, matrix.mean(), *ends))
     frame = pd.DataFrame(rows, columns=["model", "k", "distinct", "low", "high", "covers"])

@@ -23,7 +23,7 @@ from evals.plots.parts import (
     sizes,
 )
 from evals.plots.plot import WIDTH, Plot, look, tidy
-from evals.stats.intervals import Bounds, Interval, over_problems_and_seeds
+from evals.stats.intervals import Bounds, Interval, estimate
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,7 +63,7 @@ def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> 
     kept = known["problem_id"].isin(matrix.columns)
     return Mean(
         value=float(matrix.to_numpy().mean()),
-        interval=over_problems_and_seeds(matrix.to_numpy(), bounds=bounds),
+        interval=estimate([matrix.to_numpy()], bounds=bounds).interval(),
         problems=matrix.shape[1],
         excluded=frame["problem_id"].nunique() - matrix.shape[1],
         samples=int(kept.sum()),

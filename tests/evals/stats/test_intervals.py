@@ -17,8 +17,8 @@ from evals.stats.intervals import (
     Bounds,
     Interval,
     effective_number,
+    estimate,
     over_problems,
-    over_problems_and_seeds,
     over_seeds,
     t_quantile,
 )
@@ -151,7 +151,7 @@ def test_no_spread_gets_clopper_and_pearson() -> None:
 
 def test_one_problem_has_no_interval() -> None:
     assert over_problems([0.5]) is None
-    assert over_problems_and_seeds([[0.5], [0.7]]) is None
+    assert estimate([[[0.5], [0.7]]]).interval() is None
 
 
 @given(vectors, st.sampled_from([0.5, 0.8, 0.95, 0.99]))
@@ -228,7 +228,7 @@ def slow_half_width(
 
 @given(matrices(3))
 def test_problem_and_seed_variances_add_up(table: list[list[float]]) -> None:
-    got = over_problems_and_seeds(table, bounds=None)
+    got = estimate([table], bounds=None).interval()
     half = slow_half_width([sum(column) / 3 for column in zip(*table, strict=True)], [table])
     if got is None:
         assert half < 1e-8
@@ -242,7 +242,7 @@ def test_problem_and_seed_variances_add_up(table: list[list[float]]) -> None:
 def test_problem_and_seed_variances_of_bounded_values(table: list[list[float]]) -> None:
     by_problem = [sum(column) / 3 for column in zip(*table, strict=True)]
     # the seeds' own spread s^2 / 3 on two degrees of freedom, or (2 (10 points)^2 + 2 s^2) / 4 / 3 on four
-    got = over_problems_and_seeds(table)
+    got = estimate([table]).interval()
     half = min(slow_half_width(by_problem, [table], 0.0, prior=prior) for prior in (0.0, 2.0))
     p = sum(by_problem) / len(by_problem)
     if half > 1e-6 and got is not None:
@@ -252,7 +252,7 @@ def test_problem_and_seed_variances_of_bounded_values(table: list[list[float]]) 
 
 def test_two_seeds_and_few_problems_are_marked_approximate() -> None:
     many = np.random.default_rng(0).random((3, 20))
-    three, two, sparse = (over_problems_and_seeds(t) for t in (many, many[:2], many * (np.arange(20) < 4)))
+    three, two, sparse = (estimate([t]).interval() for t in (many, many[:2], many * (np.arange(20) < 4)))
     assert three is not None and two is not None and sparse is not None
     assert (three.rough, two.rough, sparse.rough) == (False, True, True)
     differing = [1.0, 0.5, *[0.5] * 18]
@@ -262,7 +262,7 @@ def test_two_seeds_and_few_problems_are_marked_approximate() -> None:
 
 
 def test_one_seed_covers_problems_only() -> None:
-    assert over_problems_and_seeds([[0.0, 0.5, 1.0]]) == over_problems([0.0, 0.5, 1.0])
+    assert estimate([[[0.0, 0.5, 1.0]]]).interval() == over_problems([0.0, 0.5, 1.0])
 
 
 def test_an_interval_over_seeds_alone_is_students_t() -> None:
@@ -280,7 +280,7 @@ def test_an_interval_over_seeds_alone_is_students_t() -> None:
     [
         (lambda: over_problems([]), "not empty"),
         (lambda: over_problems([[0.1, 0.2]]), r"got shape \(1, 2\)"),
-        (lambda: over_problems_and_seeds([0.1, 0.2]), r"\[S, P\]"),
+        (lambda: estimate([[0.1, 0.2]]).interval(), r"\[S, P\]"),
         (lambda: over_problems([0.1, float("nan")]), "finite"),
         (lambda: over_problems([10.0, 50.0]), "lie in"),
         (lambda: over_problems([0.1, 0.2], level=95), "level"),

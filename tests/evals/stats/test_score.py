@@ -8,7 +8,7 @@ import pytest
 
 from evals.grading.verdicts import Verdict, schema
 from evals.stats.differences import paired
-from evals.stats.intervals import over_problems, over_problems_and_seeds
+from evals.stats.intervals import estimate, over_problems
 from evals.stats.score import METRICS, Score, compare, score
 
 if TYPE_CHECKING:
@@ -150,7 +150,7 @@ def seeds(*runs: dict[str, str]) -> pd.DataFrame:
 def test_training_seeds_are_averaged_and_covered() -> None:
     (got,) = score(seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"}), ks=(), metrics=("avg",))
     assert (got.name, got.value, got.samples) == ("avg@2", pytest.approx((0.5 + 0 + 1 + 0.5) / 4), 8)
-    assert got.interval == over_problems_and_seeds([[0.5, 0], [1, 0.5]])
+    assert got.interval == estimate([[[0.5, 0], [1, 0.5]]]).interval()
     assert got.interval is not None
     assert got.interval.covers == "problems and seeds"
 

@@ -25,22 +25,10 @@ def log_arm(tracker: Tracker, folder: Path, arm: str, seed: int, right: dict[str
 
     from evals.grading.verdicts import schema
 
-    run_id = tracker.run(
-        tracker.experiment("egsw"),
-        None,
-        f"{arm}-{seed}",
-        {
-            "rlvr.kind": "arm",
-            "rlvr.paper": "egsw",
-            "rlvr.model": "math-7b",
-            "rlvr.arm": arm,
-            "rlvr.scale": "paper",
-            "rlvr.backend": "trl",
-            "rlvr.seed": str(seed),
-            "rlvr.digest": f"{arm}-digest",
-            "rlvr.overrides": "",
-        },
-    )
+    about = {"kind": "arm", "paper": "egsw", "model": "math-7b", "arm": arm, "scale": "paper", "backend": "trl"}
+    about |= {"seed": str(seed), "digest": f"{arm}-digest", "overrides": ""}
+    tags = {f"rlvr.{key}": value for key, value in about.items()}
+    run_id = tracker.run(tracker.experiment("egsw"), None, f"{arm}-{seed}", tags)
     for benchmark, problems in BENCHMARKS.items():
         rows = [
             {

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from evals.analysis.responses.forms import MEASURES, lengths, mean_over_problems, response_table, shares
-from evals.stats.intervals import over_problems, over_problems_and_seeds
+from evals.stats.intervals import estimate, over_problems
 from tests.evals.analysis.verdict_tables import table
 
 
@@ -68,7 +68,7 @@ def test_seeds_are_crossed_with_problems() -> None:
     rows = [(s, p, v) for s, values in enumerate([(1, 0), (0.5, 0.5)]) for p, v in zip("pq", values, strict=True)]
     mean = mean_over_problems(frame(*rows), "x", bounds=(0.0, 1.0))
     assert mean is not None and mean.value == 0.5
-    assert mean.interval == over_problems_and_seeds([[1, 0], [0.5, 0.5]])
+    assert mean.interval == estimate([[[1, 0], [0.5, 0.5]]]).interval()
 
 
 def test_missing_values_are_excluded_and_counted() -> None:
