@@ -1,1 +1,1 @@
-"""Break real runs on purpose and check what the harness promises: `nox -s faults` writes docs/reliability.md."""
+"""Break real runs on purpose and check the harness's promises: `nox -s faults` writes docs/reliability.md."""

@@ -1,7 +1,7 @@
 """Break real runs on purpose: `nox -s faults`, or some cases: `nox -s faults -- signals kills --kills 10`.
 
-With --write, docs/reliability.md gets a row for each promise: what was tried, how often, and what came of it. Exit code
-1 where a promise was not kept.
+With --write, docs/reliability.md gets a row for each promise: the test, the number of trials, and the result. Exit
+code 1 if a promise was not kept.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from evals.files import read_json, write_json, write_text
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "reliability.json"
 CASES = ("signals", "processes", "kills", "chosen", "damages", "stores", "models", "inputs", "refusals", "trust")
-MINUTES = ("verl",)  # named on the command line only: an hour or two on two cores
+MINUTES = ("verl",)  # runs only when named on the command line: it takes an hour or two on two cores
 USED = {
     "kills": ("kills", "seed"),
     "chosen": ("most",),
     "damages": ("most",),
     "inputs": ("inputs", "seed"),
     "verl": ("kills", "seed"),
-}  # the options that a case reads
+}  # case -> the options that it reads
 
 
 def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, options: argparse.Namespace) -> Iterator[Row]:
@@ -62,7 +62,7 @@ def rows(case: str, root: Path, expected: dict[str, Any], seconds: float, option
 
 
 def keep(case_rows: Iterable[Row], case: str, command: str, root: Path) -> None:
-    """Put a case's rows into KEPT in place of its earlier ones, and write docs/reliability.md from all of them."""
+    """Replace a case's rows in KEPT, and write docs/reliability.md from all cases."""
     from harness.runs.record import environment
 
     known = read_json(KEPT) or {}
@@ -87,9 +87,9 @@ def page(known: dict[str, Any]) -> str:
     lines = [
         "# Reliability",
         "",
-        "What the harness promises when something breaks, and what was tried. Each case breaks real runs: TRL, the "
-        f"tiny base model, {interruptions.STEPS} steps, on a CPU. Written by `nox -s faults -- CASE ... --write`, a "
-        "part for each case; not edited by hand.",
+        "What the harness promises when something breaks, and how each promise was tested. Each case breaks real runs: "
+        f"TRL, the tiny base model, {interruptions.STEPS} steps, on a CPU. Written by "
+        "`nox -s faults -- CASE ... --write`, one section per case; not edited by hand.",
     ]
     for case in (case for case in (*CASES, *MINUTES) if case in known):
         saved = known[case]
@@ -104,8 +104,8 @@ def page(known: dict[str, Any]) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="nox -s faults --", description=__doc__)
     parser.add_argument("cases", nargs="*", help=f"of {', '.join(CASES)} (default: all), {', '.join(MINUTES)}")
-    parser.add_argument("--kills", type=int, default=50, help="random moments (default 50)")
-    parser.add_argument("--most", type=int, help="at most so many of the chosen moments, of each kind of damage")
+    parser.add_argument("--kills", type=int, default=50, help="number of kills at random moments (default 50)")
+    parser.add_argument("--most", type=int, help="maximum number of chosen moments, and of damages of each kind")
     parser.add_argument("--inputs", type=int, default=1000, help="random bad inputs of each kind (default 1000)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="write docs/reliability.md")
@@ -119,7 +119,7 @@ def main() -> int:
     if unknown:
         parser.error(f"no such case: {', '.join(sorted(unknown))}")
     os.environ.pop("MLFLOW_TRACKING_URI", None)
-    here = not set(options.cases) <= {*MINUTES, "refusals"} or not options.cases  # cases that run forks of this process
+    here = not set(options.cases) <= {*MINUTES, "refusals"} or not options.cases  # some case forks this process
     if here:
         warm()
     broken = False

@@ -1,4 +1,4 @@
-"""Damaged files: each is detected, then made again or named in an error; no traceback, no changed number."""
+"""Damaged files: each is detected, then made again or named in an error, without a traceback or a changed number."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ CHECKPOINT = ("model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_sta
 
 
 def rows(root: Path, expected: dict[str, Any], *, most: int | None) -> Iterator[Row]:
-    """`most`: at most so many damages of each kind, chosen at random (seed 0)."""
+    """`most`: the maximum number of damages of each kind, chosen at random (seed 0)."""
     limit[0] = most
     yield _finished(root, expected)
     yield _measuring(root, expected)
@@ -67,9 +67,9 @@ def _some(all_of_them: list[Any]) -> list[Any]:
 
 
 def _finished(root: Path, expected: dict[str, Any]) -> Row:
-    """Damages to a finished run: the command again must not change or trust anything."""
+    """Damage a finished run; the command, run again, must not change or trust anything."""
     row = Row(
-        "A damaged file of a finished run is made again, or named with what to delete (exit code 2); following that "
+        "A damaged file of a finished run is made again, or an error (exit code 2) names what to delete; deleting it "
         "gives the same result",
         f"{', '.join(HOW)}, edited: {', '.join((*JSON_FILES, *FINISHED))}",
     )
@@ -88,10 +88,10 @@ def _finished(root: Path, expected: dict[str, Any]) -> Row:
 
 
 def _measuring(root: Path, expected: dict[str, Any]) -> Row:
-    """The same before the record is written: the samples are there, the record is not."""
+    """Damage a run that has samples but no record yet."""
     row = Row(
         "A damaged shard, verdict file or trained model is made again",
-        f"{', '.join(HOW)}: a run whose record and verdicts are still to be made",
+        f"{', '.join(HOW)}: a run that has samples but no record and no verdicts yet",
     )
     files = ("eval/tiny_short/shards/000000-*.parquet", "train/final/model.safetensors", "train/final/config.json")
     for file, how in _some([(file, how) for file in files for how in HOW]):
@@ -108,9 +108,9 @@ def _measuring(root: Path, expected: dict[str, Any]) -> Row:
 
 
 def _stopped(root: Path, expected: dict[str, Any]) -> Row:
-    """Damages to the newest checkpoint of a killed run: the one before is used."""
+    """Damage the newest checkpoint of a killed run: the previous one is used."""
     row = Row(
-        "A checkpoint is verified before it is used; where it is damaged, the one before is used",
+        "Checkpoints are verified before use; if one is damaged, the previous one is used",
         f"{', '.join(HOW)}, missing: {', '.join(CHECKPOINT)} of the newest checkpoint of a run killed after step 4, "
         "and of the last step's",
     )
@@ -131,12 +131,12 @@ def _stopped(root: Path, expected: dict[str, Any]) -> Row:
 
 def _store(root: Path, expected: dict[str, Any]) -> Row:
     row = Row(
-        "A damaged local MLflow store is named; deleted, it is filled again from the runs' folders",
+        "An error names a damaged local MLflow store; once deleted, it is filled again from the runs' folders",
         ", ".join((*HOW, "deleted")),
     )
     for how, damage in {**HOW, "deleted": Path.unlink}.items():
         home = _copy(root / "finished", root / "damaged")
-        if how == "a bit flipped":  # in the header; anywhere else SQLite itself cannot tell
+        if how == "a bit flipped":  # in the header; SQLite cannot detect it elsewhere
             data = (home / "mlflow.db").read_bytes()
             (home / "mlflow.db").write_bytes(b"\x00" + data[1:])
         else:
@@ -146,7 +146,7 @@ def _store(root: Path, expected: dict[str, Any]) -> Row:
 
 
 def _outcome(home: Path, target: Path, expected: dict[str, Any]) -> str | None:
-    """Run the command again; where it names the file, do what it says. What is wrong, or None."""
+    """Run the command again; if it names a file to delete, delete it. Returns what is wrong, or None."""
     life = live(SAVE_OFTEN, home)
     if life.code == 2 and not life.traceback and "delete" in life.err:
         named = _to_delete(life, home)
@@ -171,8 +171,8 @@ def _to_delete(life: Life, home: Path) -> Path | None:
 
 
 def _copy(whole: Path, home: Path) -> Path:
-    """A copy of a home folder, each time another: MLflow keeps stores open by their address. Artifact folders stay
-    where they were."""
+    """A copy of a home folder, under a new name each time, because MLflow keeps stores open by their address. Artifact
+    folders stay in the original."""
     copies[0] += 1
     home = home.with_name(f"{home.name}{copies[0]}")
     shutil.rmtree(home, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Bad input, thousands of cases: exit code 2, a sentence with the field or file, under 2 s of processor time."""
+"""Thousands of bad inputs: each gives exit code 2 and a sentence with the field or file, in under 2 s of CPU time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PROTOCOL = "base: egsw\nn: 2\nks: [1, 2]\n"
 
 
 def rows(root: Path, *, cases: int, seed: int) -> Iterator[Row]:
-    """`cases`: how many random ones of each kind; the chosen ones come with each."""
+    """`cases`: how many random inputs of each kind, in addition to the fixed ones."""
     folder = root / "inputs"
     folder.mkdir(parents=True, exist_ok=True)
     os.environ.setdefault("RLVR_HOME", str(root / "inputs-home"))
@@ -42,7 +42,7 @@ def rows(root: Path, *, cases: int, seed: int) -> Iterator[Row]:
 
 
 def told(arguments: list[str], named: str = "") -> str | None:
-    """Run `rlvr` with these arguments; what is wrong with how it refuses them, or None."""
+    """Run `rlvr` with these arguments; returns what is wrong with the refusal, or None."""
     from harness.cli.main import main
 
     out, err = io.StringIO(), io.StringIO()
@@ -66,7 +66,7 @@ def told(arguments: list[str], named: str = "") -> str | None:
 
 
 def _overrides(cases: int, seed: int) -> Row:
-    """Odd values of every key: those that no key takes must be refused; the others may be a fine value of theirs."""
+    """Odd values of every key: values that no key accepts must be refused; the others may be valid for some key."""
     from harness.command.resolve import resolve
 
     row = Row(
@@ -96,10 +96,10 @@ def _files(
     cases: int,
     seed: int,
 ) -> Row:
-    """Chosen and random damages to a file of JSON Lines."""
+    """Fixed and random damages to a JSON Lines file."""
     row = Row(f"A file of {what} that cannot be read: exit code 2, file and row named", "JSON Lines: see inputs.py")
     text = "".join(json.dumps(r) + "\n" for r in good)
-    first = list(good[0])[-1]  # of the columns, one that must be text
+    first = list(good[0])[-1]  # a column that must be text
     for name, content in _damages(text, good[0], first).items():
         path = folder / f"{name.replace(' ', '-')}{suffix}"
         path.write_bytes(content)
@@ -144,15 +144,15 @@ def _damages(text: str, row: dict[str, str], first: str) -> dict[str, bytes]:
 
 
 def _random_damage(text: str, first: str, rng: random.Random) -> bytearray:
-    """A byte that is not UTF-8, a line that ends too early, or a column missing in one row."""
+    """Insert a byte that is not UTF-8, cut a line, or remove a column from one row."""
     data = bytearray(text.encode())
     place = rng.randrange(len(data))
     kind = rng.randrange(3)
     if kind == 0:  # a byte that UTF-8 never has
         data[place] = rng.choice((0xC0, 0xFF, 0xFE))
-    elif kind == 1:  # a line that ends too early
+    elif kind == 1:  # a cut line
         del data[data.index(b"}\n", min(place, len(data) - 40))]
-    else:  # a column that is not there in one row
+    else:  # one row lacks a column
         lines = bytes(data).splitlines(keepends=True)
         at = rng.randrange(len(lines))
         lines[at] = lines[at].replace(f'"{first}"'.encode(), b'"other"')
@@ -190,8 +190,8 @@ def _tables(folder: Path) -> Row:
 
 def _protocols(folder: Path, cases: int, seed: int) -> Row:
     row = Row(
-        "A protocol's YAML that cannot be one: exit code 2, file named; nothing in it runs or expands",
-        "tags that would make Python objects, anchor bombs, cycles, depth, random edits",
+        "A YAML file that is no valid protocol: exit code 2, file named; nothing in it runs or expands",
+        "tags for Python objects, anchor bombs, cycles, deep nesting, random edits",
     )
     bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{b}: &{b} [{','.join([f'*{a}'] * 9)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)

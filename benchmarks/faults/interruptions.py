@@ -19,7 +19,7 @@ SAVE_OFTEN = [*RUN, "hardware.save_every=1"]
 
 
 def unbroken(root: Path) -> tuple[dict[str, Any], float]:
-    """(what an uninterrupted run leaves, its seconds)."""
+    """(the results of an uninterrupted run, its seconds)."""
     shutil.rmtree(root / "unbroken", ignore_errors=True)
     life = live(RUN, root / "unbroken")
     assert life.code == 0, life.err
@@ -27,11 +27,11 @@ def unbroken(root: Path) -> tuple[dict[str, Any], float]:
 
 
 def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
-    """The first signal saves and exits with 75, and the same command ends as if nothing had happened."""
+    """After the first signal the run saves and exits with 75; the same command then ends with equal results."""
     row = Row(
         "A first SIGINT, SIGTERM or SIGUSR1 finishes the step, saves and exits with 75; the same command resumes",
-        "each signal after step 2 of 6 without a checkpoint before (save_every=50), then the command again: weights, "
-        "verdicts and MLflow's points equal an uninterrupted run's",
+        "each signal after step 2 of 6, before any checkpoint (save_every=50), then the command again: weights, "
+        "verdicts and MLflow points equal those of an uninterrupted run",
     )
     for name in ("SIGINT", "SIGTERM", "SIGUSR1"):
         home = root / name
@@ -49,7 +49,7 @@ def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
                 wrong = difference(home, expected)
         row.check(name, wrong)
     yield row
-    twice = Row("A second signal stops at once", "SIGTERM twice during a step; the command again ends equal")
+    twice = Row("A second signal stops at once", "SIGTERM twice during a step; the resumed run ends with equal results")
     home = root / "twice"
 
     def two(pid: int) -> None:
@@ -63,7 +63,7 @@ def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     twice.check("SIGTERM twice", wrong or (difference(home, expected) if again.code == 0 else again.err[-300:]))
     yield twice
     saved = Row(
-        "Checkpoints by time too (ten minutes by default)",
+        "Checkpoints are also saved by time (every ten minutes by default)",
         "save_minutes=0.0001 with save_every=50, SIGKILL after step 3",
     )
     home = root / "by-time"
@@ -71,17 +71,17 @@ def signals(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     live(often, home, meanwhile=when(reached(home, 3), lambda pid: os.kill(pid, signal.SIGKILL)))
     again = live(often, home)
     late = "step 1/6" not in again.err and again.code == 0
-    saved.check("by time", difference(home, expected) if late else f"it began anew: {again.err[-300:]}")
+    saved.check("by time", difference(home, expected) if late else f"it started from the beginning: {again.err[-300:]}")
     yield saved
 
 
 def processes(root: Path) -> Row:
-    """The same for a training in two processes (torchrun, gloo), which a scheduler signals all at once."""
+    """The same for a training in two processes (torchrun, gloo): a scheduler signals all of them at once."""
     row = Row(
         "A training in several processes: a first signal, to the command or to all of its processes, finishes the "
         "step, saves and exits with 75; the same command resumes",
-        "hardware.processes=2, after step 2 of 6 without a checkpoint before: SIGTERM to the command; SIGUSR1 to the "
-        "command and each process under it; then the command again: all as in an uninterrupted run of two processes",
+        "hardware.processes=2; after step 2 of 6, before any checkpoint: SIGTERM to the command; SIGUSR1 to the "
+        "command and each of its processes; then the command again: equal to an uninterrupted run of two processes",
     )
     two = [*RUN, "hardware.processes=2"]
     whole = root / "processes-unbroken"
@@ -116,17 +116,17 @@ def processes(root: Path) -> Row:
 
 
 def _under(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs; graders too."""
+    """All descendants of a process, grading processes included."""
     children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return [one for child in children for one in (child, *_under(child))]
 
 
 def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills: int, seed: int) -> Row:
-    """SIGKILL at random moments, again and again until a run is done."""
+    """SIGKILL at random moments, repeated until the run is done."""
     row = Row(
-        "SIGKILL at any moment loses nothing that was saved: equal weights, verdicts and MLflow points, none twice, "
-        "none missing",
-        f"random moments over the length of an unbroken run ({STEPS} steps), again and again until it is done",
+        "SIGKILL at any moment loses nothing that was saved: weights, verdicts and MLflow points are equal, none "
+        "doubled, none missing",
+        f"kills at random moments over the length of an uninterrupted run ({STEPS} steps), until the run is done",
     )
     number = 0
     while row.tried < kills:
@@ -153,16 +153,16 @@ def random_kills(root: Path, expected: dict[str, Any], seconds: float, *, kills:
 
 
 def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> Row:
-    """What SIGKILL leaves before the first, second, ... last moment at which something is written.
+    """SIGKILL before each moment at which something is written.
 
-    One run is held (SIGSTOP, all its threads) at each moment while its folder is copied: what is on the disk then is
-    what a kill would leave. The command is then run on each copy, at the place of the original.
+    One run is paused (SIGSTOP, all threads) at each moment while its folder is copied: a kill would leave the same
+    files. The command then runs on each copy, in the original's place.
     """
     row = Row(
-        "SIGKILL at every moment at which a file is written, renamed or sent to MLflow: equal weights, verdicts and "
-        "MLflow points, none twice, none missing",
-        "one run is held before each such call (after it too for MLflow, whose answer is then lost) and its folder "
-        "copied, which is what a kill leaves; the command then runs on each copy",
+        "SIGKILL at every moment at which a file is written, renamed or sent to MLflow: weights, verdicts and MLflow "
+        "points are equal, none doubled, none missing",
+        "one run is paused before each such call (for MLflow also after it, so that the answer is lost) and its folder "
+        "copied, as a kill would leave it; the command then runs on each copy",
     )
     home, events, moments = root / "chosen", root / "events", root / "moments.txt"
     if not (root / "moments-taken").exists():
@@ -170,7 +170,7 @@ def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> R
         events.unlink(missing_ok=True)
         life = live(SAVE_OFTEN, home, inside=partial(_hold, events), meanwhile=partial(_copies, home, root, events))
         assert life.code == 0, life.err
-        assert difference(home, expected) is None, "the run that was held and continued ended otherwise"
+        assert difference(home, expected) is None, "the paused and continued run ended with other results"
         (root / "moments-taken").touch()
     names = moments.read_text().splitlines()
     chosen = list(range(len(names)))
@@ -192,8 +192,8 @@ def chosen_kills(root: Path, expected: dict[str, Any], *, most: int | None) -> R
 
 
 def _copies(home: Path, root: Path, events: Path, pid: int) -> None:
-    """A `meanwhile`: copy the folder each time the life has stopped itself, and let it go on. Two threads that write at
-    once may share a stop."""
+    """A `meanwhile`: copy the folder each time the process has stopped itself, then continue it. Two threads that write
+    at once may share a stop."""
     shutil.rmtree(root / "moments", ignore_errors=True)
     (root / "moments.txt").unlink(missing_ok=True)
     number = 0
@@ -210,7 +210,7 @@ def _copies(home: Path, root: Path, events: Path, pid: int) -> None:
 
 
 def _hold(log: Path) -> None:
-    """Stop this process at the calls that write, and note which."""
+    """Stop this process at each call that writes, and log the call."""
     import threading
 
     import safetensors.torch
@@ -218,7 +218,7 @@ def _hold(log: Path) -> None:
 
     from harness.runs.track import Tracker
 
-    one = threading.Lock()  # the thread that delivers to MLflow has such moments too
+    one = threading.Lock()  # the thread that delivers to MLflow writes too
 
     def event(name: str) -> None:
         with one:

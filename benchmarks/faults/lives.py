@@ -1,6 +1,6 @@
-"""Lives of the `rlvr` command: forked from one process that has paid for the imports, killed or signalled on the way.
+"""Processes of the `rlvr` command, forked from one process that has done the imports, then killed or signalled.
 
-A fork runs the real command in a process of its own. What a life costs is then the run, not 10 s of imports.
+A fork runs the real command and saves the 10 s of imports.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ RUN = [
 
 @dataclass(frozen=True)
 class Life:
-    """How a life ended."""
+    """How one process of the command ended."""
 
-    code: int  # the exit code; minus the signal's number where one killed it
+    code: int  # the exit code; minus the signal number if a signal killed it
     out: str
     err: str
     seconds: float
@@ -53,7 +53,7 @@ class Life:
 
 
 def warm() -> None:
-    """Import and read what every life needs, without starting threads."""
+    """Import and read what every fork needs, without starting threads."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
@@ -78,7 +78,7 @@ def warm() -> None:
         del os.environ["RLVR_HOME"]
     load_problems("tiny", seed=0)
     gc.collect()
-    gc.freeze()  # a life collects only its own garbage
+    gc.freeze()  # a fork collects only its own garbage
 
 
 def live(
@@ -111,7 +111,7 @@ def live(
         raise
     seconds = time.monotonic() - begin
     with suppress(ProcessLookupError):
-        os.killpg(pid, signal.SIGKILL)  # grading processes of a killed life end by themselves; none is waited for
+        os.killpg(pid, signal.SIGKILL)  # its grading processes would end without this; do not wait for them
     out, err = (stream.read_text(errors="replace") for stream in streams)
     return Life(code, out, err, seconds)
 
@@ -163,7 +163,7 @@ def _wait(pid: int, deadline: float) -> int:
 
 
 def when(condition: Callable[[], bool], then: Callable[[int], None]) -> Callable[[int], None]:
-    """A `meanwhile`: as soon as the condition holds, do that; nothing where the life ends first."""
+    """A `meanwhile`: call `then` once the condition holds; do nothing if the process ends first."""
 
     def watch(pid: int) -> None:
         while not condition():
@@ -177,7 +177,7 @@ def when(condition: Callable[[], bool], then: Callable[[int], None]) -> Callable
 
 
 def after(seconds: float, number: int) -> Callable[[int], None]:
-    """A `meanwhile`: send a signal after that time."""
+    """A `meanwhile`: send a signal after `seconds`."""
     begin = time.monotonic()
     return when(lambda: time.monotonic() - begin > seconds, lambda pid: os.kill(pid, number))
 
@@ -200,7 +200,7 @@ def reached(home: Path, step: int) -> Callable[[], bool]:
 
 
 def result(home: Path, *, uri: str | None = None) -> dict[str, Any]:
-    """`_result` in a fork: this process never opens a store, whose threads and files every life would inherit.
+    """`_result` in a fork: this process opens no store, because every fork would inherit its threads and files.
 
     Raises:
         AssertionError: as `_result`.
@@ -228,10 +228,10 @@ def result(home: Path, *, uri: str | None = None) -> dict[str, Any]:
 
 
 def _result(home: Path, uri: str | None) -> dict[str, Any]:
-    """Everything that two runs of one job must agree in: weights, verdicts, and the points of MLflow (times aside).
+    """All results that two runs of one job must share: weights, verdicts, and MLflow points (without their times).
 
     Raises:
-        AssertionError: there is no single finished run in MLflow, or a point twice.
+        AssertionError: MLflow has not exactly one finished run, or has a point twice.
     """
     from mlflow import MlflowClient
 
@@ -259,7 +259,7 @@ def _result(home: Path, uri: str | None) -> dict[str, Any]:
 
 
 def difference(home: Path, expected: Mapping[str, Any], *, uri: str | None = None) -> str | None:
-    """What of a finished run is not as expected, in words; None when all of it is."""
+    """How a finished run differs from the expected one, in words; None if it does not."""
     try:
         got = result(home, uri=uri)
     except AssertionError as error:

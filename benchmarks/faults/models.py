@@ -1,4 +1,4 @@
-"""Models and workers that break: an honest verdict or a refusal by name, never a silent zero."""
+"""Broken models and workers: a true verdict or an error that names the fault, never a silent zero."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ def _weights(root: Path, final: Path, data: Path) -> Row:
     from safetensors.torch import load_file, save_file
 
     row = Row(
-        "`rlvr eval` refuses weights that are not finite, by name (exit code 2)", "one NaN, one inf, one -inf, all NaN"
+        "`rlvr eval` refuses weights that are not finite and names them (exit code 2)",
+        "one NaN, one inf, one -inf, all NaN",
     )
     for name, value in (("nan", "nan"), ("inf", "inf"), ("-inf", "-inf"), ("all", "nan")):
         model = _copy(final, root / f"model-{name}")
@@ -51,10 +52,10 @@ def _weights(root: Path, final: Path, data: Path) -> Row:
 
 
 def _files(root: Path, final: Path, data: Path) -> Row:
-    """Checkpoints with a part missing or wrong: a sentence that names it, exit code 2."""
+    """Checkpoints with a missing or wrong part: one sentence names it, exit code 2."""
     row = Row(
-        "`rlvr eval` of a folder that cannot be sampled from says what is missing (exit code 2, no traceback)",
-        "no tokenizer, no weights, truncated weights, no configuration, a garbage one, a chat template that fails",
+        "If a model folder cannot be sampled from, `rlvr eval` says what is missing (exit code 2, no traceback)",
+        "no tokenizer, no weights, truncated weights, no or garbage configuration, a chat template that fails",
     )
     broken = {
         "no tokenizer": lambda m: [p.unlink() for p in m.glob("tokenizer*")],
@@ -80,12 +81,12 @@ def _files(root: Path, final: Path, data: Path) -> Row:
 
 
 def _grader(root: Path, final: Path, data: Path) -> Row:
-    """Grading processes are killed while they work: verdicts are those of an undisturbed evaluation, or unscored."""
+    """Kill grading processes while they work: verdicts equal those of an undisturbed evaluation, or are unscored."""
     import pyarrow.parquet as pq
 
     row = Row(
-        "Grading processes that are killed cost no verdict but `unscored`, with the reason",
-        "every grading process killed again and again during an evaluation",
+        "If grading processes are killed, verdicts stay the same or become `unscored`, with the reason",
+        "every grading process killed repeatedly during an evaluation",
     )
     tables = []
     for name in ("undisturbed", "killed"):

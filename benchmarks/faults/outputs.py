@@ -1,4 +1,4 @@
-"""Models whose output is odd, and a machine without memory: what is true is recorded, or nothing is, and said why."""
+"""Models with odd output, and a machine without memory: record the truth, or nothing together with the reason."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.faults.lives import RUN, STEPS, Life, difference, job_folder, li
 from benchmarks.faults.models import EVAL
 from benchmarks.faults.rows import Row
 
-ROOMS_MIB = (100, 200, 300, 500)  # beyond what a process has when the command begins: ends in other places
+ROOMS_MIB = (100, 200, 300, 500)  # beyond what the process has when the command starts: each fails elsewhere
 
 
 def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
@@ -34,8 +34,8 @@ def _base(to: Path) -> Path:
 
 
 def _always_ends(model: Path) -> None:
-    """Edit a model so that its first token is the end token: the head's other rows are 0, and its row for the end is
-    the hidden state after a prompt, which all prompts end with nearly the same of (the same last token)."""
+    """Edit a model so that its first token is the end token. The head's row for it becomes the hidden state after a
+    prompt (nearly the same for all prompts, since their last token is the same); the other rows become 0."""
     import torch
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -57,8 +57,8 @@ def _endings(root: Path) -> Row:
     import pyarrow.parquet as pq
 
     row = Row(
-        "A model whose responses are all truncated, or all empty, trains and is measured: every verdict says which, "
-        "none is lost",
+        "A model whose responses are all truncated or all empty can be trained and evaluated: every verdict says "
+        "which, none is lost",
         f"a base model that always ends at once; one token a response; {STEPS} steps, then 4 problems × 2 samples",
     )
     empty = _base(root / "base-ends-at-once")
@@ -87,7 +87,7 @@ def _endings(root: Path) -> Row:
 
 def _no_end_token(root: Path) -> Row:
     row = Row(
-        "A checkpoint without an end-of-sequence token is refused by name (exit code 2), before anything starts",
+        "A checkpoint without an end-of-sequence token is refused with its name (exit code 2) before anything starts",
         "`rlvr eval` of it, `rlvr run` from it",
     )
     model = _base(root / "base-no-end")
@@ -119,7 +119,7 @@ def _overflow(root: Path) -> Row:
     from safetensors.torch import load_file, save_file
 
     row = Row(
-        "Weights that are finite and whose output overflows end `rlvr eval` with a sentence (exit code 1): no verdict",
+        "If finite weights give an output that overflows, `rlvr eval` stops with a sentence (exit code 1): no verdict",
         "the last norm times 1e38, temperature 1 and 0",
     )
     model = _base(root / "base-overflow")
@@ -142,9 +142,9 @@ def _overflow(root: Path) -> Row:
 
 def _no_memory(root: Path, expected: dict[str, Any]) -> Row:
     row = Row(
-        "Out of memory at the command line: the command fails and says so, or is not stopped by it; without the limit "
-        "the same command ends as if nothing had happened",
-        f"address space limited to what the process has and {', '.join(map(str, ROOMS_MIB))} MiB more",
+        "Out of memory: the command fails with a message that says so, or finishes; without the limit, the same "
+        "command ends with equal results",
+        f"address space limited to what the process has plus {', '.join(map(str, ROOMS_MIB))} MiB",
     )
     ended = []
     for room in ROOMS_MIB:
@@ -168,9 +168,9 @@ def _limit(room_mib: int) -> None:
 
 def _reward(root: Path) -> Row:
     row = Row(
-        "A reward of one's own that raises ends the training as itself, never as a reward of 0; repaired, the same "
-        "command resumes",
-        "it raises at the 41st call, which is in a later step; then it does not",
+        "An exception in a user's reward stops the training and is shown; it never becomes a reward of 0. After a "
+        "repair, the same command resumes",
+        "the reward raises at its 41st call, in a later step; then it is repaired",
     )
     home, count = root / "reward", root / "reward.broken"
     count.touch()

@@ -1,4 +1,4 @@
-"""How long a refusal takes: the command line in a process of its own, from its start to its exit code."""
+"""How long a refusal takes: the command line in its own process, from its start to its exit code."""
 
 from __future__ import annotations
 
@@ -23,11 +23,10 @@ EVALS = ["eval", "protocol=tiny", "benchmarks=[tiny_short]"]
 
 
 def rows(root: Path) -> Iterator[Row]:
-    """One row: each kind of bad input, by processor and by the clock."""
+    """One row: CPU and wall-clock time of each kind of bad input."""
     row = Row(
-        f"Bad input is refused in under {LIMIT_S:g} s, offline: exit code 2, what is wrong named, nothing started",
-        f"the command in a process of its own, imports counted; median of {TIMES}; over {LIMIT_S:g} s of a processor "
-        "is not kept",
+        f"Bad input is refused in under {LIMIT_S:g} s, offline: exit code 2, the fault named, nothing started",
+        f"the command in its own process, with imports; median of {TIMES}; not kept if over {LIMIT_S:g} s of CPU time",
     )
     folder = root / "refusals"
     folder.mkdir(parents=True, exist_ok=True)
@@ -35,15 +34,15 @@ def rows(root: Path) -> Iterator[Row]:
     for name, (arguments, named, more) in _commands(folder).items():
         taken[name], wrong = _timed(arguments, named, {"RLVR_HOME": str(folder / "home"), **more})
         row.check(name, wrong or (f"{taken[name][0]:.2f} s" if taken[name][0] > LIMIT_S else None))
-        print(f"    {name}: {taken[name][0]:.2f} s of a processor, {taken[name][1]:.2f} s by the clock", flush=True)
-    row.note = "seconds of a processor (by the clock): " + ", ".join(
+        print(f"    {name}: {taken[name][0]:.2f} s CPU, {taken[name][1]:.2f} s wall clock", flush=True)
+    row.note = "CPU seconds (wall clock): " + ", ".join(
         f"{name} {busy:.1f} ({clock:.1f})" for name, (busy, clock) in taken.items()
     )
     yield row
 
 
 def _commands(folder: Path) -> dict[str, tuple[list[str], str, Mapping[str, str]]]:
-    """Name -> (the command, what it must name, variables)."""
+    """Name -> (the command, what its message must name, environment variables)."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -92,7 +91,7 @@ def _models(folder: Path) -> dict[str, Path]:
 
 
 def _timed(arguments: list[str], named: str, more: Mapping[str, str]) -> tuple[tuple[float, float], str | None]:
-    """(median seconds of a processor, by the clock), and what is wrong."""
+    """(median CPU seconds, median wall-clock seconds), and what is wrong."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "HF_HUB_OFFLINE": "1", **more}
     environment.pop("MLFLOW_TRACKING_URI", None)
     busy, clock, wrong = [], [], None

@@ -6,12 +6,12 @@ import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LOG: list[Path] = []  # where the trials of this case are kept, so that a stopped case resumes
+LOG: list[Path] = []  # the file with this case's trials, so that a stopped case resumes
 
 
 @dataclass
 class Row:
-    """One promise: how often it was tried, and where it was not kept."""
+    """One promise: how often it was tried, and the trials in which it was not kept."""
 
     promise: str
     test: str  # what was done
@@ -20,7 +20,7 @@ class Row:
     note: str = ""
 
     def check(self, name: str, wrong: str | None, *, trials: int = 1) -> None:
-        """Count a trial, or several that end in one result; `wrong`: what was not as promised."""
+        """Count a trial, or several with one result; `wrong`: how it broke the promise."""
         self._count(name, wrong, trials)
         if LOG:
             with LOG[0].open("a") as file:
@@ -30,7 +30,7 @@ class Row:
             print(f"    not kept: {name}: {wrong}", flush=True)
 
     def again(self, name: str) -> bool:
-        """Whether this trial was done by a command that was stopped; then it is counted."""
+        """Whether a stopped command has already done this trial; if so, count it."""
         if not LOG or not LOG[0].exists():
             return False
         for text in LOG[0].read_text().splitlines():

@@ -1,4 +1,4 @@
-"""MLflow servers that are dead, die, hang, are slow or answer 500; two processes at a new store; the same job twice."""
+"""MLflow servers that are down, die, hang, are slow or answer 500; several processes at a new store; a job twice."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
 
 def _dead_at_the_start(root: Path) -> Row:
     row = Row(
-        "A store that does not answer at the start: one line within 10 s (and imports), exit code 2, nothing started",
+        "If the store does not answer at the start: one line within 10 s (plus imports), exit code 2, nothing started",
         "`rlvr run` and `rlvr tables` with a closed port, a server that hangs, one that answers 500; a password in the "
         "URL",
     )
@@ -59,10 +59,10 @@ def _dead_at_the_start(root: Path) -> Row:
 
 def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
     row = Row(
-        "A server that goes away, hangs, fails or is slow during a run holds nothing up; what waits is said at the end "
-        "and `rlvr sync` delivers it: in order, once",
+        "A server that disappears, hangs, fails or is slow does not delay a run; the end of the run reports what is "
+        "pending, and `rlvr sync` delivers it in order, once",
         "from step 2 on: connections refused, hanging, 500, 500 after the server has done the work, slow (1 s a call); "
-        "then the server is back and `rlvr sync`",
+        "then the server returns, and `rlvr sync`",
     )
     with _mlflow(root / "server") as server, _proxy(server) as proxy:
         uri = f"http://127.0.0.1:{proxy.port}"
@@ -94,7 +94,8 @@ def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
 
 def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     same = Row(
-        "The same job twice at once: a sentence and exit code 2 for the second; the first continues", "two processes"
+        "If the same job starts twice at once, the second stops with a sentence and exit code 2; the first continues",
+        "two processes",
     )
     home = root / "twice-at-once"
     second: list[Life] = []
@@ -118,7 +119,8 @@ def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
     same.check("twice", wrong or difference(home, expected))
     yield same
     fresh = Row(
-        "Processes at a new local store at once: it is made once", "three `rlvr tables` at once, in five new homes"
+        "If several processes open a new local store at once, it is created once",
+        "three `rlvr tables` at once, in five new homes",
     )
     for number in range(5):
         home = root / f"fresh{number}"
@@ -136,7 +138,7 @@ def _at_once(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
 
 
 def _stopped(pid: int, then: Any) -> None:
-    """Hold the first process in its place meanwhile."""
+    """Pause the first process meanwhile."""
     os.kill(pid, signal.SIGSTOP)
     try:
         then(pid)
@@ -145,9 +147,7 @@ def _stopped(pid: int, then: Any) -> None:
 
 
 def _could_not_start(root: Path) -> Row:
-    row = Row(
-        "A command that could not start leaves no run in MLflow", "training data that cannot be read; a wrong model"
-    )
+    row = Row("A command that could not start leaves no run in MLflow", "unreadable training data; a wrong model")
     for name, more in (("data", ["dataset=nowhere.jsonl"]), ("model", ["base_model=/nowhere"])):
         home = root / f"no-start-{name}"
         life = live([*RUN, *more], home)
@@ -192,7 +192,7 @@ def _mlflow(folder: Path) -> Iterator[str]:
                     if time.monotonic() > deadline or server.poll() is not None:
                         raise RuntimeError((folder / "log").read_text()[-2000:]) from None
                     time.sleep(0.5)
-            first = b'{"max_results": 1}'  # the server imports what answers it, which on a busy machine takes a while
+            first = b'{"max_results": 1}'  # the server imports its handler now, which is slow on a busy machine
             asked = f"{address}/api/2.0/mlflow/experiments/search"
             urllib.request.urlopen(
                 urllib.request.Request(asked, first, {"Content-Type": "application/json"}), timeout=180
@@ -212,7 +212,7 @@ def _free_port() -> int:
 
 
 class _Proxy(ThreadingMixIn, http.server.HTTPServer):
-    """Stands before a server and breaks as it is told: pass, refuse, hang, 500, 500 after, slow."""
+    """A proxy in front of a server, with a mode: pass, refuse, hang, 500, 500 after, slow."""
 
     daemon_threads = True
     mode = "pass"

@@ -1,4 +1,4 @@
-"""Planted credentials appear nowhere, names do not lead out of their folders, no file is writable by everybody."""
+"""Planted credentials appear nowhere, names cannot escape their folders, no file is world-writable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rows(root: Path) -> Iterator[Row]:
 
 def _credentials(root: Path) -> Row:
     row = Row(
-        "No key, token, password or address with one in output, records, logs, MLflow's store, tables or the report",
+        "No key, token, password or URL with one in output, records, logs, MLflow's store, tables or the report",
         f"{', '.join(PLANTED)} planted in the environment and on the command line of a run, its tables and its report",
     )
     home, out = root / "planted", root / "planted-out"
@@ -57,19 +57,19 @@ def _credentials(root: Path) -> Row:
 
 
 def _world_writable(root: Path) -> Row:
-    row = Row("Nothing that a run writes is writable by everybody", "a run under umask 000")
+    row = Row("No file or folder that a run writes is world-writable", "a run under umask 000")
     home = root / "umask"
     life = live(RUN, home, inside=lambda: (os.umask(0), None)[1])
     row.check("run", None if life.code == 0 else _ended(life))
     for path in home.rglob("*"):
-        row.check(str(path), "writable by everybody" if path.stat().st_mode & 0o002 else None)
+        row.check(str(path), "world-writable" if path.stat().st_mode & 0o002 else None)
     row.note = "files and folders"
     return row
 
 
 def _traversal(root: Path) -> Row:
     row = Row(
-        "Names on the command line do not lead out of their folders", "paper, arm, model, benchmarks, run names with .."
+        "Names on the command line cannot escape their folders", "paper, arm, model, benchmarks, run names with .."
     )
     home = root / "traversal"
     for options in (

@@ -1,8 +1,8 @@
-"""veRL under SIGKILL and under signals: real runs of the command in processes of their own.
+"""veRL under SIGKILL and other signals: real runs of the command in their own processes.
 
-A start of Ray and vLLM takes minutes on two cores, so that one run is stopped many times, each time further on, and
-compared with an uninterrupted one at its end. Two uninterrupted runs of veRL agree closely, not always bit for bit
-(harness/backends/verl/README.md); what equals here is said in the row.
+Ray and vLLM take minutes to start on two cores. One run is therefore stopped many times, each time later, and compared
+with an uninterrupted run at its end. Two uninterrupted runs of veRL agree closely, not always bit for bit
+(harness/backends/verl/README.md); each row says what was equal.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ RUN = [
 ]
 LIMIT_S = 1800.0
 STARTS = 3  # Ray's own limit of 30 s for a start may not suffice on a busy machine
-CLOSE = 1e-3  # of a weight or a metric, where two runs are not equal to the bit
+CLOSE = 1e-3  # largest difference of a weight or metric between two equal runs
 
 
 class Command:
-    """One life of the command: started, watched, killed or signalled."""
+    """One process of the command: started, watched, killed or signalled."""
 
     def __init__(self, home: Path, save_every: int) -> None:
         home.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class Command:
         return next(iter(self.home.glob("egsw/tiny/*/train")), None)
 
     def until(self, what: Callable[[Path], bool], *, every_s: float = 0.05) -> bool:
-        """Wait for the folder of the training to be so; False where the command ended first."""
+        """Wait until `what` holds for the training's folder; False if the command ends first."""
         while self.process.poll() is None:
             folder = self.train
             if folder is not None and what(folder):
@@ -82,7 +82,7 @@ class Command:
         return False
 
     def stop(self, *numbers: int) -> int:
-        """Send the signals to the command alone, then wait for its end and that of all that it started."""
+        """Send the signals to the command alone, then wait until it and all of its processes have ended."""
         for number in numbers:
             self.process.send_signal(number)
             time.sleep(0.05)
@@ -105,13 +105,13 @@ class Command:
 
 
 def _alive(home: Path) -> list[int]:
-    """Processes that a command of this home started (they inherit RLVR_HOME), the reaper among them."""
+    """Processes that a command of this home started (they inherit RLVR_HOME), the reaper included."""
     wanted, pids = f"RLVR_HOME={home}".encode(), []
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and wanted in (folder / "environ").read_bytes().split(b"\0"):
                 pids.append(int(folder.name))
-        except OSError:  # gone meanwhile, or another user's
+        except OSError:  # it has ended, or belongs to another user
             continue
     return pids
 
@@ -125,7 +125,7 @@ def rows(root: Path, *, kills: int, seed: int) -> Iterator[Row]:
 
 
 def _unbroken(root: Path) -> float:
-    """Seconds of the uninterrupted run in root/verl-unbroken, which is made if it is not there."""
+    """Seconds of the uninterrupted run in root/verl-unbroken; runs it if it is missing."""
     took = root / "verl-unbroken.seconds"
     if not took.exists():
         shutil.rmtree(root / "verl-unbroken", ignore_errors=True)
@@ -188,10 +188,10 @@ def _signalled(home: Path) -> Row:
 
 def _killed(root: Path, home: Path) -> Row:
     chosen = Row(
-        "veRL: SIGKILL of the command at a chosen moment leaves no process; the run ends as if nothing had happened: "
-        "each MLflow point once, none missing, weights, metrics and verdicts those of an uninterrupted run",
-        "the run of the signals resumes (save_every=1), killed while Ray starts, while a checkpoint is written, when "
-        "one has just been sealed, while the final model is exported, while it is evaluated; then to its end",
+        "veRL: SIGKILL of the command at a chosen moment leaves no process; the run ends with each MLflow point once, "
+        "none missing, and the weights, metrics and verdicts of an uninterrupted run",
+        "the run of the signals, resumed (save_every=1) and killed while Ray starts, while a checkpoint is written, "
+        "just after one is complete, while the final model is exported, while it is evaluated; then run to its end",
     )
     moments: tuple[tuple[str, Callable[[Path], bool]], ...] = (
         ("while Ray starts", lambda t: (t / "verl.log").exists() and (t / "verl.log").stat().st_size > 0),
@@ -203,13 +203,13 @@ def _killed(root: Path, home: Path) -> Row:
     for name, moment in moments:
         if chosen.again(name):
             continue
-        if name == "while Ray starts":  # the log of an earlier life must not count
+        if name == "while Ray starts":  # ignore the log of an earlier process
             next(iter(home.glob("egsw/tiny/*/train/verl.log"))).unlink()
         for start in range(STARTS):
             run = Command(home, 1)
             if run.until(moment, every_s=0.001):
                 break
-            print(f"    {name}: did not come to it: {run.words[-300:]}", flush=True)
+            print(f"    {name}: the command ended before it: {run.words[-300:]}", flush=True)
             run.end()
             assert start < STARTS - 1, name
         code = run.stop(signal.SIGKILL)
@@ -231,18 +231,18 @@ def _killed(root: Path, home: Path) -> Row:
 
 
 def _until_next_step(home: Path) -> tuple[Command, int]:
-    """A life that has just logged a step, and how many steps there were before it.
+    """A process that has just logged a step, and how many steps there were before.
 
-    Ray gives up a start after 30 s, which a busy machine may need: such a life is no trial, and the next one starts.
+    Ray stops a start after 30 s, and a busy machine may need longer: start again and do not count it as a trial.
     """
     for _ in range(STARTS):
         run = Command(home, 50)
         before = 0 if run.train is None else steps_of(run.train)
         if run.until(logged(before + 1)):
             return run, before
-        print(f"    ended by itself before its moment, started again: {run.words[-300:]}", flush=True)
+        print(f"    ended before its moment, started again: {run.words[-300:]}", flush=True)
         run.end()
-    raise SystemExit(f"{STARTS} starts of veRL came to no step")
+    raise SystemExit(f"veRL started {STARTS} times and reached no step")
 
 
 def _half_a_checkpoint(train: Path) -> bool:
@@ -282,7 +282,7 @@ def _random(root: Path, seconds: float, *, kills: int, seed: int) -> Row:
         while run.process.poll() is None and time.monotonic() - run.begin < moment:
             time.sleep(0.05)
         code = run.stop(signal.SIGKILL) if run.process.poll() is None else run.end()
-        if code == 0:  # done before its moment: the next kills need another run
+        if code == 0:  # finished before its moment: the next kills need another run
             wrong, _ = _compared(home, root / "verl-unbroken")
             row.check(f"run that ended before kill {number}", wrong, trials=0 if wrong is None else 1)
             shutil.rmtree(home)
@@ -302,7 +302,7 @@ def _random(root: Path, seconds: float, *, kills: int, seed: int) -> Row:
 
 
 def _compared(home: Path, unbroken: Path) -> tuple[str | None, str]:
-    """(what of a finished run is not as in the uninterrupted one, how close they are)."""
+    """(how a finished run differs from the uninterrupted one or None, how close they are)."""
     try:
         got, expected = result(home), result(unbroken)
     except AssertionError as error:
