@@ -2,7 +2,7 @@
 
     python -m benchmarks.bits            prints a Markdown table: settings, hash of the logits, hash of the weights
 
-Each row runs in a process of its own, because the libraries read their settings once. Equal hashes are equal bits.
+Each row runs in its own process, because the libraries read their settings once. Equal hashes mean equal bits.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SETTINGS: tuple[dict[str, str], ...] = (
 
 
 def hashes() -> tuple[str, str]:
-    """(of the logits of fixed tokens, of the weights after three AdamW steps), with this process's settings."""
+    """Hashes of (logits of fixed tokens, weights after three AdamW steps), with this process's settings."""
     import torch
     from transformers import AutoModelForCausalLM
 

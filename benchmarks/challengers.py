@@ -68,9 +68,9 @@ def plot(table: pd.DataFrame) -> Any:
     return Plot(
         "curves",
         "Challengers beside GRPO (grey) at tiny scale",
-        "Share of correct responses of a step's 64 (rollouts of 16 prompts with 8 responses, two updates each), mean "
-        f"of {WINDOW} steps; {seeds.min()} training seed(s) an arm: nothing is said of methods. A model of under 2M "
-        "parameters on made-up arithmetic; it says nothing about larger ones.",
+        "Share of correct responses among the 64 of a step (rollouts of 16 prompts with 8 responses, two updates "
+        f"each), mean over {WINDOW} steps; {seeds.min()} training seed(s) an arm, too few to compare methods. A model "
+        "of under 2M parameters on made-up arithmetic; it says nothing about larger ones.",
         "",
         table,
         render,

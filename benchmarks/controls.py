@@ -1,12 +1,12 @@
-"""What controls do at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted one lose?
+"""Controls at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted reward lose?
 
     rlvr batch benchmarks/controls.txt       trains and measures; run again, it resumes
     python -m benchmarks.controls [write=true]   the page results/controls.md, from those runs in MLflow
 
-Each seed is compared with the base model: paired by problem, mean accuracy over the three benchmarks together, with the
-interval over problems (of one trained model). If a random reward changed nothing, an interval of 95 % would hold zero
-in 37 of 40 seeds or more with a probability of 86 % (binomial, 95 of 100 each); fewer is a sign that it does.
-Why it loses where it does is measured by `python -m benchmarks.random_walk`.
+Each seed is compared with the base model: mean accuracy over the three benchmarks, paired by problem, with an interval
+over problems (of one trained model). If a random reward changed nothing, the 95 % interval would include zero in at
+least 37 of 40 seeds with a probability of 86 % (binomial, 95 of 100 each); fewer suggests that it changes something.
+`python -m benchmarks.random_walk` measures why it loses.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from typing import Any
 ARMS = ("grpo", "grpo+random_reward", "grpo+inverted_reward")
 PAGE = Path("results/controls.md")
 WALK = Path("results/controls/random_walk.md")
-RECORDS = Path("results/controls/records.zip")  # not in results/records: it is of the same paper as another there
+RECORDS = Path("results/controls/records.zip")  # not in results/records, which has another archive of the same paper
 WORDS = (
-    "The declared rate of the tiny scale is 0.0002. What a random reward does depends on it: "
-    f"[{WALK.name}](controls/{WALK.name}) has why, measured on these models (`python -m benchmarks.random_walk`).",
+    "The tiny scale declares a learning rate of 0.0002. The effect of a random reward depends on it: "
+    f"[{WALK.name}](controls/{WALK.name}) explains why, measured on these models (`python -m benchmarks.random_walk`).",
 )
 
 
 @dataclass(frozen=True)
 class Against:
-    """One seed of an arm minus the base model: points of mean accuracy over the benchmarks."""
+    """One seed of an arm minus the base model, in points of mean accuracy over the benchmarks."""
 
     arm: str
     rate: float  # the learning rate
@@ -40,13 +40,13 @@ class Against:
 
     @property
     def says(self) -> str:
-        """gains, loses, or nothing where the interval holds zero."""
+        """gains, loses, or nothing if the interval includes zero."""
         return "gains" if self.low > 0 else "loses" if self.high < 0 else "nothing"
 
 
 def against_base(measured: Sequence[Any]) -> list[Against]:
-    """Every seed of every arm in ARMS against the untrained model (of which the one with the most samples is taken: all
-    differences share its error), by arm and learning rate."""
+    """Every seed of every arm in ARMS against the untrained model, by arm and learning rate. Of several evaluations of
+    the untrained model, the one with the most samples counts; all differences share its error."""
     from evals.stats.compare import compare_average
     from evals.stats.measured_run import MeasuredRun
 
@@ -67,54 +67,54 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
 
 
 def decided(rows: Sequence[Against]) -> list[str]:
-    """Whether a random reward's interval holds zero in 37 of 40 seeds, at each learning rate, as far as they ran."""
+    """Whether a random reward's interval includes zero in 37 of 40 seeds, for each learning rate, by the seeds run."""
     said = []
     for rate in dict.fromkeys(row.rate for row in rows if row.arm == "grpo+random_reward"):
         of = [row.says for row in rows if (row.arm, row.rate) == ("grpo+random_reward", rate)]
         holds = of.count("nothing")
         word = "not decided: stopped before 40 seeds"
         if len(of) - holds > 3:
-            word = "no, whatever the others would do"
+            word = "no, whatever the remaining seeds would give"
         elif holds >= 37:
             word = "yes"
-        said.append(f"- Random reward at {rate:g}: zero is in {holds} of {len(of)} intervals. 37 of 40: {word}.")
+        said.append(f"- Random reward at {rate:g}: {holds} of {len(of)} intervals include zero. 37 of 40: {word}.")
     return said
 
 
 def inverted(rows: Sequence[Against]) -> list[str]:
-    """In how many seeds the model of an inverted reward falls below the base model, at each learning rate."""
+    """In how many seeds a model trained with an inverted reward falls below the base model, for each learning rate."""
     said = []
     for rate in dict.fromkeys(row.rate for row in rows if row.arm == "grpo+inverted_reward"):
         of = [row for row in rows if (row.arm, row.rate) == ("grpo+inverted_reward", rate)]
         falls = sum(row.says == "loses" for row in of)
         mean = sum(row.difference for row in of) / len(of)
         said.append(
-            f"- Inverted reward at {rate:g}: falls in {falls} of {len(of)} seeds, by {-mean:.1f} points in the mean."
+            f"- Inverted reward at {rate:g}: falls in {falls} of {len(of)} seeds, by {-mean:.1f} points on average."
         )
     return said
 
 
 def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
-    """What comes out, the counts, and every seed."""
+    """The findings, the counts, and every seed."""
     lines = [
         "# Controls at tiny scale, seed by seed",
         "",
         "Written by `python -m benchmarks.controls` from the runs of `rlvr batch benchmarks/controls.txt`. Tiny scale: "
         "a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
         "",
-        "What was asked: does the interval of a model trained with a random reward hold zero in at least 37 of 40 "
-        "seeds, as it would if such a training changed nothing; and does an inverted reward make the model worse? What "
-        "came out:",
+        "Two questions. Does the interval of a model trained with a random reward include zero in at least 37 of 40 "
+        "seeds, as it would if such a training changed nothing? Does an inverted reward make the model worse? "
+        "Results:",
         "",
         *decided(rows),
         *inverted(rows),
         "",
         *WORDS,
         "",
-        "Each trained model minus the base model it started from, mean accuracy over the benchmarks, paired by "
+        "Each trained model minus its base model, mean accuracy over the benchmarks, paired by "
         f"problem. {'; '.join(f'{key} {value}' for key, value in settings.items())}.",
         "",
-        "| arm | learning rate | seeds | gain: mean (least to most), points | holds zero | above zero | below zero |",
+        "| arm | learning rate | seeds | gain: mean (low to high), points | with zero | above zero | below zero |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for arm, rate in dict.fromkeys((row.arm, row.rate) for row in rows):
@@ -147,8 +147,8 @@ def main(arguments: list[str]) -> int:
     trained = [m for m in measured if m.arm in ARMS]
     n = sorted({count for m in trained for count in m.n.values()})
     most = max(count for m in measured if not m.trained for count in m.n.values())
-    told = ("protocol", "learning_rate")  # elsewhere on the page
-    replaced = sorted({part for m in trained for part in m.replaced if not part.startswith(told)})
+    stated = ("protocol", "learning_rate")  # elsewhere on the page
+    replaced = sorted({part for m in trained for part in m.replaced if not part.startswith(stated)})
     settings = {
         "samples a problem": " or ".join(map(str, n)),
         "of the base model": str(most),

@@ -1,10 +1,10 @@
-"""How often models of the study's search family answer without searching, and how often they are correct then.
+"""How often do models of the study's search family answer without searching, and how often are these answers correct?
 
     python -m benchmarks.direct_answers     a Markdown table on stdout, from the runs of `rlvr study` under RLVR_HOME
 
-A response of this family tries expressions ("try 3 + 7 = 10 yes") and then boxes the operators. One without "try" is a
-guess: with two or more operators to choose from, it is seldom correct. Needs the responses, which the committed records
-do not hold.
+A response of this family tries expressions ("try 3 + 7 = 10 yes") and then boxes the operators. A response without
+"try" is a guess: with two or more operators to choose, it is rarely correct. Needs the responses, which the committed
+records do not contain.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ ATTEMPT = "try"
 
 @dataclass(frozen=True)
 class Direct:
-    """Of one run: the share of its responses without an attempt, and the accuracy of these and of the others (None:
-    there are none)."""
+    """One run: the share of its responses without an attempt, and the accuracy of these and of the others (None: no
+    such response)."""
 
     share: float
     guessed: float | None
@@ -45,7 +45,7 @@ def direct(responses: Iterable[tuple[str, bool]]) -> Direct:
 
 
 def runs(home: Path) -> dict[str, dict[int, Direct]]:
-    """`paper arm [what was set on the command line]` -> training seed -> what its responses are."""
+    """`paper arm [overrides of the command line]` -> training seed -> its responses, counted."""
     import pyarrow.parquet as pq
 
     from evals.files import read_json
@@ -63,7 +63,7 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
 
 
 def _alternative(record: dict[str, object]) -> list[str]:
-    """What `harness.study.variations` sets: nothing for the study's own runs."""
+    """The overrides of `harness.study.variations`: none for the study's own runs."""
     from harness.study.variations import ALTERNATIVES
 
     set_here = record["overrides"]

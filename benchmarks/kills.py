@@ -1,10 +1,10 @@
-"""Kills a real evaluation at random moments until it is done, again and again, and compares with an unbroken one.
+"""Kill a real evaluation at random moments until it is done, several times, and compare with an uninterrupted one.
 
     python -m benchmarks.kills [--kills 20] [--seed 0]
 
-Each life is a process of its own (a random model, the transformers engine, grading beside it) that is sent SIGKILL at
-a random moment over the length of an unbroken run, without its imports. Exit code 1 if a verdict file differs or
-a sample is lost or there twice. Minutes, so not among the tests.
+Each attempt is a separate process (a random model, the transformers engine, concurrent grading) that receives SIGKILL
+at a random moment over the length of an uninterrupted run, imports excluded. Exit code 1 if a verdict file differs or
+a sample is lost or doubled. Takes minutes, so it is not a test.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Life:
         assert self.process.stdout.readline() == "ready\n", self.process.communicate()[1]
 
     def end(self, after_s: float | None) -> bool:
-        """Kill it after that time; whether it was still running then."""
+        """Kill it after `after_s` seconds; returns whether it was still running."""
         try:
             _, said = self.process.communicate(timeout=after_s)
         except subprocess.TimeoutExpired:

@@ -2,8 +2,8 @@
 
     python -m benchmarks.leaks [SEEDS] [STEPS]      writes results/leak_probes.md
 
-Each seed makes its own test problems, control problems and training problems, all of one generator; a planted model has
-the test problems among its training problems, a clean one has others in their place.
+Each seed makes its own test, control and training problems with one generator; a planted model has the test problems
+among its training problems, and a clean model has others in their place.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def run(seed: int, grader: Grader, *, planted: bool, steps: int = STEPS) -> Leak
 
 
 def main(seeds: int, steps: int) -> None:
-    """Train and probe; the page is written after each seed, with the number of models that it is about."""
+    """Train and probe; write the page after each seed, with the number of models so far."""
     rows: list[str] = []
     counts: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
     with Grader(workers=1) as grader:

@@ -1,8 +1,8 @@
-"""The licences of everything that is installed with the project: `python -m benchmarks.licences [--write]`.
+"""The licences of all packages installed with the project: `python -m benchmarks.licences [--write]`.
 
 Reads the metadata of the packages that requirements/cpu.lock pins, as installed here, and checks that they fit each
-other (`pip check`'s question: every requirement of every package is met). No advisory database is asked: none can be
-reached from the machine that this was written on. Where one can, `pip-audit -r requirements/cpu.lock` asks it.
+other (as `pip check` does: every requirement of every package is met). It asks no advisory database, because the
+machine of the project cannot reach one; elsewhere, `pip-audit -r requirements/cpu.lock` does.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pinned(lock: Path) -> dict[str, str]:
 
 
 def licence(package: Distribution) -> str:
-    """What a package says of its licence: an SPDX expression, else classifiers, else the first line of its text."""
+    """A package's stated licence: an SPDX expression, else classifiers, else the first line of its text."""
     data = package.metadata
     if expression := data.get("License-Expression"):
         return str(expression)
@@ -39,7 +39,7 @@ def licence(package: Distribution) -> str:
 
 
 def unmet(package: Distribution) -> list[str]:
-    """The requirements of a package that what is installed does not meet."""
+    """The requirements of a package that the installed packages do not meet."""
     conflicts = []
     for text in package.requires or ():
         asked = Requirement(text)
@@ -75,8 +75,8 @@ def page() -> str:
         "",
         f"Requirements that are not met among them: {len(broken)}" + "".join(f"\n\n- {text}" for text in broken),
         "",
-        "Known vulnerabilities: **not checked**. No advisory database can be reached from this machine; "
-        "`pip-audit -r requirements/cpu.lock` checks it where one can.",
+        "Known vulnerabilities: **not checked**, because this machine cannot reach an advisory database. Where one "
+        "can be reached, `pip-audit -r requirements/cpu.lock` checks it.",
         "",
         "| licence, as stated | packages |",
         "| --- | --- |",

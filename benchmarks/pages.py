@@ -11,7 +11,7 @@ def main(description: str | None, path: Path, page: Callable[[], str]) -> None:
     """The command line of a module that writes one page."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help=f"write {path.name}")
-    write = parser.parse_args().write  # before the work: --help and errors answer at once
+    write = parser.parse_args().write  # first: --help and errors answer at once
     text = page()
     if write:
         path.write_text(text, encoding="utf-8")

@@ -1,9 +1,9 @@
-"""The study's placebo comparisons and gains with some training seeds alone: does what the first showed come back in
-the others?
+"""The study's placebo comparisons and gains, from a subset of the training seeds: do later seeds repeat the result of
+the first?
 
     python -m benchmarks.placebo_seeds 2-9      a Markdown table on stdout, from results/study/records
 
-The corrections are those of the study's page: over all placebo comparisons of a family, and over all its gains in a
+The corrections are those of the study's page: over all placebo comparisons of a family, and over all its gains in one
 metric.
 """
 
@@ -34,7 +34,7 @@ def parse_seeds(text: str) -> range:
 
 
 def with_seeds(measured: Measured, seeds: Collection[int]) -> Measured:
-    """The arm as if no other training seeds had run; the untrained base model as it is.
+    """The arm with these training seeds only; the untrained base model stays as it is.
 
     Raises:
         ValueError: none of the seeds has finished.

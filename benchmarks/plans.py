@@ -1,4 +1,4 @@
-"""Every arm of every paper on 8 H100s: what one GPU holds, which settings make it fit, and about how long it takes.
+"""Every arm of every paper on 8 H100s: memory of one GPU, the settings that make it fit, and the approximate time.
 
 python -m benchmarks.plans [--write]      the tables; --write keeps them in results/plans_h100x8.md
 """
@@ -32,9 +32,9 @@ class Row:
     arm: str
     backend: str
     steps: int
-    peak: float | None  # bytes of one GPU; None where the backend cannot train the arm
+    peak: float | None  # bytes of one GPU; None if the backend cannot train the arm
     fits: bool
-    settings: str  # those that the profile chose; or what would make it fit, or why the backend cannot
+    settings: str  # those that the profile chose; else what would make it fit, or why the backend cannot train it
     hours: tuple[float, float, float] | None
 
     @property
@@ -43,7 +43,7 @@ class Row:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """All but the names, as the table has them."""
+        """All cells of the table's row but the names."""
         gb = "-" if self.peak is None else f"{self.peak / 1e9:.0f}"
         hours = "-" if self.hours is None else "{1:,.0f} ({0:,.0f} to {2:,.0f})".format(*self.hours)
         answer = "cannot train" if self.peak is None else "yes" if self.fits else "no"
@@ -51,7 +51,7 @@ class Row:
 
 
 def rows(paper: str) -> list[Row]:
-    """A row for each trained arm: under the first backend with which it fits, else under each."""
+    """A row for each trained arm: under the first backend with which it fits, or under each if none fits."""
     every = list(dict.fromkeys(arm.key for arm in catalogue.load(paper).arms))
     by_arm: dict[str, list[Row]] = {}
     for backend in BACKENDS:
@@ -77,7 +77,7 @@ def _row(arm: dict[str, Any], backend: str) -> Row:
 
 
 def _own(settings: str) -> str:
-    """The settings that are not those of every arm of the profile."""
+    """The settings that differ from the profile's."""
     shared = ("device", "gpu", "processes", "rollouts", "engine", "engine_replicas", "gradient_checkpointing")
     kept = [s.removeprefix("hardware.") for s in settings.split()]
     return " ".join(s for s in kept if s.partition("=")[0] not in shared) or "-"
@@ -91,7 +91,7 @@ def page() -> str:
         "",
         "Written by `python -m benchmarks.plans --write`, from the memory model and the estimate of `rlvr plan`; a",
         f"test keeps it so. Nothing here was measured. One GPU holds {memory:.0f} GB, of which 94 % count as usable.",
-        "GPU-hours of training and evaluation, one seed: middle (range). Each arm stands under the first backend with",
+        "GPU-hours of training and evaluation, one seed: middle (range). Each arm is under the first backend with",
         "which it fits.",
         f"Assumed: {ASSUMPTIONS}.",
         "",
@@ -109,7 +109,7 @@ def page() -> str:
 
 
 def lines_of(plans: Iterable[tuple[str, str, tuple[str, ...]]]) -> list[str]:
-    """A line for the arms of one model that are planned alike, from (model, arm, the other cells)."""
+    """One line for all arms of a model with the same plan, from (model, arm, the other cells)."""
     alike: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for model, arm, cells in plans:
         alike.setdefault((model, cells), []).append(arm)

@@ -1,15 +1,15 @@
-"""Why a model that is rewarded at random loses accuracy: where its weights went, and what lies the other way.
+"""Why does a random reward cost accuracy? The change of the weights, and the accuracy along it and against it.
 
     python -m benchmarks.random_walk [SEEDS]     after `rlvr batch benchmarks/controls.txt`, on the models it trained
 
-The mean of a random reward's gradient over the coins is zero (tests/harness/spec/test_random_reward_gradient.py). Adam
-divides a gradient by its own size, so that noise takes steps as long as a signal's, in the directions in which the
-sampled tokens' probabilities change most. With d what a training added to the weights w of the base model, it measures
+A random reward's gradient has mean zero over the coin flips (tests/harness/spec/test_random_reward_gradient.py). Adam
+divides a gradient by its own size, so noise makes steps as long as a signal's, in the directions in which the sampled
+tokens' probabilities change most. Let d be the change that training makes to the weights w of the base model. Measured:
 
     the length of d, and the cosine between the d of different seeds (0 for independent walks);
-    accuracy at w + d, w - d and w + d/2: a drift downwards would gain on its way back, a walk off a ridge loses both
-    ways;
-    accuracy at w + noise of d's size in every tensor: whether any step so long would do.
+    accuracy at w + d, w - d and w + d/2: after a downward drift, w - d would gain; after a walk off a ridge, both
+    lose;
+    accuracy at w + noise of d's size in every tensor: does any step of this length lose as much?
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ ALONG = {"w + d": 1.0, "w + d/2": 0.5, "w - d": -1.0}
 
 @dataclass(frozen=True)
 class Walk:
-    """Where one training went. `length`: root mean square of d over the weights, in learning rates."""
+    """The change by one training. `length`: root mean square of d over the weights, in learning rates."""
 
     rate: float
     seed: int
     steps: int
     length: float
-    accuracies: dict[str, float]  # percent, by what was added to w
+    accuracies: dict[str, float]  # what was added to w -> percent
 
 
 def trained_models(seeds: int) -> list[tuple[float, int, int, Path]]:
@@ -78,7 +78,7 @@ def flat(d: dict[str, Any]) -> Any:
 
 
 def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader) -> float:
-    """Percent, mean over the tiny benchmarks, 4 samples a problem from the same random numbers for all weights."""
+    """Percent, mean over the tiny benchmarks; 4 samples a problem, with the same random numbers for all weights."""
     import torch
 
     from evals.data import prompts
@@ -89,7 +89,7 @@ def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader
     from harness.data.tiny import family
 
     prompt = prompts.get("plain")
-    model.load_state_dict(weights, strict=False)  # what is tied is named once
+    model.load_state_dict(weights, strict=False)  # tied weights are listed once
     shares = []
     for tier in family("tiny").EVAL_SHAPES:
         problems = [Problem(**row) for row in family("tiny").eval_problems(tier) for _ in range(SAMPLES)]
@@ -148,11 +148,11 @@ def page(at_base: float, walks: Sequence[Walk], cosines: dict[float, float]) -> 
         "Written by `python -m benchmarks.random_walk` from the models of `rlvr batch benchmarks/controls.txt`. Tiny "
         "scale: a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
         "",
-        "w: the weights of the base model; d: what the training added. Percent: mean accuracy over the benchmarks, 4 "
-        f"samples a problem from the same random numbers in every cell; w itself has {at_base:.1f}. Noise is Gaussian, "
-        "as long as d in every tensor. Length: root mean square of d over the weights, in learning rates; a walk of "
-        "independent steps of one learning rate each is as long as the square root of their number, a straight line as "
-        "long as their number.",
+        "w: the weights of the base model; d: the change by training. Percent: mean accuracy over the benchmarks, 4 "
+        f"samples a problem, the same random numbers in every cell; w itself has {at_base:.1f}. Noise is Gaussian, "
+        "with the norm of d in every tensor. Length: root mean square of d over the weights, in learning rates; a walk "
+        "of independent steps of one learning rate each has the square root of their number as length, a straight line "
+        "their number.",
         "",
         "| learning rate | seed | steps | length | " + " | ".join(names) + " |",
         "| ---: | ---: | ---: | ---: |" + " ---: |" * len(names),

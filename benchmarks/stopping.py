@@ -16,11 +16,11 @@ RUNS, PROBLEMS, ALPHA = 2000, 500, 0.05
 
 
 def row(name: str, true: float, threshold: float, kind: str, seed: int) -> str:
-    """A line of the table: how often each way was decided, and how many problems that took."""
+    """A row of the table: how often each decision was made, and how many problems it took."""
     rng = np.random.default_rng(seed)
     verdicts, used = [], []
     for _ in range(RUNS):
-        if kind == "paired":  # one sample each, a third of the problems differ at all
+        if kind == "paired":  # one sample each; a third of the problems differ
             up, down = (1 / 3 + true) / 2, (1 / 3 - true) / 2
             values = difference_as_share(rng.choice([1.0, -1.0, 0.0], p=[up, down, 1 - up - down], size=PROBLEMS))
         else:

@@ -1,4 +1,4 @@
-"""What `rlvr plan` estimates beside what others measured on GPUs: throughputs, and peaks of memory.
+"""Estimates of `rlvr plan` beside GPU measurements of others: throughputs and memory peaks.
 
 python -m benchmarks.throughput [--write]      the table; --write keeps it in results/plans.md
 """
@@ -28,8 +28,8 @@ VERL = "veRL (github.com/volcengine/verl, docs/advance/fully_async.md), colocate
 
 @dataclass(frozen=True)
 class Row:
-    """One published measurement beside the estimate. `low` to `high` is the estimate's range; `other` is what another
-    version or run of the same source has."""
+    """One published measurement beside the estimate. `low` to `high` is the estimate's range; `other` is the value of
+    another version or run of the same source."""
 
     what: str
     unit: str
@@ -42,17 +42,17 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """Estimate by measurement."""
+        """Estimate divided by measurement."""
         return self.middle / self.published
 
     @property
     def ratios(self) -> list[float]:
-        """The same for each published value."""
+        """`ratio` for each published value."""
         return [self.middle / value for value in (self.published, self.other) if value is not None]
 
 
 def experiment(paper: str, arm: str, model: str, **values: Any) -> Experiment:
-    """A declared experiment with other values, which stands for the one that was measured."""
+    """A declared experiment with other values, in place of the measured one."""
     job = resolve(paper, scale="paper", models=[model], arms=[arm], backend="verl", seeds=[0], overrides=values)[0]
     assert isinstance(job.experiment, Experiment)
     return job.experiment
@@ -63,7 +63,7 @@ def machine(gpus: int, **values: Any) -> Hardware:
 
 
 def throughputs() -> list[Row]:
-    """The four published throughputs, and what the estimate gives for them."""
+    """The four published throughputs and their estimates."""
     rows = []
     # GRPO on policy on H100s: 64 prompts x 32, four updates, at most 4,096 tokens; mean tokens of a sequence
     e = experiment(
@@ -107,7 +107,7 @@ def throughputs() -> list[Row]:
 
 
 def peaks() -> list[Row]:
-    """Published peaks of memory (FSDP2, recomputation, one sequence of 16,384 tokens) and the memory model's."""
+    """Published memory peaks (FSDP2, recomputation, one sequence of 16,384 tokens) and the memory model's."""
     rows = []
     for name, gpus, rank, gib in (
         ("Qwen/Qwen3-0.6B", 1, None, 12.53),
@@ -128,11 +128,11 @@ def peaks() -> list[Row]:
 def page() -> str:
     """The table as Markdown."""
     lines = [
-        "# What the plan estimates, beside what others measured",
+        "# The plan's estimates beside measurements of others",
         "",
-        "Written by `python -m benchmarks.throughput --write`. None of this was measured by us: no GPU was at hand.",
-        "The published numbers are their authors'. The rules of thumb of `harness/command/estimate.py` were chosen",
-        "with these five times in view: they are a fit, not a prediction. Tests ask for 30 % (memory: a third).",
+        "Written by `python -m benchmarks.throughput --write`. We measured none of this: no GPU was available. The",
+        "published numbers are their authors'. The rules of thumb of `harness/command/estimate.py` were chosen with",
+        "these five times in view: they are a fit, not a prediction. Tests require 30 % (memory: a third).",
         "",
         "| what | published | estimate (range) | estimate / published | source |",
         "| --- | ---: | ---: | ---: | --- |",

@@ -28,12 +28,15 @@ def test_each_seed_against_the_base_model() -> None:
     assert [r.difference for r in rows] == [50.0] * 3 + [0.0] * 3 + [-50.0] * 3
     text = page(rows, {"samples a problem": "2"})
     assert (
-        "Random reward at 0.0001: zero is in 3 of 3 intervals. 37 of 40: not decided: stopped before 40 seeds." in text
+        "Random reward at 0.0001: 3 of 3 intervals include zero. 37 of 40: not decided: stopped before 40 seeds."
+        in text
     )
-    assert "Inverted reward at 0.0001: falls in 3 of 3 seeds, by 50.0 points in the mean." in text
+    assert "Inverted reward at 0.0001: falls in 3 of 3 seeds, by 50.0 points on average." in text
     assert text.index("Random reward at") < text.index("| arm |")
     losing = [replace(row, arm="grpo+random_reward") for row in rows if row.says == "loses"] * 2
-    assert decided(losing)[0].endswith("zero is in 0 of 6 intervals. 37 of 40: no, whatever the others would do.")
+    assert decided(losing)[0].endswith(
+        "0 of 6 intervals include zero. 37 of 40: no, whatever the remaining seeds would give."
+    )
     nothing = [row for row in rows if row.says == "nothing"]
-    assert decided([*nothing * 13, losing[0]])[0].endswith("zero is in 39 of 40 intervals. 37 of 40: yes.")
+    assert decided([*nothing * 13, losing[0]])[0].endswith("39 of 40 intervals include zero. 37 of 40: yes.")
     assert "| grpo+random_reward | 0.0001 | 3 | +0.0 (+0.0 to +0.0) | 3 | 0 | 0 |" in text

@@ -1,6 +1,6 @@
-"""How fast, as ratios of one run each: `nox -s bench`, or `python -m benchmarks.bench [names] [--rounds N] [--write]`.
+"""Speed, as ratios within one run: `nox -s bench`, or `python -m benchmarks.bench [names] [--rounds N] [--write]`.
 
-Prints a Markdown table for each part; --write puts it into docs/performance.md too, in place of the part's earlier one.
+Prints a Markdown table for each part; --write also replaces the part's table in docs/performance.md.
 The part `vllm` runs alone, in the environment that has vLLM.
 """
 
@@ -29,7 +29,7 @@ KEPT = ROOT / "docs" / "performance.json"  # part -> its table, as Markdown
 def main() -> int:
     parser = argparse.ArgumentParser(prog="bench", description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all); or {ALONE}")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the median is taken (default 5)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (default 5)")
     parser.add_argument("--write", action="store_true", help="write the page in docs/ as well")
     asked = parser.parse_args()
     if unknown := [part for part in asked.parts if part not in PARTS and asked.parts != [ALONE]]:
@@ -53,7 +53,7 @@ def main() -> int:
 
 
 def keep(parts: Mapping[str, str]) -> None:
-    """Put the tables of parts into docs/performance.md, in place of their earlier ones."""
+    """Replace the tables of these parts in docs/performance.md."""
     known = {**(read_json(KEPT) or {}), **parts}
     write_json(KEPT, known)
     write_text(KEPT.with_suffix(".md"), page(known))
@@ -64,8 +64,8 @@ def page(known: Mapping[str, str]) -> str:
     lines = [
         "# Speed",
         "",
-        "Written by `nox -s bench -- PART ... --write`, a section for each part; not edited by hand. Ratio: ours / "
-        "theirs, above 1 is faster. Each section is one run.",
+        "Written by `nox -s bench -- PART ... --write`, one section per part; not edited by hand. Ratio: ours / "
+        "theirs; above 1, ours is faster. Each section comes from one run.",
     ]
     for part in (part for part in (*PARTS, ALONE) if part in known):
         lines += ["", f"## {part}", "", known[part]]
@@ -73,16 +73,14 @@ def page(known: Mapping[str, str]) -> str:
 
 
 def report(rows: list[Row], skipped: str = "") -> str:
-    """The table of a part, and what it was measured with."""
+    """The table of a part, with versions and machine."""
     e = environment()
     commit = str(e["commit"])[:10] + (" with uncommitted changes" if e["uncommitted_changes"] else "")
     versions = ", ".join(f"{name} {version}" for name, version in e["packages"].items())
     cells = [(r.name, r.against, f"{r.ratio:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note) for r in rows]
     rounds = "/".join(dict.fromkeys(str(row.rounds) for row in rows))
     how = (
-        "One round"
-        if rounds == "1"
-        else f"Medians of {rounds} rounds; where two were timed, they took turns in one process"
+        "One round" if rounds == "1" else f"Medians of {rounds} rounds; two that are compared alternate in one process"
     )
     return "\n".join(
         [
@@ -97,7 +95,7 @@ def report(rows: list[Row], skipped: str = "") -> str:
 
 
 def _processor() -> str:
-    """The processor's name, where the system tells it."""
+    """The processor's name, if the system reports it."""
     info = Path("/proc/cpuinfo")
     names = [line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")] \
         if info.is_file() else []  # fmt: skip

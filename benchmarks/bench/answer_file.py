@@ -24,18 +24,18 @@ print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 
 
 def run(rounds: int) -> Iterator[Row]:
-    """Once, whatever the rounds, each file in a process of its own."""
+    """Runs once, whatever `rounds` is; each file in its own process."""
     with TemporaryDirectory() as folder:
         (_, few, _), (seconds, many, size) = (_graded(Path(folder), rows) for rows in (FEW, MANY))
     yield Row(
         f"rlvr grade, {MANY:,} rows", "rows/MiB", MANY / many, FEW / few, f"{FEW:,} rows", 1,
         f"peak memory {many:.0f} MiB, with {FEW:,} rows {few:.0f} MiB; verdicts written and scores computed; a file of "
-        f"{size:.0f} MiB, {PROBLEMS} problems; {seconds:.0f} s of a processor",
+        f"{size:.0f} MiB, {PROBLEMS} problems; {seconds:.0f} s CPU",
     )  # fmt: skip
 
 
 def _graded(folder: Path, rows: int) -> tuple[float, float, float]:
-    """(seconds of a processor, peak MiB, MiB of the file)."""
+    """(CPU seconds, peak MiB, MiB of the file)."""
     source, rng = folder / f"{rows}.jsonl", random.Random(0)
     with source.open("w") as file:
         for number in range(rows):

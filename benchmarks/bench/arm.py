@@ -1,4 +1,4 @@
-"""A tiny arm end to end: the command in a process of its own, from its start to its last line."""
+"""A tiny arm end to end: the command in its own process, from its start to its last line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COMMAND = ["run", "paper=egsw", "arm=egsw", "seeds=1"]
 
 
 def run(rounds: int) -> Iterator[Row]:
-    """Once, whatever the rounds."""
+    """Runs once, whatever `rounds` is."""
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     with TemporaryDirectory() as home:
         environment = {**os.environ, "RLVR_HOME": home, "PYTHONPATH": str(ROOT)}
@@ -30,6 +30,6 @@ def run(rounds: int) -> Iterator[Row]:
     busy = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     yield Row(
         "rlvr " + " ".join(COMMAND), "runs/hour", 3600 / seconds, 3600 / LIMIT_S, f"{LIMIT_S:g} s", 1,
-        f"60 steps of 128 responses, three benchmarks, MLflow: {seconds:.1f} s by the clock, "
-        f"{busy:.1f} s of a processor",
+        f"60 steps of 128 responses, three benchmarks, MLflow: {seconds:.1f} s wall clock, "
+        f"{busy:.1f} s CPU",
     )  # fmt: skip

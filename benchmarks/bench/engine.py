@@ -50,8 +50,8 @@ def _generate(path: Path, rounds: int) -> Row:
     seconds = medians({"ours": ours, "theirs": theirs}, rounds)
     return Row(
         "engine", "tokens/s", counts["ours"] / seconds["ours"], counts["theirs"] / seconds["theirs"], "model.generate",
-        rounds, f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours has a "
-        "stream of random numbers for each sample",
+        rounds, f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours uses a "
+        "separate random stream for each sample",
     )  # fmt: skip
 
 

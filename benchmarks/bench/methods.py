@@ -1,6 +1,6 @@
-"""Every method on tokens, GRPO's advantages included, against its slow version: the loops its test compares it with.
+"""Every method, GRPO's advantages included, against the slow loops that its test compares it with.
 
-Skips advantages that are one number a response, except GRPO's own: their loops have nothing to do.
+Skips advantages that are one number per response, except GRPO's: their loops have nothing to do.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ LIMIT_S = 1.0
 
 
 def verdicts() -> Any:
-    """A table in which a problem's answers have unequal frequencies, as models' have; answer 0 is correct."""
+    """A table in which a problem's answers have unequal frequencies, as with real models; answer 0 is correct."""
     import pandas as pd
 
     random = np.random.default_rng(0)

@@ -17,8 +17,8 @@ PAPER, RUNS, SEEDS, LIMIT_S = "egsw", 500, 10, 60.0
 
 
 def copies(source: Path, runs: int) -> bytes:
-    """An archive of so many runs, `SEEDS` of an arm: those of `source` in turn, each group under a learning rate of its
-    own."""
+    """An archive of `runs` runs, `SEEDS` of each arm: those of `source` in turn, each group with its own learning
+    rate."""
     out = io.BytesIO()
     with zipfile.ZipFile(source) as archive, zipfile.ZipFile(out, "w") as made:
         index = [e for e in json.loads(archive.read("index.json")) if e["tags"]["rlvr.arm"] != "base"]
@@ -41,7 +41,7 @@ def copies(source: Path, runs: int) -> bytes:
 
 
 def run(rounds: int) -> Iterator[Row]:
-    """Once, whatever the rounds: to fill the store takes longer than to read it."""
+    """Runs once, whatever `rounds` is: filling the store takes longer than reading it."""
     from harness.runs.archive import imported
     from harness.tables.tabulate import report
 
@@ -55,5 +55,5 @@ def run(rounds: int) -> Iterator[Row]:
     yield Row(
         f"rlvr tables, {RUNS} runs in the store", "runs/CPU s", RUNS / busy, RUNS / LIMIT_S, f"{LIMIT_S:g} s", 1,
         f"local SQLite store, {RUNS // SEEDS} arms x {SEEDS} seeds, three benchmarks of 48 problems x 16 samples: "
-        f"{busy:.1f} s of a processor, {seconds:.1f} s by the clock",
+        f"{busy:.1f} s CPU, {seconds:.1f} s wall clock",
     )  # fmt: skip

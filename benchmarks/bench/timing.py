@@ -1,4 +1,4 @@
-"""Medians of calls that take turns, so that a machine that slows down slows both."""
+"""Medians of alternating calls: a machine that slows down then slows both."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Row:
-    """One comparison: work done per second (`unit`) by us and by them, medians of `rounds`; `note` says what was
-    checked and what a reader must know."""
+    """One comparison: work per second (`unit`), ours and theirs, medians of `rounds`; `note` says what was checked and
+    what a reader must know."""
 
     name: str
     unit: str
@@ -34,7 +34,7 @@ def medians(
     warm: bool = True,
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, float]:
-    """Seconds of each call, the median over the rounds; in each round every call runs once. `warm`: once before.
+    """Median seconds of each call over the rounds; every call runs once a round. `warm`: one untimed call first.
 
     `clock`: time.process_time counts the processor's seconds, which other processes do not lengthen as much.
     """

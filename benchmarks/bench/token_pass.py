@@ -1,8 +1,8 @@
-"""Every token measurement of a long response in pieces, against the same from the whole logits: time and memory.
+"""Time and memory of all token measurements of a long response: in pieces, against all logits at once.
 
-Each way runs in processes of its own, so that the peak memory of one is not hidden by the other's; a process that only
-loads the model says what remains to be taken off. Time is processor time: the processes cannot take turns within a
-round, and this one does not depend on who else uses the machine.
+Each way runs in its own process, so that the peak memory of one does not hide the other's; the peak of a process that
+only loads the model is subtracted. Times are CPU times, because the processes cannot alternate within a round and
+CPU time depends little on other users of the machine.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _save_model(folder: Path) -> None:
 
 
 def _measured(way: str, folder: Path) -> dict[str, float]:
-    """Run one way in a process of its own; its seconds and its peak of memory."""
+    """Run one way in its own process; returns its CPU seconds and its peak memory."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.bench.token_pass", way, str(folder)],
         check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"},
@@ -99,7 +99,7 @@ def _child(way: str, folder: Path) -> None:
 
 
 def _peak_bytes() -> int:
-    """Of this process since it started its program: on Linux getrusage also knows what the parent held at the fork."""
+    """Peak memory of this process since exec; on Linux, getrusage also counts what the parent held at the fork."""
     import resource
 
     status = Path("/proc/self/status")
@@ -110,8 +110,8 @@ def _peak_bytes() -> int:
 
 
 def _whole(model: Any, ids: Any) -> dict[str, Any]:
-    """The usual way: all logits, then each measurement from all of them. Only what would take several times as much
-    again (sorting a distribution) goes in pieces of 256 positions."""
+    """The usual way: compute all logits, then each measurement from them. Only sorting, which would need several times
+    as much memory, runs in pieces of 256 positions."""
     import torch
 
     tokens = ids[1:, None]

@@ -1,6 +1,6 @@
 """`python -m benchmarks.coverage [--runs 1000] [--write] [--only TITLE]`: prints the document.
 
---write makes results/coverage.md; --only simulates the sections whose title matches again, and keeps the others.
+--write makes results/coverage.md; --only simulates again the sections whose title matches, and keeps the others.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="coverage", description=__doc__)
-    parser.add_argument("--runs", type=int, default=1000, help="simulated evaluations of a case (default 1000)")
+    parser.add_argument("--runs", type=int, default=1000, help="simulated evaluations per case (default 1000)")
     parser.add_argument("--write", action="store_true", help="write results/coverage.md as well")
     parser.add_argument("--only", default="", help="a regular expression: the titles of the sections to simulate again")
     asked = parser.parse_args()

@@ -30,7 +30,7 @@ from benchmarks.coverage.verdicts import comebacks, equal_within, false_verdicts
 PROBLEMS = (30, 40, 83, 272, 500)
 SAMPLES = (1, 8, 16, 64)
 RATES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 0.8, 0.95)
-# a + b of Beta(a, b): at 0.1 most problems are always or never solved, at 20 all are about alike
+# a + b of Beta(a, b): at 0.1 most problems are always or never solved, at 20 all are similar
 SHAPES = (0.1, 0.3, 1.0, 5.0, 20.0)
 SEEDS = (2, 3, 5, 10)
 DEVIATIONS = (0.0, 0.02, 0.06)  # of the seeds' effects
@@ -40,7 +40,7 @@ def document(runs: int, only: str = "", page: str = "") -> Iterator[str]:
     """Line by line.
 
     Args:
-        only: a regular expression; sections whose title does not match are taken from `page`, as they are there.
+        only: a regular expression; sections whose title does not match are copied from `page`.
     Raises:
         ValueError: `page` was not written with that many runs.
     """
@@ -57,10 +57,9 @@ def document(runs: int, only: str = "", page: str = "") -> Iterator[str]:
         yield (
             f"Written by `{command}` on {time.strftime('%Y-%m-%d')}; not edited by hand. Each case is {runs} simulated "
             "evaluations with a known true rate and a fixed seed, so one standard deviation of a share near 0.95 is "
-            f"{np.sqrt(0.95 * 0.05 / runs):.4f}, and the extremes of many cases lie up to four of these further out "
-            "than the truth. `cases` counts those of which fewer than a quarter of the intervals carry the label "
-            "`rough` (`evals.stats.intervals.Interval`), and `labelled` the others; `outside` are those beyond 93 to "
-            "97 %."
+            f"{np.sqrt(0.95 * 0.05 / runs):.4f}, and the extremes of many cases lie up to four of these beyond the "
+            "truth. `cases` counts the cases in which fewer than a quarter of the intervals carry the label `rough` "
+            "(`evals.stats.intervals.Interval`), `labelled` the others, and `outside` those beyond 93 to 97 %."
         )
     for title, lines in _every(runs):
         yield f"\n## {title}"
@@ -97,7 +96,7 @@ def _sections(runs: int) -> Iterator[Section]:
 def _over_problems(runs: int) -> Iterator[Section]:
     beta: Cases = {}
     for p, n, rate, shape in product(PROBLEMS, SAMPLES, RATES, SHAPES):
-        if n > 1 or shape == SHAPES[0]:  # one sample a problem is correct at the mean rate for every shape
+        if n > 1 or shape == SHAPES[0]:  # with one sample a problem, only the mean rate matters
             beta.setdefault(f"P = {p}, n = {n}", []).append(
                 lambda p=p, n=n, rate=rate, shape=shape: beta_problems(p, n, rate, shape, runs)  # type: ignore[misc]
             )
@@ -128,8 +127,8 @@ def _with_seeds(runs: int, crossed: list[Crossed], deviations: str) -> Iterator[
         {f"S = {s}": [lambda c=c: both(c, runs) for c in crossed if c.seeds == s] for s in SEEDS},  # type: ignore[misc]
     )
     yield (
-        "Over training seeds, the problems held fixed (`over_seeds`)",
-        f"Ten sets of problems each; {deviations}. Seeds that are all alike have no interval and are not counted.",
+        "Over training seeds, with fixed problems (`over_seeds`)",
+        f"Ten sets of problems each; {deviations}. Equal seeds have no interval and are not counted.",
         {
             f"S = {s}": [
                 lambda c=c: on_fixed_problems(c, runs)  # type: ignore[misc]
@@ -141,8 +140,8 @@ def _with_seeds(runs: int, crossed: list[Crossed], deviations: str) -> Iterator[
     )
     yield (
         "Over training seeds of other shapes (`over_seeds`)",
-        "48 fixed problems, 16 samples; seeds whose effect has a deviation of 2 or 6 points. Student's t assumes "
-        "normal seeds: the interval of one score, which has no second side to cancel a skew, covers less with others.",
+        "48 fixed problems, 16 samples; seed effects with a deviation of 2 or 6 points. Student's t assumes normal "
+        "seeds: with other shapes the interval of one score covers less, as no second side cancels a skew.",
         {
             f"S = {s}, {shape}": [lambda s=s, shape=shape, d=d: skewed_seeds(s, shape, d, runs) for d in DEVIATIONS[1:]]  # type: ignore[misc]
             for s in SEEDS
@@ -163,14 +162,14 @@ def _differences(runs: int, crossed: list[Crossed], deviations: str) -> Iterator
         "Paired difference of two runs (`paired`)",
         "same: equal rates on every problem; other: a third of the problems new in the second run; lift: every "
         "logit 0.7 higher there. n in (1, 16), mean rates 0.02, 0.1, 0.5, 0.9, s in (0.3, 3). Two equal runs that "
-        "hardly ever solve anything hardly ever differ: an interval about zero then holds zero nearly always.",
+        "rarely solve anything rarely differ: an interval around zero then nearly always contains zero.",
         pairs,
     )
     yield (
         "Paired difference with training seeds (`paired`)",
         f"Two equal methods, S seeds each; {deviations}. The degrees of freedom are at most those of the side with "
-        "fewer seeds, fewer where one side carries the spread; where these are equal, as here, it holds over 95 %. The "
-        "declared prior of the seeds' spread (below: few seeds) makes it narrower where seeds differ little.",
+        "fewer seeds, and fewer where one side carries the spread; with equal sides, as here, the interval covers over "
+        "95 %. The declared prior of the seeds' spread (below: few seeds) narrows it where seeds differ little.",
         {
             f"S = {s}": [
                 lambda c=c: two_runs_with_seeds(c, runs)  # type: ignore[misc]
@@ -204,10 +203,10 @@ def _extremes(shares: list[float]) -> tuple[str, str, str]:
 def _false_verdicts(runs: int) -> Iterator[str]:
     yield (
         "\nThree benchmarks of 48 problems, 16 samples, Holm over the "
-        "three; seeds whose effect (shared by the benchmarks) has the given deviation in points and shape. Share with "
-        "higher or lower on some benchmark, percent"
+        "three; seed effects, shared by the benchmarks, with the given deviation in points and shape. Share with "
+        "a verdict of higher or lower on some benchmark, percent"
         f"{_error(runs, 0.05)}. With one seed no verdict about a method is possible. "
-        "In brackets: against an untrained model with the same mean, whose side has no seeds.\n"
+        "In brackets: against an untrained model with the same mean; its side has no seeds.\n"
     )
     cases = [(shape, d) for shape in SEED_SHAPES for d in DEVIATIONS if d or shape == "normal"]
     yield "| seeds a side | " + " | ".join(f"{shape}, {100 * d:g}" for shape, d in cases) + " |"
@@ -221,10 +220,10 @@ def _false_verdicts(runs: int) -> Iterator[str]:
         ]
         yield f"| {seeds} | " + " | ".join(cells) + " |"
     yield (
-        "\n### One comparison, seeds alone\n\nThe hardest case: no noise of problems, which hides the seeds' shape, "
-        "and no correction. Equal means; the first side's seeds have the given shape, the second's the same with that "
-        "share of its deviation (0: an untrained model). Share with p <= 0.05, percent"
-        f"{_error(runs, 0.05)}. In brackets: by Student's t on the smaller number of seeds less one, the rule before.\n"
+        "\n### One comparison, seeds alone\n\nThe hardest case: no noise of problems that hides the seeds' shape, "
+        "and no correction. Equal means; the first side's seeds have the given shape, the second's have the same shape "
+        "with the given share of its deviation (0: an untrained model). Share with p <= 0.05, percent"
+        f"{_error(runs, 0.05)}. In brackets: Student's t on the smaller number of seeds less one, the former rule.\n"
     )
     yield "| seeds | second side | " + " | ".join(SEED_SHAPES) + " |"
     yield "|---|---|" + "---:|" * len(SEED_SHAPES)
@@ -237,18 +236,18 @@ def _false_verdicts(runs: int) -> Iterator[str]:
         seeds_text = f"{pair[0]}" if not ratio else f"{pair[0]} and {pair[1]}"
         yield f"| {seeds_text} | {ratio:g} | " + " | ".join(cells) + " |"
     yield (
-        "\n**What no rule can guarantee.** Of S seeds whose effect is up or down with equal chance, all agree in a "
-        "share 2^(1 - S): 50, 25, 12.5, 6.3 % for 2 to 5. Only the spread within that one direction then tells that "
-        "there is another, so no test holds 5 % against an untrained model for every shape with fewer than 6 seeds, "
-        "and none holds it for every skew with any number (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The "
-        "verdicts assume seeds of about the shapes above; collapse, a fifth of the trainings that fail by two "
-        "deviations, is the worst of them: look at the seeds one by one before you believe a verdict of few."
+        "\n**What no rule can guarantee.** If each seed's effect is up or down with equal probability, all S seeds "
+        "agree with probability 2^(1 - S): 50, 25, 12.5, 6.3 % for 2 to 5 seeds. The data then show only one of the "
+        "two directions. So no test keeps 5 % against an untrained model for every shape with fewer than 6 seeds, and "
+        "none keeps it for every skew with any number (Bahadur and Savage, Ann. Math. Stat. 27, 1956). The verdicts "
+        "assume seeds of about the shapes above. The worst of them is collapse, where a fifth of the trainings fail by "
+        "two deviations: look at each seed before you believe a verdict from few."
     )
 
 
 def _comebacks(runs: int) -> Iterator[str]:
     yield (
-        "\n100 problems, 8 samples, seeds of 1.5 points (comes back) and 1 point (equal "
+        "\n100 problems, 8 samples, seed deviations of 1.5 points (comes back) and 1 point (equal "
         'within); margin 5 points. Errors: "does not come back" at a true gap of 0 (in brackets: exponential seeds), '
         f'"comes back" and "equal" at a true gap of 5. Percent{_error(runs, 0.05)}.\n'
     )
@@ -281,8 +280,8 @@ def _error(runs: int, share: float) -> str:
 
 def _limits() -> Iterator[str]:
     yield (
-        "\n**One sample a problem.** The number of correct problems is then binomial, so an interval can take P + 1 "
-        "values, and its coverage jumps by the probability of one of them wherever the rate passes an end. Computed "
+        "\n**One sample a problem.** The number of correct problems is then binomial. An interval can take P + 1 "
+        "values, and its coverage jumps by the probability of one of them where the rate passes an end. Computed "
         "exactly, without simulation, over 400 rates from 0.01 to 0.5 (by symmetry to 0.99):\n"
     )
     yield "| P | rates with P x rate >= 5: min | mean | max | below 93 | above 97 | P x rate < 5: min | mean | max |"
@@ -295,17 +294,17 @@ def _limits() -> Iterator[str]:
         cells = [str(problems), *_extremes(list(usual)), *some, *_extremes(list(rare))]
         yield "| " + " | ".join(cells) + " |"
     yield (
-        "\nAt a rate of 0.005 and P = 30, say, nothing is solved with probability 0.86, one problem with 0.13: an "
-        "interval holds 0.005 in 86 or in 99 % of the evaluations, whatever the method, and nothing lies "
-        "between.\n\n**Rare successes, several samples.** How much problems vary decides the width, and few problems "
-        "that were ever solved do not show it. With 2 of 30 problems solved once in 8 samples, all problems may be "
-        "alike (rate about 0.01), or a few may be solvable and happened not to be solved; the same data need a "
-        "narrow interval in one case and a wide one in the other. These intervals are wide enough for the second, so "
-        "they hold up to 99.5 % in the first, and say `rough`.\n\n**Two training seeds.** Their spread has one "
-        "degree of freedom: an interval that holds 95 % whatever it is (Student's t, 12.7 standard errors) holds "
-        "more when seeds differ about as much as problems do, and tells nothing. The declared prior narrows it, and "
+        "\nFor example, at a rate of 0.005 and P = 30, no problem is solved with probability 0.86 and one problem with "
+        "0.13: any method's interval contains 0.005 in 86 or in 99 % of the evaluations, with nothing in "
+        "between.\n\n**Rare successes, several samples.** The variation between problems decides the width, and a few "
+        "solved problems do not show it. With 2 of 30 problems solved once in 8 samples, all problems may be "
+        "similar (rate about 0.01), or a few may be solvable but happened to fail; the same data need a "
+        "narrow interval in the first case and a wide one in the second. These intervals are wide enough for the "
+        "second, so they cover up to 99.5 % in the first, and say `rough`.\n\n**Two training seeds.** Their spread has "
+        "one degree of freedom: an interval that covers 95 % for any spread (Student's t, 12.7 standard errors) covers "
+        "more when seeds differ about as much as problems do, and is useless. The declared prior narrows it, and "
         "is an assumption: see few seeds, above.\n\n**Uncorrected comparisons of seeds alone.** A single comparison "
-        "with an untrained model errs in up to 13 % of cases of skewed seeds, and with a second side of a fifth of "
-        "the spread in up to 19 % (one comparison, seeds alone, above); `rlvr compare` says so under a single "
+        "with an untrained model errs in up to 13 % of cases of skewed seeds; if the second side has a fifth of "
+        "the spread, in up to 19 % (one comparison, seeds alone, above). `rlvr compare` says so under a single "
         "comparison."
     )

@@ -1,4 +1,4 @@
-"""Few training seeds: how often a rule errs and what it resolves, over seeds alone. Simulated, all cases at once."""
+"""Few training seeds: how often a rule errs and what it resolves, over seeds alone, by simulation."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ SHAPES = ("normal", "exponential", "heavy", "two values", "collapse")
 GAPS = (0.0, 0.05, 0.10, 0.20, 0.40, 0.72)
 RUNS = 20_000
 T = TypeVar("T")
-TITLE = "Few seeds: what a declared prior of their spread changes"
+TITLE = "Few seeds: the effect of a declared prior of their spread"
 
 
 class Shares(NamedTuple):
-    """Of p <= 5 %: by the rule, by the seeds' own spread alone (`seeds_df`), by Welch's t on S - 1 a side."""
+    """Shares with p <= 5 %: by the rule, by the seeds' own spread (`seeds_df`), by Welch's t on S - 1 per side."""
 
     now: float
     own: float
@@ -28,7 +28,7 @@ class Shares(NamedTuple):
 
 
 def resolved(seeds: int, shape: str, deviation: float, gap: float, *, untrained: bool, runs: int = RUNS) -> Shares:
-    """How often a true gap between two methods is told, by their seeds alone.
+    """How often a true gap between two methods is resolved, by their seeds alone.
 
     Args:
         deviation: of the seeds' effects, on both sides; fractions. untrained: the second side has no seeds.
@@ -58,7 +58,7 @@ def section() -> Iterator[str]:
         "points on two degrees of freedom (`evals.stats.intervals.moderated_seeds`) / the seeds' own "
         "spread alone, the rule until 22 November 2026 / Welch's t on S - 1 a side. The prior is a "
         "constant of this project: it does not depend on other runs.\n\nErrors, two methods with equal "
-        "means, seeds of the shape and deviation given:\n"
+        "means, seeds of the given shape and deviation:\n"
     )
     yield from _table(
         [(d, untrained) for d in (0.05, 0.10, 0.20) for untrained in (False, True)],
@@ -80,12 +80,12 @@ def section() -> Iterator[str]:
             SHAPES[:3],
         )
     yield (
-        "\n**Why this rule.** On their own two seeds a side leave one degree of freedom, and tell 40 "
-        "points in one case of ten; Welch's t tells more and errs in up to a fifth of cases of skewed "
-        "kinds. The prior costs almost no errors where seeds differ by 5 or 10 points, because it is "
-        "wider than these. Where they truly differ by 20 points the rule errs too often (up to 12 %, and "
-        "23 % against an untrained model): look at the seeds. The prior never makes an interval wider; "
-        "values without bounds, such as those of training curves, have none."
+        "\n**Why this rule.** Without a prior, two seeds a side leave one degree of freedom, and resolve 40 "
+        "points in one case of ten. Welch's t resolves more and errs in up to a fifth of cases of skewed "
+        "seeds. The prior causes almost no errors where seeds differ by 5 or 10 points, because it is "
+        "wider than these. Where they truly differ by 20 points, the rule errs too often (up to 12 %, and "
+        "23 % against an untrained model): look at the seeds. The prior never widens an interval; "
+        "values without bounds, such as those of training curves, have no prior."
     )
 
 

@@ -1,4 +1,4 @@
-"""Simulated evaluations with a known truth: how often the intervals hold it."""
+"""Simulated evaluations with a known truth: how often the intervals contain it."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Vector = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Held:
-    """One simulated case: the share of intervals that hold the truth, and the share of them that are `rough`."""
+    """One simulated case: the share of intervals that contain the truth, and the share that are `rough`."""
 
     share: float
     rough: float
 
     @property
     def labelled(self) -> bool:
-        """Whether a reader of such intervals is told: a quarter of them at least are rough."""
+        """Whether at least a quarter of the intervals say that they are rough."""
         return self.rough >= 0.25
 
 
@@ -45,7 +45,7 @@ def beta_problems(problems: int, samples: int, rate: float, shape: float, runs: 
 
 
 def mixed_problems(problems: int, samples: int, hopeless: float, solved: float, runs: int, seed: int = 0) -> Held:
-    """A share of problems never solved, one always, the others uniform: no Beta distribution."""
+    """Some problems are never solved, some always, the others have uniform rates: no Beta distribution."""
     rng = np.random.default_rng([seed, problems, samples, round(1000 * hopeless), round(1000 * solved)])
     kind, rates = rng.random((runs, problems)), rng.random((runs, problems))
     rates = np.where(kind < hopeless, 0.0, np.where(kind < hopeless + solved, 1.0, rates))
@@ -67,7 +67,7 @@ class Crossed:
     seed_deviation: float  # of the logit; 0.3 is about 4 and 0.8 about 10 points
 
     def sample(self, rng: np.random.Generator, runs: int, problem: Vector | None = None) -> Vector:
-        """[runs, S, P] shares correct; `problem` [P] or [runs, 1, P] holds the problems' logits fixed."""
+        """[runs, S, P] shares correct; `problem` [P] or [runs, 1, P]: fixed logits of the problems."""
         if problem is None:
             problem = self.problem_logits(rng, runs)
         shape = (runs, self.seeds, self.problems)
@@ -99,7 +99,7 @@ def both(case: Crossed, runs: int) -> Held:
 
 
 def on_fixed_problems(case: Crossed, runs: int) -> Held:
-    """`over_seeds` on ten sets of problems, each held fixed."""
+    """`over_seeds` on ten fixed sets of problems."""
     rng = np.random.default_rng([2, case.seeds, case.problems, case.samples])
     parts = []
     for _ in range(10):
@@ -143,7 +143,7 @@ def two_runs_with_seeds(case: Crossed, runs: int) -> Held:
 
 
 def skewed_seeds(seeds: int, shape: str, deviation: float, runs: int) -> Held:
-    """`over_seeds` of one score on 48 fixed problems, 16 samples, seeds whose effect has that shape."""
+    """`over_seeds` of one score on 48 fixed problems, 16 samples, with seed effects of this shape."""
     rng = np.random.default_rng([8, seeds, round(1000 * deviation), len(shape)])
     rates = np.linspace(0.3, 0.9, 48)
     effects = deviation * seed_effects(shape, rng, (runs, seeds, 1))

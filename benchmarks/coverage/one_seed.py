@@ -1,4 +1,4 @@
-"""One training seed: how often the metrics of k tell two checkpoints apart, beside an exact test. Simulated."""
+"""One training seed: how often metrics of k distinguish two checkpoints, compared with an exact test; by simulation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Counts = NDArray[np.int64]
 
 
 class Told(NamedTuple):
-    """Shares with p <= 5 %: by the rule, by the exact test; how often the rule's interval and p-value disagree."""
+    """Shares with p <= 5 %, by the rule and by the exact test; how often the rule's interval and p-value disagree."""
 
     rule: float
     exact: float
@@ -27,10 +27,10 @@ class Told(NamedTuple):
 
 
 def told(metric: str, problems: int, samples: int, shape: tuple[float, float], lift: float, runs: int) -> Told:
-    """Two checkpoints, the second with every logit `lift` higher; incorrect answers are of three kinds.
+    """Two checkpoints; the second has every logit `lift` higher. There are three kinds of incorrect answers.
 
-    The exact test exchanges the samples of a problem between the two, which are alike where the checkpoints are, and
-    counts half of its ties (mid-p).
+    The exact test permutes the samples of a problem between the two checkpoints (exchangeable if they are equal) and
+    counts half of the ties (mid-p).
 
     Args:
         shape: of the Beta distribution of the problems' rates.
@@ -61,7 +61,7 @@ def _answers(rng: np.random.Generator, rates: Vector, samples: int) -> Counts:
 
 
 def _exchanged(rng: np.random.Generator, both: Counts, samples: int) -> Counts:
-    """[permutations, P, 4]: the first checkpoint's samples, chosen anew among both's."""
+    """[permutations, P, 4]: the first checkpoint's samples, chosen again from those of both."""
     left = np.broadcast_to(both, (PERMUTATIONS, *both.shape)).copy()
     chosen, need = np.zeros_like(left), np.full(left.shape[:2], samples)
     for kind in range(left.shape[-1]):

@@ -1,4 +1,4 @@
-"""Training seeds' effects of several shapes, and the rates that a model with them truly has."""
+"""Effects of training seeds in several shapes, and the true rates of a model with these effects."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def seed_effects(shape: str, rng: np.random.Generator, size: tuple[int, ...]) ->
 
 
 def true_rates(rates: Vector, deviation: float, shape: str, draws: int = 40_000) -> Vector:
-    """The mean over seeds of rate + effect, cut at 0 and 1: not the rate itself where much is cut."""
+    """The mean over seeds of rate + effect, clipped to [0, 1]; clipping moves it away from the rate."""
     effects = deviation * seed_effects(shape, np.random.default_rng(9), (draws, 1))
     return np.asarray(np.clip(rates + effects, 0, 1).mean(axis=0))

@@ -1,4 +1,4 @@
-"""How often a verdict is false: equal methods told apart, gaps overlooked. Simulated."""
+"""How often a verdict is false: equal methods called different, gaps missed; by simulation."""
 
 from __future__ import annotations
 
@@ -12,9 +12,8 @@ from evals.stats.prediction import come_back, repeat
 def false_verdicts(seeds: int, deviation: float, shape: str, runs: int, *, untrained: bool = False) -> float:
     """How often a method is called higher or lower than itself on one of three benchmarks (48 problems, 16 samples).
 
-    The seeds' effects are shared by the benchmarks, as those of one training are. `untrained`: the other side is a
-    model without seeds whose rates are the mean over seeds of the trained one's, as a base model that training left as
-    it was.
+    The benchmarks share the seed effects, as they share one training. `untrained`: the other side is a model without
+    seeds, with the trained model's mean rates over seeds: a base model that training did not change.
     """
     rng = np.random.default_rng([5, seeds, round(1000 * deviation), len(shape), untrained])
     rates = [np.linspace(low, high, 48) for low, high in ((0.5, 0.95), (0.3, 0.9), (0.1, 0.6))]

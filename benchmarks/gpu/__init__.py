@@ -1,1 +1,1 @@
-"""What one GPU does: optimiser steps, the token pass, the cost of methods, tiny arms, determinism."""
+"""Measurements on one GPU: optimiser steps, the token pass, the cost of methods, tiny arms, determinism."""

@@ -1,11 +1,11 @@
 """Ten minutes on one GPU: real optimiser steps, the token pass, the cost of methods, tiny arms, determinism.
 
 python -m benchmarks.gpu [--out FILE] [--only steps,tokens,methods,tiny,determinism]
-python -m benchmarks.gpu --dry-run      the same code on a CPU at sizes of a few thousand weights: it runs, no more
+python -m benchmarks.gpu --dry-run      only checks that the code runs, on a CPU with a few thousand weights
 
 Needs torch with CUDA, transformers, accelerate, peft and trl; no vLLM, no hub, no checkpoint: models are random. Each
-measurement is a line of JSON on stdout (and in FILE), written as soon as it is made, so that a machine that is taken
-away loses only what it was doing. Times are medians after a warm-up; memory is torch's peak, beside the plan's.
+measurement is one line of JSON on stdout (and in FILE), written at once, so that an interrupted run keeps its finished
+measurements. Times are medians after a warm-up; memory is torch's peak, beside the plan's.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[dict[str, Any]]]] = {
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--dry-run", action="store_true", help="on a CPU, at sizes of a few thousand weights")
+    parser.add_argument("--dry-run", action="store_true", help="on a CPU, with a few thousand weights")
     parser.add_argument("--only", default=",".join(PARTS), help=f"parts: {', '.join(PARTS)}")
     parser.add_argument("--out", type=Path, help="append the lines to this file too")
     arguments = parser.parse_args(argv)
@@ -64,12 +64,12 @@ def measure(bench: Bench, chosen: list[str]) -> Iterator[dict[str, Any]]:
         try:
             for row in PARTS[name](bench):
                 yield {"part": name, **row}
-        except Exception as error:  # of one part: a row of its own, and the other parts are measured
+        except Exception as error:  # becomes a row; the other parts are still measured
             yield {"part": name, "error": f"{type(error).__name__}: {error}"[:500]}
 
 
 def machine() -> dict[str, Any]:
-    """What it ran on."""
+    """The machine and the versions."""
     import platform
 
     import accelerate

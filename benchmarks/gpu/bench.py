@@ -1,4 +1,4 @@
-"""Where a measurement runs and at what sizes; times, peaks of memory, random models."""
+"""Device and sizes of a measurement; times, memory peaks, random models."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from typing import Any
 
 from harness.spec.architecture import QWEN25_7B, QWEN25_15B, Architecture
 
-COPY_LIMIT = 3.0e12  # bytes/s that a copy reaches on an H100: what a pass over memory is compared with
+COPY_LIMIT = 3.0e12  # bytes/s of a copy on an H100, the reference for a pass over memory
 VOCABULARY = 151_936
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is measured; the dry run has the small ones."""
+    """Sizes of what is measured; the dry run uses small ones."""
 
     shapes: dict[str, Architecture]
     prompts: int
@@ -38,7 +38,7 @@ DRY = Sizes({"small": SMALL, "smaller": replace(SMALL, layers=1)}, 2, 4, 16, 16,
 
 @dataclass(frozen=True)
 class Bench:
-    """Where it runs, and at what sizes. `token_seconds`: of a step, by shape, once `steps` has measured it."""
+    """Device and sizes. `token_seconds`: seconds per token of a step, by shape, once `steps` has measured it."""
 
     device: str
     sizes: Sizes
@@ -51,7 +51,7 @@ class Bench:
             torch.cuda.synchronize()
 
     def seconds(self, call: Callable[[], Any], rounds: int = 5) -> float:
-        """Median of some calls after one to warm up."""
+        """Median of `rounds` calls after one warm-up call."""
         call()
         times = []
         for _ in range(rounds):
@@ -63,7 +63,7 @@ class Bench:
         return median(times)
 
     def peak(self, *, reset: bool = False) -> float | None:
-        """Bytes at the peak since the last reset; None on a CPU."""
+        """Peak bytes since the last reset; None on a CPU."""
         import torch
 
         if self.device != "cuda":
@@ -74,7 +74,7 @@ class Bench:
         return float(torch.cuda.max_memory_allocated())
 
     def memory(self) -> float:
-        """Bytes of the device."""
+        """Memory of the device, in bytes."""
         import torch
 
         if self.device == "cuda":

@@ -1,4 +1,4 @@
-"""The token pass beside a copy and beside TRL's output head; each declared method's cost as a share of a step."""
+"""The token pass compared with a copy and with TRL's output head; each declared method's cost as a share of a step."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def tokens(bench: Bench) -> Iterator[dict[str, Any]]:
-    """The token pass over 16k tokens and a vocabulary of 151,936: time, and bytes of logits per second against what a
-    copy reaches; and TRL's log-probabilities with entropy, of logits (its GPU kernel where there is one) and by the
-    fused head that its trainer has."""
+    """The token pass over 16k tokens and a vocabulary of 151,936: time, and bytes of logits per second compared with a
+    copy; and TRL's log-probabilities with entropy, from logits (by its GPU kernel if available) and by the fused head
+    of its trainer."""
     import torch
     from trl.trainer.utils import add_fused_lm_head
 
@@ -51,7 +51,7 @@ def tokens(bench: Bench) -> Iterator[dict[str, Any]]:
 
 
 def copy_and_kernel(bench: Bench, rows: int, vocabulary: int) -> dict[str, Any]:
-    """What a copy of logits reaches, and TRL's log-probabilities with entropy of the same logits."""
+    """A copy of logits, and TRL's log-probabilities with entropy of the same logits."""
     import torch
     from trl.trainer.utils import selective_log_softmax_and_entropy
 
@@ -69,14 +69,14 @@ def copy_and_kernel(bench: Bench, rows: int, vocabulary: int) -> dict[str, Any]:
 
 
 def methods(bench: Bench) -> Iterator[dict[str, Any]]:
-    """Seconds of each declared method's equations on a batch of the papers' size, which a step pays once; as a share of
-    the step of each shape that `steps` measured, at as many tokens."""
+    """Seconds of each declared method's equations on a batch of the papers' size (once per step), and their share of
+    the step of each shape that `steps` measured, for the same number of tokens."""
     batch = random_batch(bench)
     shape = {"batch": bench.sizes.batch, "length": bench.sizes.length, "tokens": int(batch.mask.sum())}
     for name, method in declared_methods().items():
         try:
             seconds = bench.seconds(lambda method=method: method.apply(batch), rounds=3)  # type: ignore[misc]
-        except ValueError as error:  # a method that needs a critic's values, say
+        except ValueError as error:  # for example, a method that needs a critic's values
             yield {"method": name, "skipped": str(error)[:200]}
             continue
         share = {of: seconds / (shape["tokens"] * each) for of, each in bench.token_seconds.items()}
@@ -84,7 +84,7 @@ def methods(bench: Bench) -> Iterator[dict[str, Any]]:
 
 
 def declared_methods() -> dict[str, Method]:
-    """paper/arm -> its method; one arm of those with the same equations and values."""
+    """paper/arm -> its method; one arm for each distinct set of equations and values."""
     methods_of: dict[str, Method] = {}
     seen = set()
     for paper in catalogue.papers():
@@ -99,7 +99,7 @@ def declared_methods() -> dict[str, Method]:
 
 
 def random_batch(bench: Bench) -> TokenBatch:
-    """Responses between half and all of the length, with every signal that methods read."""
+    """Responses between half and full length, with every signal that methods read."""
     import torch
 
     from harness.step.batch import TokenBatch

@@ -1,4 +1,4 @@
-"""The tiny GRPO and EGSW arms on this device, beside where the CPU's committed runs put one more run."""
+"""The tiny GRPO and EGSW arms on this device, beside the prediction interval of the committed CPU runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ RECORDS = Path(__file__).resolve().parents[2] / "results" / "records" / "egsw.zi
 
 
 def tiny(bench: Bench) -> Iterator[dict[str, Any]]:
-    """Each arm's scores, and the CPU's prediction interval where committed runs have the same settings."""
+    """Each arm's scores, with the prediction interval of committed CPU runs that have the same settings."""
     from harness.command.resolve import resolve
     from harness.jobs.run import check_data, read_record, run
 
@@ -51,14 +51,14 @@ def tiny(bench: Bench) -> Iterator[dict[str, Any]]:
 
 
 def row(value: float, seeds: Sequence[float]) -> dict[str, Any]:
-    """A score beside the CPU's 95 % prediction interval; `inside` is None where fewer than two seeds are known."""
+    """A score beside the CPU's 95 % prediction interval; `inside` is None with fewer than two seeds."""
     interval = prediction(seeds)
     inside = None if interval is None else interval[0] <= value <= interval[1]
     return {"value": value, "cpu_low_high": interval, "cpu_seeds": len(seeds), "inside": inside}
 
 
 def prediction(seeds: Sequence[float], level: float = 0.95) -> tuple[float, float] | None:
-    """Where one more run of the same arm falls: mean +- t s sqrt(1 + 1/S), within 0 to 1; None from fewer than two."""
+    """Prediction interval of one more run of the arm: mean +- t s sqrt(1 + 1/S), within 0 to 1; None for one seed."""
     count = len(seeds)
     if count < 2:
         return None
@@ -69,10 +69,10 @@ def prediction(seeds: Sequence[float], level: float = 0.95) -> tuple[float, floa
 
 
 def of_seeds(archive: Path, like: Mapping[str, Any]) -> dict[str, list[float]]:
-    """benchmark/avg -> the scores of the committed runs like a record, one a seed; {} where there are none.
+    """benchmark/avg -> the scores of the committed runs like a record, one per seed; {} if there are none.
 
-    Like: the same arm and scale, and the same value of every setting that the committed run has (later ones were added
-    since).
+    Like: the same arm and scale, and the same value of every setting of the committed run (newer settings are
+    ignored).
     """
     mine = {key: of["value"] for key, of in like["settings"].items()}
     by_name: dict[str, list[float]] = {}

@@ -36,11 +36,11 @@ def steps(bench: Bench) -> Iterator[dict[str, Any]]:
 
 
 def determinism(bench: Bench) -> Iterator[dict[str, Any]]:
-    """The same three steps twice, as usual and with `deterministic=true`: are the weights equal to the bit?"""
+    """The same three steps twice, with default settings and `deterministic=true`: are the weights bit-identical?"""
     name, a = next(iter(bench.sizes.shapes.items()))
     declared = experiment(bench, min(3, bench.sizes.steps))
     if not judge(declared, "trl", machine(bench), memory=bench.memory()).fits:
-        raise ValueError("it does not fit")
+        raise ValueError("the training does not fit into the GPU's memory")
     import torch
 
     try:
@@ -59,13 +59,13 @@ def determinism(bench: Bench) -> Iterator[dict[str, Any]]:
 
 
 def machine(bench: Bench, **settings: Any) -> Hardware:
-    """The settings of every training here."""
+    """The hardware settings of every training in this file."""
     device = "gpu" if bench.device == "cuda" else "cpu"
     return Hardware(device=device, micro_batch=2, gradient_checkpointing=True, **settings)
 
 
 def experiment(bench: Bench, count: int) -> Experiment:
-    """GRPO at the sizes of the benchmark."""
+    """GRPO at the benchmark's sizes."""
     from harness.command.resolve import resolve
 
     (job,) = resolve("egsw", arms=["grpo"], seeds=[0])
@@ -88,7 +88,7 @@ def experiment(bench: Bench, count: int) -> Experiment:
 
 
 def train(bench: Bench, a: Architecture, declared: Experiment, hardware: Hardware) -> dict[str, Any]:
-    """Seconds, tokens/s and peak bytes of the steps of one training, and a hash of the weights it ends with."""
+    """Seconds, tokens/s and peak bytes of the steps of one training, and a hash of its final weights."""
     import peft
     import torch
     from datasets import Dataset
