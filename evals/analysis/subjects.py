@@ -30,8 +30,7 @@ class Subject:
     Args:
         name: what legends call it.
         tables: benchmark -> verdict table, the columns of `evals.grading.verdicts.schema()` (and `train_seed` where
-        it holds
-            several training seeds).
+            it holds several training seeds).
         model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
             interventions.
         prompts: benchmark -> problem_id -> the prompt as given to the model.

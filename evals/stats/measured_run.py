@@ -132,7 +132,9 @@ def _read(path: Path, responses: bool) -> pd.DataFrame:
     if missing := [c for c in needed if c not in frame]:
         raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
     frame = frame if responses else frame[[c for c in _READ if c in frame]]
-    return frame.assign(problem_id=frame["problem_id"].astype(str))  # graded answers keep the ids of their file
+    # graded answers keep the ids of their file, which may not say how long a response is and why it ended
+    unknown = dict.fromkeys(name for name in ("tokens", "finish_reason") if name not in frame)
+    return frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
 
 
 def _parquet(path: Path, responses: bool) -> pd.DataFrame:

@@ -178,14 +178,18 @@ def tiny_benchmarks(names: Iterable[str]) -> str | None:
 
 
 def _names(read: Sequence[Sequence[Source]]) -> list[str]:
-    """The arm of each run; with the paper, then the folder, where that does not tell them apart."""
-    arms = [s[0].tags.get("arm") or s[0].verdicts.resolve().name for s in read]
+    """The arm of each run, else its folder or file; with the paper, then a number, where that is not enough."""
+    arms = [s[0].tags.get("arm") or _stem(s[0].verdicts.resolve()) for s in read]
     if len(set(arms)) == len(arms):
         return arms
     longer = [f"{s[0].tags['paper']}/{a}" if "paper" in s[0].tags else a for s, a in zip(read, arms, strict=True)]
     if len(set(longer)) == len(longer):
         return longer
     return [f"{a} ({i})" for i, a in enumerate(longer, 1)]
+
+
+def _stem(path: Path) -> str:
+    return path.stem if path.is_file() else path.name
 
 
 def _source(part: str, cache: Path, reading: Reading, policy: str | None) -> Source:

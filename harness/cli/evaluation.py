@@ -64,8 +64,11 @@ options:
                          answer_tag, qwen (box, "the answer is", last number), letter (default where golds are letters)
   explain=[1,5]          show for these rows what was extracted, how it was read and what decided
   digits=3               significant digits that a decimal must show to stand for an exact value
-  decimal_comma=false, words=false, natural_log=false, missing_unit=false, upright_letter=false
-                         stricter reading: see `evals.grading.Conventions`
+  decimal_comma=false    1000,99 is not the decimal 1000.99
+  words=false            a number in words is no number
+  natural_log=false      \\log is not the natural logarithm
+  missing_unit=false     a unit may not be missing
+  upright_letter=false   \\text{D} is not D
   ks=[1,8]               for pass@k and maj@k (default: powers of two up to the fewest samples of a problem)
   workers=N              grading processes (default: one a core)
   limit=10               seconds of processor time that one answer may take"""

@@ -55,7 +55,8 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
         try:
             override = OverridesParser.create().parse_override(argument)
         except (HydraException, ValueError, RecursionError) as error:
-            raise UsageError(f"cannot read {_short(argument)}: expected key=value ({_first_line(error)})") from error
+            why = f" ({_first_line(error)})" if "=" in argument else ""
+            raise UsageError(f"cannot read {_short(argument)}: expected key=value{why}") from error
         key = override.key_or_group
         if not key:
             raise UsageError(f"cannot read {argument!r}: expected key=value")

@@ -187,6 +187,19 @@ def test_runs_without_a_common_benchmark_are_refused(tmp_path: Path, capsys: pyt
     assert "no benchmark that all of them were measured on" in capsys.readouterr().err
 
 
+def test_graded_answers_without_lengths_are_analysed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = [tmp_path / "ours.parquet", tmp_path / "theirs.parquet"]
+    for right, file in enumerate(files, 1):
+        verdicts("b", right).drop(columns=["tokens", "finish_reason", "seed"]).to_parquet(file)
+    command = ["analyze", f"runs=[{files[0]},{files[1]}]", "only=verdicts", f"out={tmp_path / 'out'}", "--json"]
+    assert main(command) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert [model["name"] for model in document["models"]] == ["ours", "theirs"]
+    names = [figure["name"] for figure in document["figures"]]
+    assert names == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]  # no figure of lengths
+    assert "Truncation is not known" in document["figures"][-1]["caption"]
+
+
 def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -155,14 +155,26 @@ def test_bash_completes_commands_keys_and_values(capsys: pytest.CaptureFixture[s
     assert complete("rlvr", "verify", str(tmp_path / "rl")) == [str(script)]  # a file
     assert complete("rlvr", "run", "sc") == ["scale=tiny", "scale=tiny_search", "scale=paper"]
     assert complete("rlvr", "run", "paper=eg") == ["egsw"]
+    # arms, models and values of the paper that the line names; the next of a list keeps those before
+    assert complete("rlvr", "run", "paper=erpo", "arm=") == ["base", "sft", "grpo", "erpo"]
+    assert complete("rlvr", "run", "paper=erpo", "arm=grpo,er") == ["grpo,erpo"]
+    assert complete("rlvr", "plan", "paper=egsw", "model=math-7b-") == ["math-7b-instruct"]
+    assert complete("rlvr", "plan", "paper=egsw", "egsw.a") == ["egsw.alpha="]
+    assert complete("rlvr", "run", "hardware.mi") == ["hardware.micro_batch="]
+    assert "grpo" not in complete("rlvr", "run", "arm=")  # of no paper yet
+    assert "egsw.alpha=" not in complete("rlvr", "run", "paper=egsw", "")  # many: from the first letter on
+    assert complete("rlvr", "analyze", f"runs=[x,{tmp_path / 'rl'}") == [f"[x,{script}"]
     assert main(["completion", "tcsh"]) == 2
 
 
 def test_every_command_is_completed_with_the_options_of_its_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", "fish"]) == 0
-    words = {
-        line.split('"')[1].split()[-1]: line.split('"')[3].split() for line in capsys.readouterr().out.splitlines()[1:]
-    }
+    words: dict[str, list[str]] = {}
+    for line in capsys.readouterr().out.splitlines()[1:]:
+        test, given = re.findall('"([^"]*)"', line)
+        commands = test.partition(";")[0].split()[1:]
+        for command in commands:
+            words.setdefault(command, []).extend(given.split())
     assert set(words) == {command.name for command in COMMANDS}
     assert {"page=", "gold=", "label=", "policy=qwen"} <= set(words["grade"])
     assert {"launcher=local", "launcher=slurm", "launcher=ray", "jobs=", "columns="} <= set(words["run"])
