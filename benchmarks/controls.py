@@ -56,7 +56,7 @@ def against_base(measured: Sequence[Any]) -> list[Against]:
         if m.arm not in ARMS:
             continue
         for seed in m.seeds:
-            tables = {name: table[table["train_seed"] == seed] for name, table in m.verdicts.items()}
+            tables = {name: table.only([seed]) for name, table in m.verdicts.items()}
             one = MeasuredRun(f"{m.arm} {seed}", tables, dict.fromkeys(tables), trained=True)
             line = compare_average(one, base.run(), list(tables), "avg")
             if line.difference is None or line.low is None or line.high is None:

@@ -44,7 +44,7 @@ def with_seeds(measured: Measured, seeds: Collection[int]) -> Measured:
     kept = tuple(seed for seed in measured.seeds if seed in seeds)
     if not kept:
         raise ValueError(f"{measured.arm}: expected a seed of {sorted(seeds)}, got {list(measured.seeds)}")
-    verdicts = {name: frame[frame["train_seed"].isin(kept)] for name, frame in measured.verdicts.items()}
+    verdicts = {name: table.only(kept) for name, table in measured.verdicts.items()}
     return replace(measured, seeds=kept, verdicts=verdicts)
 
 

@@ -36,7 +36,8 @@ class Run:
 
     def verdicts(self, benchmark: str) -> pd.DataFrame:
         """One row for each problem and sample; the columns of `evals.grading.verdicts.schema`."""
-        return self.measured.tables[benchmark]
+        rows: pd.DataFrame = self.measured.tables[benchmark]
+        return rows
 
     def scores(self, ks: Sequence[int] = (1,), metrics: Sequence[str] = ("avg", "pass", "maj", "fmt")) -> Scores:
         """Scores of every benchmark with 95 % intervals.

@@ -24,8 +24,8 @@ def test_other_seeds_leave_nothing_behind() -> None:
     arm = measured("egsw", 20)
     kept = with_seeds(arm, range(1, 3))
     assert kept.seeds == (1, 2)
-    for name, frame in kept.verdicts.items():
-        assert set(frame["train_seed"]) == {1, 2} and len(arm.verdicts[name]) == len(frame) * 3 // 2
+    for name, table in kept.verdicts.items():
+        assert table.seeds == [1, 2] and arm.verdicts[name].samples == table.samples * 3 // 2
     with pytest.raises(ValueError, match=r"egsw: expected a seed of \[5, 6\], got \[0, 1, 2\]"):
         with_seeds(arm, range(5, 7))
 

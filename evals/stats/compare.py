@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from evals.grading.verdicts import Verdict
 from evals.provenance import differing_fields
 from evals.stats.differences import Word, holm, paired_average, word
 from evals.stats.exchange import exchange_p
@@ -236,7 +235,7 @@ def _different(a: MeasuredRun, b: MeasuredRun, benchmark: str) -> list[str]:
 
 def _as_incorrect(run: MeasuredRun, benchmark: str) -> str:
     """The average with unscored samples counted as incorrect; "" if it is the same."""
-    [average] = score(run.tables[benchmark], ks=(), metrics=("avg",))
+    [average] = score(run.held(benchmark), ks=(), metrics=("avg",))
     if average.as_wrong in (None, average.value):
         return ""
     return (
@@ -264,7 +263,7 @@ def _notes(a: MeasuredRun, b: MeasuredRun, benchmarks: Sequence[str]) -> list[st
             f"{name}: {side} has {count} unscored samples, which count neither as correct nor as incorrect"
             + _as_incorrect(run, name)
             for side, run in (("A", a), ("B", b))
-            if (count := int((run.tables[name]["verdict"] == Verdict.UNSCORED).sum()))
+            if (count := run.held(name).unscored)
         ]
     return notes
 

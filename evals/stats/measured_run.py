@@ -34,7 +34,8 @@ _DECIDE = (
 
 @dataclass(frozen=True)
 class MeasuredRun:
-    """The verdicts of one method, one or several training seeds (column `train_seed`).
+    """The verdicts of one method, one or several training seeds (column `train_seed`): rows, or a `VerdictTable` where
+    no rows are needed.
 
     `conditions`, by benchmark, decides the measurement: protocol name, prompt, decoding, data; and `engine` and
     `model`, which may change a sample but not the measured quantity. None without a manifest beside the verdicts.
@@ -42,7 +43,7 @@ class MeasuredRun:
     """
 
     name: str
-    tables: Mapping[str, pd.DataFrame]
+    tables: Mapping[str, Any]
     conditions: Mapping[str, Conditions | None]
     trained: bool = True
 
@@ -54,7 +55,8 @@ class MeasuredRun:
         """
         tables: dict[str, VerdictTable] = self.__dict__.setdefault("_held", {})
         if benchmark not in tables:
-            tables[benchmark] = VerdictTable(self.tables[benchmark])
+            rows: Any = self.tables[benchmark]
+            tables[benchmark] = rows if isinstance(rows, VerdictTable) else VerdictTable(rows)
         return tables[benchmark]
 
 

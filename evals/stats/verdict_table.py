@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.grading.verdicts import Verdict
+from evals.stats.verdict_rows import checked_rows, fingerprints_of, votes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -193,7 +194,7 @@ class VerdictTable:
     def __init__(self, rows: Any) -> None:
         import pandas as pd
 
-        frame = _checked(rows)
+        frame = checked_rows(rows)
         self.samples = len(frame)
         seed_of, seeds = pd.factorize(frame["train_seed"], sort=True)
         problem_of, problems = pd.factorize(frame["problem_id"], sort=True)
@@ -217,6 +218,18 @@ class VerdictTable:
         return dict(zip(self._frame["problem_id"], self._frame["gold"], strict=True))
 
     @cached_property
+    def fingerprints(self) -> dict[Any, int]:
+        """Training seed -> a number that equal samples share, in any order: verdicts, answer classes and lengths."""
+        import pandas as pd
+
+        rows = self._frame
+        verdict, verdicts = pd.factorize(rows["verdict"])
+        numbers = (_numbers(rows[name]) for name in ("sample", "answer_class", "tokens"))
+        seed, problem = np.divmod(self._cell, len(self.problems))
+        of_rows = fingerprints_of(self.problems, problem, list(verdicts), verdict, *numbers)
+        return {name: int(of_rows[seed == i].sum(dtype=np.uint64)) for i, name in enumerate(self.seeds)}
+
+    @cached_property
     def unscored_as_wrong(self) -> VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
         frame = self._frame.copy()
@@ -234,10 +247,9 @@ class VerdictTable:
         if metric == "fmt":
             return _ratio(self._boxed, self.generated)
         if metric == "mean_tokens":
-            return self._mean_of_known(self._frame["tokens"])
+            return _ratio(*self._lengths)
         if metric == "truncation_rate":
-            reason = self._frame["finish_reason"]
-            return self._mean_of_known((reason == "length").astype(float).where(reason.notna()))
+            return _ratio(*self._cut_off)
         if metric == "maj":
             return self._maj(k)
         if metric == "g_pass":
@@ -265,10 +277,11 @@ class VerdictTable:
         cells = self._cell if mask is None else self._cell[mask]
         return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape)
 
-    def _mean_of_known(self, column: pd.Series) -> Matrix:
+    def _of_known(self, column: pd.Series) -> tuple[Matrix, Counts]:
+        """(sums, how many) of the values of a column that are known."""
         known = column.notna().to_numpy()
         sums = np.bincount(self._cell[known], column[known].to_numpy(float), self.generated.size)
-        return _ratio(sums.reshape(self.generated.shape), self._count(known))
+        return sums.astype(float).reshape(self.generated.shape), self._count(known)
 
     def _of_counts(self, metric: Callable[[int, int, int], float], k: int | None) -> Matrix:
         """A metric of (n, c, k): computed once for each pair (n, c) that occurs."""
@@ -295,14 +308,35 @@ class VerdictTable:
         return self._count(self._frame["boxed"].to_numpy(bool))
 
     @cached_property
+    def _lengths(self) -> tuple[Matrix, Counts]:
+        """(tokens, samples of known length)."""
+        return self._of_known(self._frame["tokens"])
+
+    @cached_property
+    def _cut_off(self) -> tuple[Matrix, Counts]:
+        """(samples that the length limit stopped, samples with a known finish reason)."""
+        reason = self._frame["finish_reason"]
+        return self._of_known((reason == "length").astype(float).where(reason.notna()))
+
+    @cached_property
     def _votes(self) -> dict[int, tuple[int, tuple[int, ...]]]:
         """Cell -> (votes of the correct class, sorted votes of the other classes)."""
+        return votes_of(self.classes(), lambda cell: self.problems[cell % len(self.problems)])
+
+    def classes(self) -> pd.DataFrame:
+        """A row for each class of answers in a cell (training seed and problem): its scored samples, and the correct
+        ones.
+
+        Raises:
+            ValueError: a correct sample without a class.
+        """
         import pandas as pd
 
         classes = self._frame["answer_class"]
         named = classes.notna().to_numpy() & self._is_scored
         if (lost := np.flatnonzero(self._is_correct & ~named)).size:
-            self._contradiction(self._cell[lost[0]], "a correct sample must have an answer class, got None")
+            problem = self.problems[self._cell[lost[0]] % len(self.problems)]
+            raise ValueError(f"problem {problem!r}: a correct sample must have an answer class, got None")
         counted = pd.DataFrame(
             {
                 "cell": self._cell[named],
@@ -310,23 +344,7 @@ class VerdictTable:
                 "correct": self._is_correct[named],
             }
         )
-        groups = counted.groupby(["cell", "class"])["correct"].agg(["size", "sum"]).reset_index()
-        right = groups[groups["sum"] > 0]
-        if (twice := right[right["cell"].duplicated(keep=False)]).size:
-            cell = int(twice["cell"].iloc[0])
-            of_cell = twice[twice["cell"] == cell]["class"].tolist()
-            self._contradiction(cell, f"one answer class may be correct, got {of_cell}")
-        if (mixed := right[right["sum"] < right["size"]]).size:
-            cell, answer = int(mixed["cell"].iloc[0]), mixed["class"].iloc[0]
-            self._contradiction(cell, f"answer class {answer} is correct in one sample and not in another")
-        votes: dict[int, tuple[int, list[int]]] = {}
-        for cell, size, correct in zip(groups["cell"], groups["size"], groups["sum"], strict=True):
-            of_right, rivals = votes.get(cell, (0, []))
-            votes[cell] = (size, rivals) if correct else (of_right, [*rivals, size])
-        return {int(cell): (int(of_right), tuple(sorted(rivals))) for cell, (of_right, rivals) in votes.items()}
-
-    def _contradiction(self, cell: int, text: str) -> None:
-        raise ValueError(f"problem {self.problems[cell % len(self.problems)]!r}: {text}")
+        return counted.groupby(["cell", "class"])["correct"].agg(["size", "sum"]).reset_index()
 
 
 def complete(values: Matrix) -> NDArray[np.bool_]:
@@ -334,32 +352,10 @@ def complete(values: Matrix) -> NDArray[np.bool_]:
     return np.asarray(~np.isnan(values).any(axis=0))
 
 
+def _numbers(column: Any) -> Matrix:
+    """-1 where there is no value."""
+    return np.asarray(column.astype(float).fillna(-1.0), dtype=np.float64)
+
+
 def _ratio(counts: Any, of: Counts) -> Matrix:
     return np.asarray(np.divide(counts, of, out=np.full(of.shape, np.nan), where=of > 0))
-
-
-_NEEDED = ("problem_id", "sample", "verdict", "answer_class", "boxed")
-_OPTIONAL = {"train_seed": 0, "tokens": None, "finish_reason": None}
-
-
-def _checked(rows: Any) -> pd.DataFrame:
-    """The table with all columns that are read; else a ValueError that names the fault."""
-    frame: pd.DataFrame = rows.to_pandas() if hasattr(rows, "to_pandas") else rows
-    if missing := [name for name in _NEEDED if name not in frame.columns]:
-        raise ValueError(f"the verdict table lacks the column(s) {', '.join(missing)}")
-    if len(frame) == 0:
-        raise ValueError("the verdict table has no rows")
-    if "benchmark" in frame.columns and frame["benchmark"].nunique() > 1:
-        raise ValueError(f"score one benchmark at a time, got {', '.join(sorted(frame['benchmark'].unique()))}")
-    if unknown := set(frame["verdict"].unique()) - set(Verdict):
-        raise ValueError(f"verdict must be one of {', '.join(Verdict)}, got {', '.join(map(repr, unknown))}")
-    frame = frame.assign(**{name: value for name, value in _OPTIONAL.items() if name not in frame.columns})
-    for name in ("train_seed", "problem_id", "sample", "boxed"):
-        if frame[name].isna().any():
-            raise ValueError(f"{name} must have a value in every row of the verdict table")
-    key = ["train_seed", "problem_id", "sample"]
-    twice = frame[frame.duplicated(key)]
-    if len(twice):
-        which = ", ".join(f"{name} {value}" for name, value in twice[key].iloc[0].items())
-        raise ValueError(f"the verdict table holds the same sample twice: {which}")
-    return frame.reset_index(drop=True)

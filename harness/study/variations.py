@@ -145,7 +145,7 @@ def sweep_arms(design: Design) -> Sequence[StudyArm]:
 
 
 def _of_seeds(m: Measured, seeds: Sequence[int]) -> Measured:
-    tables = {name: table[table["train_seed"].isin(seeds)] for name, table in m.verdicts.items()}
+    tables = {name: table.only(seeds) for name, table in m.verdicts.items()}
     return replace(m, seeds=tuple(s for s in m.seeds if s in seeds), verdicts=tables)
 
 

@@ -6,36 +6,25 @@ effect too small for so few steps. The logged metrics help to tell these apart.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from itertools import combinations
-from typing import Any
 
+from evals.stats.measured_run import MeasuredRun
 from harness.tables.measured import Measured
 
-KEY = ("train_seed", "problem_id", "sample")
 TIMES = "seconds"  # of a step: always different
 
 
-def same_samples(a: Mapping[str, Any], b: Mapping[str, Any]) -> bool:
-    """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks.
-
-    Args:
-        a, b: benchmark -> verdicts of all seeds, as `Measured.verdicts` and `MeasuredRun.tables`.
-    """
-    if a.keys() != b.keys() or not a:
+def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:
+    """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks."""
+    if a.tables.keys() != b.tables.keys() or not a.tables:
         return False
-    for benchmark, of_a in a.items():
-        key = [c for c in KEY if c in of_a]
-        columns = [*key, "verdict", "answer_class", "tokens"]
-        x, y = (t[[c for c in columns if c in t]].sort_values(key).reset_index(drop=True) for t in (of_a, b[benchmark]))
-        if not x.equals(y):
-            return False
-    return True
+    return all(a.held(name).fingerprints == b.held(name).fingerprints for name in a.tables)
 
 
 def alike(a: Measured, b: Measured) -> bool:
     """Both arms are trained, and gave the same samples."""
-    return a.trained and b.trained and same_samples(a.verdicts, b.verdicts)
+    return a.trained and b.trained and same_samples(a.run(), b.run())
 
 
 def pairs_alike(measured: Iterable[Measured]) -> Iterator[tuple[Measured, Measured]]:

@@ -10,17 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import read_json
+from evals.stats.counted import CountedTable, counted_file
 from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
+from evals.stats.tally import SeedCounts
 from evals.stats.verdict_table import VerdictTable
 from harness.runs.source import RunSource
 from harness.spec import catalogue
 
 Points = Sequence[tuple[int, float]]  # (optimiser step, value)
-COLUMNS = (  # columns of the verdict tables to read; the responses' text is not read
-    "benchmark", "problem_id", "sample", "gold", "verdict", "answer_class", "boxed", "tokens", "finish_reason",
-)  # fmt: skip
 METRICS = ("avg", "pass", "maj", "unsolvable", "fmt", "mean_tokens")
 
 
@@ -40,7 +39,7 @@ class Measured:
     commands: tuple[str, ...]  # that made the runs
     origins: dict[str, int]  # how many values come from where
     n: dict[str, int]  # samples a problem, by benchmark
-    verdicts: dict[str, Any]  # benchmark -> DataFrame of all seeds, with a column train_seed
+    verdicts: dict[str, CountedTable]  # benchmark -> counts of all seeds
     scores: dict[str, dict[str, Any]]  # benchmark -> score key -> Score
     run_ids: dict[int, str] = field(default_factory=dict)  # seed -> MLflow run
     records: dict[int, dict[str, Any]] = field(default_factory=dict)  # seed -> its record.json
@@ -143,20 +142,17 @@ def gather(
 
 
 def _measured(digest: str, runs: dict[int, Any], source: RunSource, folder: Path, curves: Sequence[str]) -> Measured:
-    import pandas as pd
-
     from evals.stats.score import score
 
     records: dict[int, Any] = {}
-    tables: dict[str, list[Any]] = {}
+    counts: dict[str, dict[int, SeedCounts]] = {}
     for seed, run in runs.items():
         records[seed] = read_json(source.fetch(run, "record.json", folder / run.info.run_id))
         for benchmark in records[seed]["scores"]:
             path = source.fetch(run, f"verdicts/{benchmark}", folder / run.info.run_id)
-            frame = _read_verdicts(path / "verdicts.parquet").assign(train_seed=seed)
-            tables.setdefault(benchmark, []).append(frame)
+            counts.setdefault(benchmark, {})[seed] = counted_file(path / "verdicts.parquet")
     record = next(iter(records.values()))
-    verdicts = {benchmark: pd.concat(frames, ignore_index=True) for benchmark, frames in tables.items()}
+    verdicts = {benchmark: CountedTable(of_seeds) for benchmark, of_seeds in counts.items()}
     ks = {benchmark: _by_benchmark(record["settings"]["protocol.ks"]["value"], benchmark) for benchmark in verdicts}
     origins: dict[str, int] = {}
     for sourced in record["settings"].values():
@@ -187,14 +183,6 @@ def _measured(digest: str, runs: dict[int, Any], source: RunSource, folder: Path
         },
         last={seed: dict(run.data.metrics) for seed, run in runs.items()},
     )
-
-
-def _read_verdicts(path: Path) -> Any:
-    """The columns that scores and comparisons need; the responses' text is not read."""
-    import pyarrow.parquet as pq
-
-    there = pq.read_schema(path).names
-    return pq.read_table(path, columns=[name for name in COLUMNS if name in there]).to_pandas()
 
 
 def as_typed(command: str) -> str:

@@ -94,7 +94,7 @@ def _alike(runs: dict[tuple[str, str], MeasuredRun | None]) -> Iterator[tuple[st
     for ((model_a, arm_a), a), ((model_b, arm_b), b) in combinations(runs.items(), 2):
         if a is None or b is None or model_a != model_b or not (a.trained and b.trained):
             continue
-        if same_samples(a.tables, b.tables):
+        if same_samples(a, b):
             yield arm_a, arm_b
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from evals.stats.counted import counted_rows
 from harness.study.design import STUDY
 from harness.study.figures import figures
 from harness.study.outcomes import Key, claim_outcome, claims, controls, gains, placebo_outcome, placebos, row
@@ -37,18 +38,20 @@ def made_up(
     for name in TIERS[scale]:
         index = np.indices((count, PROBLEMS, SAMPLES)).reshape(3, -1)
         correct = rng.random(index.shape[1]) < accuracy
-        tables[name] = pd.DataFrame(
-            {
-                "benchmark": name,
-                "train_seed": index[0],
-                "problem_id": [f"p{p}" for p in index[1]],
-                "sample": index[2],
-                "gold": "1",
-                "boxed": True,
-                "verdict": np.where(correct, "correct", "wrong"),
-                "answer_class": np.where(correct, 0, 1),
-                "tokens": 10,
-            }
+        tables[name] = counted_rows(
+            pd.DataFrame(
+                {
+                    "benchmark": name,
+                    "train_seed": index[0],
+                    "problem_id": [f"p{p}" for p in index[1]],
+                    "sample": index[2],
+                    "gold": "1",
+                    "boxed": True,
+                    "verdict": np.where(correct, "correct", "wrong"),
+                    "answer_class": np.where(correct, 0, 1),
+                    "tokens": 10,
+                }
+            )
         )
     settings = {"prompts_per_rollout": 16, "group_size": 8, "updates_per_rollout": 1}
     record = {"settings": {key: {"value": value} for key, value in settings.items()}}

@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from evals.stats.compare import Line
+from evals.stats.counted import counted_rows
 from harness.spec import Arm, Claim, Curve, Reproduction, assumed
 from harness.spec.catalogue import load, papers
 from harness.tables.claims import Evidence, check_claims, outcome_of
@@ -44,26 +45,30 @@ def measured(
     seeds: int = 3,
     shift: int = 0,
     benchmarks: tuple[str, ...] = ("b",),
+    longer: int = 0,
     **more: Any,
 ) -> Measured:
     """40 problems of 2 samples; in seed s both samples of problems `shift` + s to `shift` + s + `right` - 1 are
-    correct. So every seed has the same score, and `shift` changes which problems are correct and not how many."""
+    correct. So every seed has the same score, and `shift` changes which problems are correct and not how many. The
+    first response is `longer` than the others by so many tokens."""
     tables = {
-        name: pd.DataFrame(
-            {
-                "benchmark": name,
-                "problem_id": f"p{p}",
-                "sample": sample,
-                "gold": "1",
-                "boxed": True,
-                "answer_class": int((p - shift - seed) % 40 >= right),
-                "verdict": "correct" if (p - shift - seed) % 40 < right else "wrong",
-                "tokens": 10,
-                "train_seed": seed,
-            }
-            for seed in range(seeds)
-            for p in range(40)
-            for sample in range(2)
+        name: counted_rows(
+            pd.DataFrame(
+                {
+                    "benchmark": name,
+                    "problem_id": f"p{p}",
+                    "sample": sample,
+                    "gold": "1",
+                    "boxed": True,
+                    "answer_class": int((p - shift - seed) % 40 >= right),
+                    "verdict": "correct" if (p - shift - seed) % 40 < right else "wrong",
+                    "tokens": 10 if seed + p + sample else 10 + longer,
+                    "train_seed": seed,
+                }
+                for seed in range(seeds)
+                for p in range(40)
+                for sample in range(2)
+            )
         )
         for name in benchmarks
     }
@@ -126,8 +131,7 @@ def test_arms_that_gave_the_same_samples_are_not_tested() -> None:
     (checked,) = check_claims(paper(HIGHER), [measured("old", 5), measured("new", 5)], "tiny")
     assert checked.outcome == "not tested"
     assert checked.missing == ("new and old gave the same samples in every training seed, on small",)
-    longer = measured("new", 5)
-    longer.verdicts["b"].loc[0, "tokens"] = 11  # one token of one sample
+    longer = measured("new", 5, longer=1)  # one token of one sample
     assert check_claims(paper(HIGHER), [measured("old", 5), longer], "tiny")[0].outcome == "not resolved"
 
 
