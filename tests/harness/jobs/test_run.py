@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from tests.forked import Command
+
 SMALL = [
     "paper=egsw",
     "arm=base,egsw",
@@ -43,16 +45,15 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_random_model(tmp_path_factory.mktemp("model"))
 
 
-def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
+def start(home: Path, model: Path, *more: str) -> Command:
     replaced = {option.partition("=")[0] for option in more}
     kept = [option for option in SMALL if option.partition("=")[0] not in replaced]
-    command = [sys.executable, "-m", "harness.cli", "run", *kept, f"base_model={model}", *more]
-    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment = {**os.environ, "RLVR_HOME": str(home)}
     environment.pop("MLFLOW_TRACKING_URI", None)
-    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return Command(["run", *kept, f"base_model={model}", *more], environment)
 
 
-def finish(process: subprocess.Popen[str]) -> tuple[str, str]:
+def finish(process: Command) -> tuple[str, str]:
     out, err = process.communicate(timeout=500)
     assert process.returncode == 0, err
     return out, err

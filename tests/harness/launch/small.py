@@ -8,7 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 SMALL = [
     "paper=egsw",
@@ -56,7 +56,15 @@ def saved(home: Path, arm: str, step: int) -> Callable[[], object]:
     return lambda: list(home.glob(f"egsw/tiny/math-7b-{arm}-*/train/checkpoint-{step}"))
 
 
-def wait_for(process: subprocess.Popen[str], there: Callable[[], object], *, seconds: float = 300) -> None:
+class Started(Protocol):
+    """A started command: a `subprocess.Popen`, or a `tests.forked.Command`."""
+
+    def poll(self) -> int | None: ...
+
+    def communicate(self) -> tuple[str, str]: ...
+
+
+def wait_for(process: Started, there: Callable[[], object], *, seconds: float = 300) -> None:
     deadline = time.monotonic() + seconds
     while not there():
         assert process.poll() is None and time.monotonic() < deadline, process.communicate()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import signal
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from evals.files import locked
 from evals.fingerprint import model_fingerprint
 from harness.jobs.run import job_folder
 from harness.launch.prepare import prepare
-from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, start_run, wait_for
+from tests.forked import Command
+from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
 
 LAST = "egsw_raw_0.50+random_reward"
 
@@ -25,8 +26,10 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_random_model(tmp_path_factory.mktemp("model"))
 
 
-def start(home: Path, model: Path, *more: str) -> subprocess.Popen[str]:
-    return start_run(home, model, "max_steps=12", *more, env={"OMP_NUM_THREADS": "1"})
+def start(home: Path, model: Path, *more: str) -> Command:
+    environment = {**os.environ, "RLVR_HOME": str(home), "OMP_NUM_THREADS": "1"}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    return Command(["run", *SMALL, f"base_model={model}", "max_steps=12", *more], environment)
 
 
 def test_stopped_and_killed_it_ends_as_one_after_another(model_dir: Path, tmp_path: Path) -> None:
@@ -62,7 +65,7 @@ def test_stopped_and_killed_it_ends_as_one_after_another(model_dir: Path, tmp_pa
     assert out.replace(str(local), "") == printed.replace(str(serial), "")  # the summary too
 
 
-def children(process: subprocess.Popen[str]) -> list[Any]:
+def children(process: Command) -> list[Any]:
     """Its workers, once there are two."""
     import psutil
 
