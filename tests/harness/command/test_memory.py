@@ -141,7 +141,7 @@ def test_recomputed_layers_match_measured_peaks(shape: Architecture, padded: boo
     count leaves out; the forward pass under autocast the copies of all weights, where the cache keeps them."""
     for how, copy in (("float32", 0), ("autocast", 2 * shape.layer)):
         expected = activations(shape, TOKENS, how, checkpointing=True, padded=padded) + copy  # type: ignore[arg-type]
-        for cache in (True, False):
+        for cache in (True, False) if how == "autocast" else (False,):  # in float32 nothing is copied
             live = measured(shape, how, checkpointing=True, padded=padded, cache=cache)  # type: ignore[arg-type]
             assert 0.98 * expected <= live["backward"] <= 1.3 * expected
             if not cache:  # one weight's copy at a time: the forward pass is not the peak
