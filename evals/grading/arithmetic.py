@@ -219,6 +219,15 @@ def _factorial(value: Any) -> Any:
     return _finite(mp.gamma(inexact(value) + 1))
 
 
+def _double_factorial(value: Any) -> Any:
+    """Of a whole number, the product of every second number down from it."""
+    from math import prod
+
+    if not isinstance(value, Fraction) or value.denominator != 1 or not 0 <= value <= 1500:
+        raise UndefinedError("the double factorial of what is not a whole number, or large")
+    return Fraction(prod(range(int(value), 0, -2)))
+
+
 def _binomial(above: Any, below: Any) -> Any:
     from math import comb
 
@@ -283,6 +292,7 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "/": divide,
     "^": _power,
     "!": _factorial,
+    "!!": _double_factorial,
     "log": _logarithm,
     "ln": logarithm_of,
     "lg": lambda value: _logarithm(Fraction(10), value),
@@ -296,5 +306,8 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "pi": _constant("pi"),
     "e": _constant("e"),
     **{name: _function(name) for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")},
-    **{f"arc{name}": _function(f"a{name}") for name in ("sin", "cos", "tan", "cot", "sec", "csc")},
+    **{
+        f"arc{name}": _function(f"a{name}")
+        for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")
+    },
 }

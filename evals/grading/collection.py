@@ -55,7 +55,7 @@ def is_name(text: str) -> bool:
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
         return all(is_name(part) for part in parts)
-    if re.fullmatch(r"\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
+    if re.fullmatch(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
         return True  # a derivative
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])
@@ -65,16 +65,29 @@ def is_name(text: str) -> bool:
     return bool(_LIMIT.fullmatch(text)) or (bool(_NAME.fullmatch(text)) and not re.match(_NO_NAME, text))
 
 
+_LEIBNIZ = re.compile(r"\\frac\{d([A-Za-z])\}\{d[A-Za-z]\}|d([A-Za-z])/d[A-Za-z]")
+
+
+def _plain_name(name: str) -> str:
+    r"""Without what only decorates it: `\angle A` as A, `|AB|` as AB, `\frac{dy}{dx}` as y', `\frac{a}{b}` as a/b."""
+    name = re.sub(r"\\text(?![A-Za-z])|\\(?:measured)?angle(?![A-Za-z])|\s", "", name)
+    name = _LEIBNIZ.sub(lambda match: f"{match[1] or match[2]}'", name)
+    name = re.sub(r"^\\frac\{([^{}]+)\}\{([^{}]+)\}$", r"\1/\2", name).replace(":", "/")
+    return re.sub(r"^\|([A-Z]{2})\|$", r"\1", re.sub(r"[{}]", "", name))
+
+
 def renamed(one: Named, other: Named) -> str | None:
     """The value of `one` in terms of the other's name, or None if the names stand for different things."""
-    names = [re.sub(r"\\text|[{}\s]", "", form.name) for form in (one, other)]
+    names = [_plain_name(form.name) for form in (one, other)]
     if names[0] == names[1]:
         return one.values[-1]
-    if any(names[side].partition("(")[0] == names[1 - side] for side in (0, 1)):
-        return one.values[-1]  # P(X=2)=1/4 and P=1/4
+    if any(re.split(r"\(|_(?!\d)", names[side])[0] == names[1 - side] for side in (0, 1)):
+        return one.values[-1]  # P(X=2)=1/4 and P=1/4, S_{ABC}=6 and S=6
     words = [_WORD.fullmatch(form.name.strip()) for form in (one, other)]
     if bool(words[0]) != bool(words[1]) and "(" not in "".join(names):
         return one.values[-1]  # Area = 5 and S = 5
+    if names[0].count("'") == names[1].count("'"):
+        names = [name.replace("'", "") for name in names]
     functions = [re.fullmatch(r"([A-Za-z](?:\^-1)?)\(([a-z])\)", name) for name in names]
     if any(functions) and "y" in names:
         return one.values[-1]
@@ -272,6 +285,8 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    if len(left.items) > 2 < len(right.items):  # an interval has two ends
+        left, right = _in_plain_brackets(left, right), _in_plain_brackets(right, left)
     if (verdict := _same_in_braces((left, gold), (right, answer), same)) is not None:
         return verdict
     if left.kind in UNORDERED and right.kind in UNORDERED and len(left.items) > 1:
@@ -289,6 +304,11 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
             orders = []  # words have no such order
         orders.append((left.stated or left.items, right.stated or right.items))
     return any(all(same(a, b) for a, b in zip(*order, strict=True)) for order in orders)
+
+
+def _in_plain_brackets(one: Collection, other: Collection) -> Collection:
+    """`[3,5,7]` as the list or the tuple that the other is."""
+    return replace(one, kind=other.kind) if one.kind == "[]" and other.kind in ("list", "()") else one
 
 
 def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str], same: Same) -> bool | None:

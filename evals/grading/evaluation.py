@@ -21,7 +21,7 @@ from functools import lru_cache
 from itertools import chain, pairwise
 from typing import Any
 
-from evals.grading.arithmetic import OPERATIONS, Huge, divide, inexact, logarithm_of, real
+from evals.grading.arithmetic import OPERATIONS, Huge, UndefinedError, divide, inexact, logarithm_of, real
 from evals.grading.expression import Node, UnsupportedError, parse, symbols
 
 DIGITS = 50
@@ -356,7 +356,25 @@ def _evaluated(tree: Node, point: dict[str, Any]) -> Any:
         argument = _evaluated(parts[0], point)
         natural = logarithm_of(argument)
         return divide(natural, logarithm_of(Fraction(10))) if point.get("log") else natural
+    if kind in ("sum", "prod"):
+        return _series(kind, *parts, point=point)
     return OPERATIONS[kind](*(_evaluated(part, point) for part in parts))
+
+
+_MOST_TERMS = 500
+
+
+def _series(kind: str, name: str, low: Node, high: Node, body: Node, *, point: dict[str, Any]) -> Any:
+    """A sum or product over whole numbers; undefined where a bound is none, and below the empty one."""
+    first, last = (_evaluated(bound, point) for bound in (low, high))
+    if not all(isinstance(bound, Fraction) and bound.denominator == 1 for bound in (first, last)):
+        raise UndefinedError("a sum between bounds that are not whole")
+    if not -1 <= last - first < _MOST_TERMS:
+        raise UndefinedError("a sum of too many terms, or of fewer than none")
+    total: Any = Fraction(kind == "prod")
+    for index in range(int(first), int(last) + 1):
+        total = OPERATIONS["+" if kind == "sum" else "*"](total, _evaluated(body, {**point, name: Fraction(index)}))
+    return total
 
 
 def _has(tree: Node, kind: str) -> bool:

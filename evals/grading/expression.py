@@ -16,11 +16,12 @@ _LONGEST, _DEEPEST = 400, 40
 _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
-_NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp"
+_NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp abs"
+_NAMED_FUNCTIONS += " arcsinh arccosh arctanh"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
-_TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc"])
+_TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"])
 _GREEK = frozenset(_LETTERS.split())
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _NOT_A_FACTOR = frozenset(
@@ -53,6 +54,9 @@ def symbols(tree: Node) -> frozenset[str]:
     """The names of the symbols in a tree."""
     if tree[0] == "symbol":
         return frozenset([tree[1]])
+    if tree[0] in ("sum", "prod"):
+        _, name, low, high, body = tree
+        return symbols(low) | symbols(high) | (symbols(body) - {name})
     return frozenset().union(*(symbols(part) for part in tree[1:] if isinstance(part, tuple)))
 
 
@@ -79,6 +83,7 @@ class _Parser:
         self._at = 0
         self._depth = 0
         self._bars = 0
+        self._in_series = False
 
     @property
     def next(self) -> Any:
@@ -150,9 +155,10 @@ class _Parser:
     def powers(self, tree: Node) -> Node:
         while self.next == "!":
             self.take()
-            if self.next == "!":
-                raise UnsupportedError("a double factorial")
-            tree = ("!", tree)
+            double = self.next == "!"
+            if double:
+                self.take()
+            tree = ("!!" if double else "!", tree)
         if self.next == "^":
             self.take()
             tree = ("^", tree, self.argument())
@@ -203,7 +209,29 @@ class _Parser:
             if self.next == "[":
                 degree = self.group()
             return ("root", degree, self.argument())
+        if token in ("sum", "prod"):
+            return self.series()
         return self.symbol()
+
+    def series(self) -> Node:
+        r"""`\sum_{k=1}^{n}` of the product after it."""
+        kind = self.take()
+        self.expect("_")
+        self.expect("{")
+        name = self.symbol(index=False)
+        self.expect("=")
+        low = self.sum()
+        self.expect("}")
+        self.expect("^")
+        high = self.argument()
+        if name[0] != "symbol" or self._in_series:
+            raise UnsupportedError("a sum inside a sum")
+        self._in_series = True
+        body = self.product()
+        self._in_series = False
+        if any(name[1] in symbol.partition("_")[2] for symbol in symbols(body)):
+            raise UnsupportedError("terms with an index")
+        return (kind, name[1], low, high, body)
 
     def symbol(self, index: bool = True) -> Node:
         token = self.take()

@@ -107,6 +107,8 @@ def malformed(gold: str, answer: str, same: Same) -> bool | None:
         return False  # 5^{1}^{1}
     if r"\ldots" in answer and r"\ldots" not in gold:
         return False
+    if number(answer) is not None:
+        return None  # 3 628 800
     bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
     bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
     return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
@@ -145,7 +147,7 @@ def denied(gold: str, answer: str, same: Same) -> bool | None:
 
 
 _IN_BASE = re.compile(
-    r"\(?\s*(-?\d[\dA-F.]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?"
+    r"\(?\s*(-?\d[\dA-Fa-f.]*)\s*\)?\s*_\s*\{?\s*\(?\s*(?:\\text\s*\{\s*)?(\d+|[a-z]+)\s*\}?\s*\)?\s*\}?"
 )
 
 
@@ -154,7 +156,9 @@ def same_numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     left, right = _IN_BASE.fullmatch(gold), _IN_BASE.fullmatch(answer)
     if right is not None:
         return (
-            left is not None and left[1] == right[1] and (spoken(left[2]) or left[2]) == (spoken(right[2]) or right[2])
+            left is not None
+            and left[1].upper() == right[1].upper()
+            and (spoken(left[2]) or left[2]) == (spoken(right[2]) or right[2])
         )
     return literal(answer) == left[1] if left else None
 
@@ -204,6 +208,26 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
         alike = upright[0] == upright[1] or same.conventions.upright_letter
         return left.letter == right.letter and alike if any(upright) else None
     return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
+
+
+_LETTER = re.compile(r"\(?\s*(?:\\text\s*\{\s*)?\(?([A-H])\)?\s*\}?\s*\)?")
+
+
+def _letters_of_choices(text: str) -> str | None:
+    """`A, C` or, in the order of the alphabet, `AC` as the letters of several choices."""
+    items = [_LETTER.fullmatch(item) for item in split(text, ",;")]
+    if len(items) > 1:
+        return "".join(sorted(item[1] for item in items if item)) if all(items) else None
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
+    return text if re.fullmatch("[A-H]{2,}", text) and "".join(sorted(set(text))) == text else None
+
+
+def same_choices(gold: str, answer: str, same: Same) -> bool | None:
+    """`A, C`, `AC` and `(C), (A)` name the same choices, if one of them is a list."""
+    left, right = _letters_of_choices(gold), _letters_of_choices(answer)
+    if left is None or right is None or len(split(gold, ",;")) == len(split(answer, ",;")) == 1:
+        return None
+    return left == right
 
 
 _CAPITALS = re.compile(r"[A-Z]{3,}")  # an order, a code, a name; a product of symbols is not written so

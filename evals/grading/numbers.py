@@ -160,6 +160,14 @@ def number(text: str) -> Number | None:
     return None
 
 
+def without_separators(text: str) -> str:
+    """`1,048,576` and `1 048 576` as 1048576; other texts unchanged."""
+    return re.sub("[, ]", "", text) if _GROUPED.fullmatch(text.strip()) else text
+
+
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
+
+
 def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) -> bool:
     """Equal, or one is a correct rounding of the other.
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from evals.grading.conventions import Same
 from evals.grading.evaluation import constant, within_rounding
-from evals.grading.numbers import MORE_FOR_DECIMAL, has_symbols, number, rounds_to, split, spoken
+from evals.grading.numbers import MORE_FOR_DECIMAL, has_symbols, number, rounds_to, split, spoken, without_separators
 
 PERCENT, DEGREE = "%", "degree"
 
@@ -20,14 +20,18 @@ Unit = tuple[tuple[str, int], ...]  # sorted (symbol, exponent) pairs; () when a
 
 # symbol: names. Symbols keep their case (m is not M), names do not.
 _TABLE = """
-m: meter metre | cm: cms centimeter centimetre | mm: millimeter millimetre | km: kms kilometer kilometre | nm: nanometer
+m: meter metre | dm: decimeter decimetre | cm: cms centimeter centimetre | mm: millimeter millimetre
+km: kms kilometer kilometre | nm: nanometer
 in: inch inches | ft: foot feet | yd: yard | mi: mile | au: | pc: parsec | ly: lightyear | rad: radian
 s: sec secs second | ms: millisecond | min: mins minute | h: hr hrs hour | d: day | wk: week | mo: month | yr: yrs year
 g: gram gm | kg: kgs kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
 L: l liter litre | mL: ml milliliter | gal: gallon | Hz: hertz | kHz: kilohertz | MHz: megahertz
-N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt | cal: calorie | kcal: kilocalorie
-W: watt | kW: kilowatt | V: volt | A: ampere | C: coulomb | F: farad | H: henry | T: tesla | K: kelvin
-Pa: pascal | kPa: kilopascal | atm: atmosphere | dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
+N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt
+cal: calorie | kcal: kilocalorie
+W: watt | kW: kilowatt | MW: megawatt | MJ: megajoule | V: volt | ohm:
+A: ampere | C: coulomb | F: farad | H: henry | T: tesla
+K: kelvin | Pa: pascal | kPa: kilopascal | MPa: megapascal | atm: atmosphere
+dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
 Å: angstrom
 """
 SYMBOLS: dict[str, str] = {}
@@ -71,9 +75,10 @@ def unit(text: str) -> Unit:
 
 # how many of the second unit the first one is, exactly
 _RATIOS = """
-km m 1000 | m cm 100 | cm mm 10 | m nm 1000000000 | yd ft 3 | ft in 12 | mi ft 5280 | wk d 7 | d h 24 | h min 60
+km m 1000 | m cm 100 | dm cm 10 | cm mm 10 | mm nm 1000000
+yd ft 3 | ft in 12 | mi ft 5280 | wk d 7 | d h 24 | h min 60
 min s 60 | s ms 1000 | t kg 1000 | kg g 1000 | g mg 1000 | lb oz 16 | L mL 1000 | kHz Hz 1000 | MHz kHz 1000
-kJ J 1000 | kcal cal 1000 | kW W 1000 | kPa Pa 1000 | dollar cent 100
+MJ kJ 1000 | kJ J 1000 | kcal cal 1000 | MW kW 1000 | kW W 1000 | MPa kPa 1000 | kPa Pa 1000 | dollar cent 100
 """
 _IN: dict[str, tuple[str, Fraction]] = {}  # in terms of the smallest unit of its kind
 for _one in reversed(_RATIOS.replace("\n", "|").split("|")):
@@ -128,6 +133,11 @@ _WORDS = re.compile(
     r"(?:(?<=[\d.})])|(?<=\\pi(?=\s)))\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
     rf"|\s+[KJNWVAmsg]|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
 )
+# a product of units after a number, one of them to a negative power or below a slash: letters alone are algebra
+_PRODUCT = re.compile(
+    r"(?<=\d)\s+(?=[^\d]*(?:\^\{-\d|/))[A-Za-z]+(?:\^\{-?\d\})?"
+    r"(?:(?:\s*\\cdot\s*|\s*/\s*|\s+)[A-Za-z]+(?:\^\{-?\d\})?)+\s*$"
+)
 _COUNTED = re.compile(
     r"(\S*\d(?:\s+(?:thousand|million|billion|trillion))?)\s+((?!\S*ths?\b)(?:[a-z]{4,}|[a-z]{3,}\s+[a-z]{3,}))"
 )
@@ -173,7 +183,7 @@ def quantity(text: str) -> Quantity | None:
         return _quantity(text[: match.start()], unit(match[0]), match[0])
     if (match := _UNKNOWN.search(text)) and number(text[: match.start()]):
         return _quantity(text[: match.start()], unit(match[0]), match[0])
-    for form in (_BRACED, _WORDS):
+    for form in (_BRACED, _WORDS, _PRODUCT):
         if (match := form.search(text)) and _is_constant(text[: match.start()]) and (known := unit(match[0])):
             return _quantity(text[: match.start()], known, match[0])
     counted = _COUNTED.fullmatch(text)
@@ -182,7 +192,9 @@ def quantity(text: str) -> Quantity | None:
     return None
 
 
-_AMOUNTS = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:\\text\s*\{\s*[A-Za-z]+\s*\}|[A-Za-z]{2,})(?:\s*,\s*|\s*)){2,}")
+_AMOUNTS = re.compile(
+    r"(?:\d+(?:\.\d+)?\s*(?:\\text\s*\{\s*[A-Za-z]+\s*\}|[A-Za-z]{2,}|[hd](?![A-Za-z]))(?:\s*,\s*|\s*)){2,}"
+)
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)[\s{]*(?:\\text[\s{]*)?([A-Za-z]+)")
 
 
@@ -218,7 +230,7 @@ def _is_constant(text: str) -> bool:
 
 
 def _quantity(body: str, known: Unit, written: str) -> Quantity | None:
-    body = body.strip()
+    body = without_separators(body.strip())
     said = things(written) or frozenset(symbol for symbol, _ in known)
     return Quantity(body, known, said) if re.search(r"[\w)}\]|!]$", body) else None
 
@@ -317,6 +329,15 @@ def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
             return True
     left, right = (_IN_DEGREES.sub(r"(\\frac{\1\\pi}{180})", text) for text in (gold, answer))
     return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
+
+
+def grouped_digits(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`2^{20}` and `1,048,576`: a number whose digits stand in groups, beside an expression. It may also be a list."""
+    digits = without_separators(gold), without_separators(answer)
+    if digits == (gold, answer) or (number(gold) and number(answer)) or len(split(gold + "," + answer, ",;")) > 5:
+        return None
+    other = answer if digits[0] != gold else gold
+    return (len(split(other, ",;")) == 1 and same(*digits)) or None
 
 
 _MIXED = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\d{^!])")

@@ -30,12 +30,15 @@ _SIZE = re.compile(
 )
 
 
+_IN_THE_REALS = re.compile(rf"^([A-Za-z])\s*\\in\s*{_REALS}\s*,\s*(?=\1\s*(?:[<>]|\\(?:le|ge|neq)(?![A-Za-z])))")
+
+
 def set_form(text: str) -> str | None:
     r"""An inequality in one variable as an interval or a union; `x \in S` as S; other texts unchanged.
 
     None where a relation has no such form.
     """
-    text = text.strip()
+    text = _IN_THE_REALS.sub("", text.strip())
     if builder := _BUILDER.fullmatch(text):
         return set_form(builder[2].strip())
     if member := _MEMBER.fullmatch(text):
@@ -217,12 +220,13 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
     return evaluation.same_equation((a, b), (c, d))
 
 
-_CONGRUENT = re.compile(r"(.+?)\\equiv(?![A-Za-z])(.+?),?\s*\\(?:pmod|bmod)\s*(?:\{([^{}]*)\}|(\d+))")
+_CONGRUENT = re.compile(r"(?:(.+?)\\equiv(?![A-Za-z]))?(.+?),?\s*\\(?:pmod|bmod)\s*(?:\{([^{}]*)\}|(\d+))")
 
 
 def congruence(gold: str, answer: str, same: Same) -> bool | None:
     r"""`x \equiv 3 \pmod{10}` against the remainder alone, or the same modulus; between numbers it must be true."""
     both = [_CONGRUENT.fullmatch(text.strip()) for text in (gold, answer)]
+    both = [match if match and (match[1] or r"\pmod" in match[0]) else None for match in both]  # 17 \bmod 5 is a number
     if not any(both):
         return None
     values = []
@@ -230,8 +234,8 @@ def congruence(gold: str, answer: str, same: Same) -> bool | None:
         if match is None:
             values.append(text)
             continue
-        sides = [evaluation.constant(side) for side in (match[1], match[2], match[3] or match[4])]
-        if sides[1] is None or sides[2] is None or (sides[0] is None and not is_name(match[1])):
+        sides = [evaluation.constant(side) for side in (match[1] or "x", match[2], match[3] or match[4])]
+        if sides[1] is None or sides[2] is None or (sides[0] is None and not is_name(match[1] or "x")):
             return None
         if sides[2] <= 0 or (sides[0] is not None and (sides[0] - sides[1]) % sides[2]):
             return False
@@ -266,7 +270,7 @@ def relation_or_value(gold: str, answer: str, same: Same) -> bool | None:
 
 _PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
 _WHOLE = re.compile(
-    r"[,\s]*\(?\s*[kmn]\s*(?:\\in\s*\\(?:mathbb|text)\s*\{?\s*(?P<set>[ZN])\s*\}?|(?P<from>\\ge\s*[01]|>\s*0))\s*\)?\s*$"
+    r"[,\s]*\(?\s*[kmn]\s*(?:\\in\s*(?:\\(?:mathbb|text)\s*)?\{?\s*(?P<set>[ZN])\s*\}?|(?P<from>\\ge\s*[01]|>\s*0))\s*\)?\s*$"
 )
 
 

@@ -1,13 +1,9 @@
 r"""One spelling for equivalent notations, before any comparison.
 
 `clean` unifies notation (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs) and keeps the meaning.
-Pure string work, standard library only. Each rewrite has a name, and a test of that name.
-
-characters.py   Unicode signs
-code.py         Python and plain text
-synonyms.py     LaTeX that says the same
-marks.py        look, separators, braces
-phrases.py      words and signs of money
+Pure string work, standard library only. In this order: Unicode signs, the wrapping (a box, `$...$`), code and plain
+text (`evals.grading.code`), then the tables of rewrites: LaTeX that says the same, names, look, environments,
+separators, money, words, braces. Each rewrite has a name, and a test of that name.
 """
 
 from __future__ import annotations
@@ -17,11 +13,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
+from evals.grading.code import FUNCTIONS, from_code
 from evals.grading.extraction import boxes
 from evals.grading.numbers import matching, split
 
 END = r"(?![A-Za-z])"  # the end of a command's name
-FUNCTIONS = "arcsin|arccos|arctan|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"
 
 
 class Rewrite(NamedTuple):
@@ -47,7 +43,7 @@ _SIGNS = {
     **{"∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "√": r"\sqrt ", "∛": r"\sqrt[3]"},
     **{"∠": r"\angle ", "∨": r"\lor ", "∧": r"\land ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "°": r"^{\circ}"},
     **{"½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}"},
-    "…": r"\ldots ",
+    **{"…": r"\ldots ", "⁄": "/", "、": ", ", "¢": r"\text{ cents}"},
 }
 _CHARACTERS = str.maketrans(
     {
@@ -82,34 +78,6 @@ def in_latex(text: str) -> str:
     return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
 
 
-_MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math)\.)?"
-_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:sqrt|cbrt|{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
-_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
-_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
-_CODE_ROOT = re.compile(rf"{_MODULE}(sqrt|cbrt)\s*\(")
-
-
-def from_code(text: str) -> str:
-    """The same for code, or for plain text without other words; other answers unchanged."""
-    plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
-    if not plain and not _CODE.search(text):
-        return text
-    text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
-    while root := _CODE_ROOT.search(text):
-        end = matching(text, root.end() - 1)
-        if end < 0:
-            break
-        name = r"\sqrt" if root[1] == "sqrt" else r"\sqrt[3]"
-        text = f"{text[: root.start()]}{name}{{{text[root.end() : end]}}}{text[end + 1 :]}"
-    text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\()", r"\\\1", text)
-    text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
-    text = re.sub(r"\\log\s*\(([^(),]+),\s*(\w+)\)", r"\\log_{\2}(\1)", text)  # log(x, 10)
-    if plain:
-        text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
-        text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
-    return text.replace("*", r"\cdot ")
-
-
 _OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|cis|ord"
 
 SIGNS = table(
@@ -120,7 +88,12 @@ SIGNS = table(
     ("at least", rf"\\(?:geqslant|geqq|geq){END}|>=", r"\\ge "),
     ("less", rf"\\lt{END}", "<"),
     ("greater", rf"\\gt{END}", ">"),
+    ("equality of code", r"(?<![=<>!])==(?!=)", "="),
+    ("arrow", rf"\\(?:rightarrow|longrightarrow){END}|->", r"\\to "),
+    ("double arrow", rf"\\(?:Longrightarrow|implies){END}", r"\\Rightarrow "),
+    ("big union", rf"\\bigcup(?=\s*[(\[{{\\])(?!\s*[_^]){END}", r"\\cup "),
     ("unequal", rf"(?<![\d)])!=|\\ne{END}", r"\\neq "),  # but 3!=6 is a factorial
+    ("hat and vector", r"\\wide(hat|tilde)(?![A-Za-z])", r"\\\1"),
     ("dots", rf"\\(?:dots|cdots|dotsc|dotsb){END}|\.\s?\.\s?\.", r"\\ldots "),
     ("bar", rf"\\(?:mid|[lr]?vert){END}", "|"),
     ("colon", rf"\{{:\}}|\\!\s*:\s*\\!|\\colon{END}", ":"),
@@ -131,7 +104,25 @@ SIGNS = table(
     ("both hold in signs", rf"\\(?:wedge|land){END}", r"\\land "),
     ("either holds", rf"\\(?:vee|lor){END}", ","),
     ("empty set", rf"\\varnothing{END}|\\\{{\s*\\\}}", r"\\emptyset "),
-    ("the reals as a sign", r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*$", r"(-\\infty,\\infty)"),
+    (
+        "the reals as a sign",
+        r"^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$",
+        r"(-\\infty,\\infty)",
+    ),
+    (
+        "the positive reals",
+        r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*(?:\^\s*\{?\s*\+\s*\}?|_\s*\{\s*>\s*0\s*\})\s*$",
+        r"(0,\\infty)",
+    ),
+    (
+        "the reals from 0",
+        r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*_\s*\{\s*\\ge\s*0\s*\}\s*$",
+        r"[0,\\infty)",
+    ),
+    ("combinations", r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
+    ("combinations, upper index", r"(?<![A-Za-z\\}])C_\{?(\d+)\}?\s*\^\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
+    ("largest of a set", r"\\?(?<![A-Za-z])(max|min|gcd|lcm)\s*(?:\\left)?\\\{([^{}]*?)(?:\\right)?\\\}", r"\\\1(\2)"),
+    ("largest of", r"(?<![\\A-Za-z])(max|min|gcd|lcm)(?=\()", r"\\\1"),
     ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
     ("remainder", rf"\\(?:bmod|mod){END}", r"\\bmod "),
     ("modulus", r"\(?\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))\s*\)?|\(\s*(?:\\bmod\s|mod\b)\s*([^()]*)\)", r"\\pmod{\1\2\3}"),
@@ -221,6 +212,7 @@ SEPARATORS = table(
     ("point before a bracket", r"(?<=[\d}])\.(?=\s*[\])])", ""),
     ("transposed row", r"(\([^()]*,[^()]*\))\s*\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top(?![A-Za-z]))", r"\1"),
     ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
+    ("new line", r"(?<!\\)\\\\\s+(?=[A-Za-z]\s*=)", ", "),
     ("comma in braces", r"\{,\}", ","),
     ("text that ends in and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     ("both hold", r"(?s)^.+$", _both_hold),
@@ -255,6 +247,7 @@ def _money(amount: re.Match[str]) -> str:
 
 
 MONEY = table(
+    ("pound", r"\\pounds(?![A-Za-z])", "£"),
     ("code of a currency", r"^\s*(?:USD|US(?=\s*\\?\$))\s*(?=[\d.\\$])", r"\\$"),
     ("other code of a currency", r"^\s*(?:Rs\.?|INR|EUR|GBP)\s*(?=[\d.\\$])", ""),
     ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
@@ -262,6 +255,7 @@ MONEY = table(
     ("sign of a currency", r"\\?[$£€¥₹]", ""),
 )
 WORDS = table(
+    ("constant of integration", r"(?<=[^\s+\-])\s*\+\s*(?:\\text\s*\{\s*)?const(?:ant|\.)?\s*\}?\s*$", r" + C"),
     ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
     ("exactly, before", r"^\s*(?:exactly|precisely|only|just)\s+(?=[-\d.\\])", ""),
     ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
@@ -272,7 +266,7 @@ WORDS = table(
         r"(?<=[(\[,])\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*[,)\]])",
         r"\1\\infty",
     ),
-    ("infinity", rf"^\s*([-+]?)\s*{_OPEN}infinity{_CLOSE}", r"\1\\infty"),
+    ("infinity", rf"^\s*([-+]?)\s*{_OPEN}(?:infinity|inf|oo){_CLOSE}", r"\1\\infty"),
     ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
     (
         "the reals without",
@@ -301,7 +295,7 @@ WORDS = table(
 REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *BRACES)  # made in this order
 
 _NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
-_DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox)(?![A-Za-z])")
+_DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox|framebox)(?![A-Za-z])")
 _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
 _IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")

@@ -1,0 +1,110 @@
+r"""Python, sympy's text and plain text as LaTeX: `np.arcsin(x)`, `Abs(x)`, `Rational(1, 2)`, `2*sqrt(3)`, `sin x`."""
+
+from __future__ import annotations
+
+import re
+
+from evals.grading.numbers import matching, split
+
+_INVERSE = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc"
+FUNCTIONS = f"{_INVERSE}|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"
+
+_MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
+# a call and its LaTeX, by the number of its arguments
+_CALLS: dict[tuple[str, int], str] = {
+    ("sqrt", 1): r"\sqrt{{{0}}}",
+    ("cbrt", 1): r"\sqrt[3]{{{0}}}",
+    ("root", 2): r"\sqrt[{1}]{{{0}}}",
+    ("Abs", 1): "|{0}|",
+    ("abs", 1): "|{0}|",
+    ("factorial", 1): "(({0})!)",
+    ("factorial2", 1): "(({0})!!)",
+    ("binomial", 2): r"\binom{{{0}}}{{{1}}}",
+    ("Rational", 2): r"\frac{{{0}}}{{{1}}}",
+    ("pow", 2): "({0})^{{{1}}}",
+    ("Pow", 2): "({0})^{{{1}}}",
+    ("floor", 1): r"\lfloor {0}\rfloor",
+    ("ceil", 1): r"\lceil {0}\rceil",
+    ("ceiling", 1): r"\lceil {0}\rceil",
+    ("log", 2): r"\log_{{{1}}}({0})",
+    ("Eq", 2): "{0}={1}",
+    ("Matrix", 1): "{0}",
+    ("Interval", 2): "[{0},{1}]",
+    ("Interval.open", 2): "({0},{1})",
+    ("Interval.Lopen", 2): "({0},{1}]",
+    ("Interval.Ropen", 2): "[{0},{1})",
+}
+_SUMS = {"summation": r"\sum", "Sum": r"\sum", "sum": r"\sum", "product": r"\prod", "Product": r"\prod"}
+_NAMES = sorted({name for name, _ in _CALLS} | {"FiniteSet", "Union", *_SUMS}, key=len, reverse=True)
+_CALL = re.compile(rf"{_MODULE}({'|'.join(map(re.escape, _NAMES))})\s*\(")
+_MOST_CALLS = 50
+_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
+_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
+_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
+_SHORT_INVERSE = re.compile(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))")
+_CAPITALS = re.compile(r"(?<![\\A-Za-z])(Arc)?(Sin|Cos|Tan|Cot|Sec|Csc|Sqrt|Log|Exp)(h?)([(\[])")
+_COMPLEX = re.compile(r"(?=.*(?:\*\s*I|I\s*\*|[-+]\s*I)(?![A-Za-z]))(?:[\d\s+\-*/().^]|sqrt|pi|I)*")
+
+
+def from_code(text: str) -> str:
+    """The same for code, or for plain text without other words; other answers unchanged."""
+    text = _SHORT_INVERSE.sub(r"arc\1", _named_as_in_mathematica(text))
+    plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
+    if not plain and not _CODE.search(text) and not _CALL.search(text) and not _COMPLEX.fullmatch(text):
+        return text
+    if _COMPLEX.fullmatch(text):
+        text = text.replace("I", "i")
+    text = re.sub(r"(?<![\\A-Za-z])E(?=\*\*\s*[^\s\d])", "e", text)
+    text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
+    text = _without_calls(text)
+    text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\(|\^\{{?\d+\}}?\()", r"\\\1", text)
+    text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
+    if plain:
+        text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
+        text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
+    return text.replace("*", r"\cdot ")
+
+
+def _named_as_in_mathematica(text: str) -> str:
+    """`Sin[x]` and `ArcTan(2)` as `sin(x)` and `arctan(2)`."""
+    for match in reversed(list(_CAPITALS.finditer(text))[:_MOST_CALLS]):
+        end = matching(text, match.end() - 1)
+        if end > 0:
+            inside = f"({text[match.end() : end]})"
+            text = f"{text[: match.start()]}{match[0][:-1].lower()}{inside}{text[end + 1 :]}"
+    return text
+
+
+def _without_calls(text: str) -> str:
+    """Calls as LaTeX, the innermost first: no call begins after the last one."""
+    for call in reversed(list(_CALL.finditer(text))[:_MOST_CALLS]):
+        end = matching(text, call.end() - 1)
+        if end < 0:
+            return text
+        arguments = split(text[call.end() : end], ",")
+        written = _written(call[1], arguments)
+        if written is not None:
+            text = text[: call.start()] + written + text[end + 1 :]
+    return text
+
+
+def _written(name: str, arguments: list[str]) -> str | None:
+    if name == "FiniteSet":
+        return rf"\{{{', '.join(arguments)}\}}"
+    if name == "Union":
+        return r" \cup ".join(arguments)
+    if name in _SUMS:
+        bounds = split(arguments[-1].strip("() "), ",")
+        if len(arguments) != 2 or len(bounds) != 3:
+            return None
+        high = r"\infty" if bounds[2] == "oo" else bounds[2]
+        return rf"{_SUMS[name]}_{{{bounds[0]}={bounds[1]}}}^{{{high}}} ({arguments[0]})"
+    form = _CALLS.get((name, len(arguments)))
+    if form is None:
+        return None
+    if "|" in form and "|" in arguments[0]:
+        form = r"\abs({0})"  # bars inside bars can be read in two ways
+    written = form.format(*arguments)
+    if name.startswith("Interval"):  # infinity belongs to no interval
+        written = re.sub(r"^\[(?=\s*-\s*oo)", "(", re.sub(r"(?<=oo)\s*\]$", ")", written))
+    return written
