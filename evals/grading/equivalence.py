@@ -40,6 +40,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.approximation,
     relations.congruence,
     relations.named_value,
+    relations.same_indexed_sum,
     relations.value_of_expression,
     relations.numeric_chain,
     relations.same_equation,

@@ -9,7 +9,7 @@ from itertools import pairwise
 from evals.grading import evaluation
 from evals.grading.collection import has_names, is_name, named, one_by_one, renamed
 from evals.grading.conventions import Same
-from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, split
+from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, same_text, split
 
 _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
@@ -243,6 +243,25 @@ def congruence(gold: str, answer: str, same: Same) -> bool | None:
     if both[0] and both[1] and not same(both[0][3] or both[0][4], both[1][3] or both[1][4]):
         return False
     return None if is_relation(values[0]) or is_relation(values[1]) else same(*values)
+
+
+_INDEXED = re.compile(
+    r"\\(?:sum|prod)\s*_\s*\{\s*([A-Za-z])\s*[=}\\](?:.*?)_\s*\{?[^{}=]*?(?<![\\A-Za-z])\1(?![A-Za-z])", re.DOTALL
+)
+
+
+def same_indexed_sum(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`\sum_{i=1}^n x_i` and `\sum_{j=1}^n x_j`: terms with the index have no value, so that the text decides, in
+    which the index may have another name. math-verify takes x_i for one symbol, and accepts n x_i."""
+    indexes = [_INDEXED.search(text) for text in (gold, answer)]
+    if not any(indexes) or len(split(gold, ",;=")) > 1 or len(split(answer, ",;=")) > 1:
+        return None
+    if indexes[0] is None or indexes[1] is None:
+        return False
+    letters = [rf"(?<![\\A-Za-z]){index[1]}(?![A-Za-z])" for index in indexes if index]
+    if letters[0] != letters[1] and re.search(letters[0], answer):
+        return False
+    return same_text(gold, re.sub(letters[1], indexes[0][1], answer))
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
