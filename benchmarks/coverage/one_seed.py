@@ -18,7 +18,7 @@ PERMUTATIONS = 400
 Counts = NDArray[np.int64]
 
 
-class Told(NamedTuple):
+class Resolved(NamedTuple):
     """Shares with p <= 5 %, by the rule and by the exact test; how often the rule's interval and p-value disagree."""
 
     rule: float
@@ -26,7 +26,7 @@ class Told(NamedTuple):
     disagree: int
 
 
-def told(metric: str, problems: int, samples: int, shape: tuple[float, float], lift: float, runs: int) -> Told:
+def resolved(metric: str, problems: int, samples: int, shape: tuple[float, float], lift: float, runs: int) -> Resolved:
     """Two checkpoints; the second has every logit `lift` higher. There are three kinds of incorrect answers.
 
     The exact test permutes the samples of a problem between the two checkpoints (exchangeable if they are equal) and
@@ -51,7 +51,7 @@ def told(metric: str, problems: int, samples: int, shape: tuple[float, float], l
         first = _exchanged(rng, both, samples)
         drawn = np.abs((_value(metric, first, samples) - _value(metric, both - first, samples)).sum(axis=-1))
         exact += float((drawn > seen + 1e-9).mean() + (np.abs(drawn - seen) <= 1e-9).mean() / 2) <= 0.05
-    return Told(rule / runs, exact / runs, disagree)
+    return Resolved(rule / runs, exact / runs, disagree)
 
 
 def _answers(rng: np.random.Generator, rates: Vector, samples: int) -> Counts:
@@ -96,7 +96,7 @@ def section(runs: int) -> Iterator[str]:
     for problems in (30, 83):
         for samples, shape in ((8, (0.3, 0.7)), (8, (1.0, 1.0)), (16, (0.3, 0.7))):
             for metric in METRICS[: 3 if samples == 8 else 2]:
-                same, apart = (told(metric, problems, samples, shape, lift, runs) for lift in (0.0, 1.0))
+                same, apart = (resolved(metric, problems, samples, shape, lift, runs) for lift in (0.0, 1.0))
                 cells = [f"{100 * t.rule:.1f} / {100 * t.exact:.1f}" for t in (same, apart)]
                 beta = f"{shape[0]:g}, {shape[1]:g}"
                 counts = same.disagree + apart.disagree

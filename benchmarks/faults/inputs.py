@@ -41,7 +41,7 @@ def rows(root: Path, *, cases: int, seed: int) -> Iterator[Row]:
     yield _homes(folder)
 
 
-def told(arguments: list[str], named: str = "") -> str | None:
+def refusal_fault(arguments: list[str], named: str = "") -> str | None:
     """Run `rlvr` with these arguments; returns what is wrong with the refusal, or None."""
     from harness.cli.main import main
 
@@ -79,11 +79,11 @@ def _overrides(cases: int, seed: int) -> Row:
     never = ("nan", "inf", "-inf", "1e400", "[nan]", "a=b=c", "${x}", "[", "range(1,3)", "glob(*)", "{a:1}", "9" * 400)
     pairs = [(key, value) for key in keys for value in never]
     for key, value in rng.sample(pairs, min(cases, len(pairs))):
-        row.check(f"{key}={value[:20]}", told(["plan", "paper=egsw", "arm=egsw", "seeds=1", f"{key}={value}"]))
+        row.check(f"{key}={value[:20]}", refusal_fault(["plan", "paper=egsw", "arm=egsw", "seeds=1", f"{key}={value}"]))
     for value in (value for value in ODD if value.strip()):
         for key in ("paper", "arm", "scale", "backend", "hardware.dtype", "hardware.nonsense", "no.such.key"):
             options = {"paper": "egsw", "seeds": "1", key: value}
-            row.check(f"{key}={value[:20]!a}", told(["plan", *(f"{k}={v}" for k, v in options.items())]))
+            row.check(f"{key}={value[:20]!a}", refusal_fault(["plan", *(f"{k}={v}" for k, v in options.items())]))
     return row
 
 
@@ -103,14 +103,14 @@ def _files(
     for name, content in _damages(text, good[0], first).items():
         path = folder / f"{name.replace(' ', '-')}{suffix}"
         path.write_bytes(content)
-        row.check(name, told(command(path), path.name))
-    row.check("a folder", told(command(_made(folder / f"folder{suffix}")), f"folder{suffix}"))
-    row.check("missing", told(command(folder / f"missing{suffix}"), "missing"))
+        row.check(name, refusal_fault(command(path), path.name))
+    row.check("a folder", refusal_fault(command(_made(folder / f"folder{suffix}")), f"folder{suffix}"))
+    row.check("missing", refusal_fault(command(folder / f"missing{suffix}"), "missing"))
     rng = random.Random(seed)
     path = folder / f"random{suffix}"
     for number in range(cases):
         path.write_bytes(_random_damage(text, first, rng))
-        row.check(f"random {number}", told(command(path), path.name))
+        row.check(f"random {number}", refusal_fault(command(path), path.name))
     return row
 
 
@@ -180,11 +180,11 @@ def _tables(folder: Path) -> Row:
     for name, columns in tables.items():
         path = folder / f"{name.replace(' ', '-')}.parquet"
         pq.write_table(pa.table(columns), path)
-        row.check(f"data: {name}", told([*RUN, f"dataset={path}"], path.name))
-        row.check(f"responses: {name}", told(["grade", str(path)], path.name))
+        row.check(f"data: {name}", refusal_fault([*RUN, f"dataset={path}"], path.name))
+        row.check(f"responses: {name}", refusal_fault(["grade", str(path)], path.name))
         data = _made(folder / f"data-{name.replace(' ', '-')}")
         pq.write_table(pa.table(columns), data / "tiny_short.parquet")
-        row.check(f"benchmark: {name}", told([*benchmark, f"data_dir={data}"]))
+        row.check(f"benchmark: {name}", refusal_fault([*benchmark, f"data_dir={data}"]))
     return row
 
 
@@ -225,7 +225,7 @@ def _protocols(folder: Path, cases: int, seed: int) -> Row:
     for name, text in chosen.items():
         path = folder / f"{name.replace(' ', '-')}.yaml"
         path.write_bytes(text.encode("utf-8", "surrogateescape"))
-        row.check(name, told(["eval", "model=/nowhere", f"protocol={path}"], path.stem))
+        row.check(name, refusal_fault(["eval", "model=/nowhere", f"protocol={path}"], path.stem))
     row.check("nothing ran", "a file was made" if Path("planted").exists() else None)
     rng = random.Random(seed)
     path = folder / "random.yaml"
@@ -235,7 +235,7 @@ def _protocols(folder: Path, cases: int, seed: int) -> Row:
         key = lines[at].split(":")[0]
         lines[at] = f"{key}: {rng.choice(YAML)}"
         path.write_text("\n".join(lines))
-        row.check(f"random {number}: {lines[at]}", told(["eval", "model=/nowhere", f"protocol={path}"]))
+        row.check(f"random {number}: {lines[at]}", refusal_fault(["eval", "model=/nowhere", f"protocol={path}"]))
     return row
 
 
@@ -247,7 +247,7 @@ def _homes(folder: Path) -> Row:
         for place in (folder / "file", folder / "file" / "inside"):
             os.environ["RLVR_HOME"] = str(place)
             for command in (RUN, ["tables", "paper=egsw"], ["status"], ["sync"], ["report", "paper=egsw"]):
-                row.check(f"{command[0]} {place.name}", told(list(command), "RLVR_HOME"))
+                row.check(f"{command[0]} {place.name}", refusal_fault(list(command), "RLVR_HOME"))
     finally:
         if before is None:
             del os.environ["RLVR_HOME"]

@@ -12,7 +12,7 @@ from evals.stats.compare import CompareResult, Line
 from evals.stats.score import p_words
 
 FORMATS = (".svg", ".png")
-# Okabe and Ito's palette, distinct for all kinds of colour vision; marker shapes say the same again
+# Okabe and Ito's palette, distinct for all kinds of colour vision; marker shapes repeat the information
 _STYLE = {
     "higher": Verdict("#0072B2", "o"),
     "lower": Verdict("#D55E00", "s"),
@@ -32,7 +32,7 @@ _ROW, _TOP, _WIDTH = 0.34, 1.0, 9.0  # inches
 
 
 def check_figure(path: Path) -> None:
-    """Raises ValueError when no figure can be written there: another ending, or no such folder."""
+    """Raises ValueError if no figure can be written there: a wrong file ending, or no such folder."""
     if path.suffix not in FORMATS:
         raise ValueError(f"figure={path}: expected a file that ends in {' or '.join(FORMATS)}")
     if not path.parent.is_dir():

@@ -1,4 +1,4 @@
-"""Values with their intervals, one way each: points with intervals, curves with bands, forest plots.
+"""Values with their intervals: points with intervals, curves with bands, forest plots.
 
 An interval that does not exist (NaN ends) is not plotted; the point stays.
 """
@@ -29,7 +29,7 @@ def points(
     label: str | None = None,
     linewidth: float = 1.2,
 ) -> list[Any]:
-    """Points with intervals, in the look of a series.
+    """Points with intervals, in the style of a series.
 
     Args:
         at: [N], the row of each (the column, if upright). low, middle, high: [N]; NaN ends: no interval.
@@ -79,7 +79,7 @@ def band(
 
 
 def offsets(count: int, width: float = 0.7) -> list[float]:
-    """Where in a row `count` series lie side by side, around 0: none covers another."""
+    """Offsets of `count` series within a row, around 0, so that none covers another."""
     step = min(0.18, width / max(1, count))
     return [step * (place - (count - 1) / 2) for place in range(count)]
 
@@ -94,7 +94,7 @@ def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a forest plot marks an outcome: a colour and a shape, each enough alone; filled or not."""
+    """A forest plot's mark for an outcome: a colour and a shape, each distinct on its own; filled or not."""
 
     color: str
     marker: str
@@ -114,7 +114,7 @@ class ForestRow:
 
 
 def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: float | None = None) -> None:
-    """Differences with intervals around 0, a row each, their notes beside the axis.
+    """Differences with intervals around 0, one row each, with notes beside the axis.
 
     Args:
         equal_within: half-width of the band in which a difference counts as none; None shows no band.
@@ -138,5 +138,5 @@ def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: f
 
 
 def dashed(index: int) -> Any:
-    """The line style of that number: tells series of one colour apart."""
+    """The line style with this number: it distinguishes series of one colour."""
     return LINES[index % len(LINES)]

@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
     from evals.analysis.subjects import Subject
 
-LEGEND_LINE = 0.19  # inches that a line of a legend takes
+LEGEND_LINE = 0.19  # inches per line of a legend
 
 
 def names_of(subjects: Sequence[Subject]) -> list[str]:
     """The runs' names, in order.
 
     Raises:
-        ValueError: no run, or two of one name.
+        ValueError: no run, or two with the same name.
     """
     names = [subject.name for subject in subjects]
     if not names:
@@ -34,7 +34,7 @@ def common_benchmarks(subjects: Sequence[Subject], wanted: Sequence[str] | None 
     """The benchmarks of all runs, in the order of the first run, or the wanted ones.
 
     Raises:
-        ValueError: there is none, or a run was not measured on one that is wanted.
+        ValueError: there is none, or a run was not measured on a wanted one.
     """
     names_of(subjects)
     common = [b for b in subjects[0].tables if all(b in subject.tables for subject in subjects)]
@@ -71,7 +71,7 @@ def legend_below(figure: Any, handles: Sequence[Any], labels: Sequence[str]) -> 
 
 
 def legend_height(labels: Sequence[str]) -> float:
-    """Inches that `legend_below` takes."""
+    """The height of `legend_below`, in inches."""
     columns = _legend_columns(labels)
     if columns > 1:
         return LEGEND_LINE * -(-len(labels) // columns) + 0.1

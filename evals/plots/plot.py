@@ -1,7 +1,7 @@
-"""A figure as a value: its content, its numbers, and how to render it. All figures have one look.
+"""A figure as a value: its content, its numbers, and how to render it. All figures share one style.
 
-Each figure function returns a `Plot`; `save` writes it as vector (SVG) and PNG with its numbers as CSV and its
-words as JSON. Nothing here knows an analysis.
+Each figure function returns a `Plot`; `save` writes it as SVG and PNG, its numbers as CSV and its texts as JSON. This
+module depends on no analysis.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ OUTCOMES = {
 }
 MOST = 7  # series in one panel
 COLUMNS = 4  # panels side by side
-LABEL = 0.035, 0.04  # a point's label, as shares of a panel's width and height
+LABEL = 0.035, 0.04  # size of a point's label, as shares of a panel's width and height
 PANEL = 2.15, 1.75  # inches
 
 
@@ -318,7 +318,7 @@ def _curves(
     numbers: pd.DataFrame, order: Sequence[str], x: str, xlabel: str, label: str, name: str, title: str, caption: str,
     reference: Sequence[str], *, log: bool = False,
 ) -> Plot:  # fmt: skip
-    """One panel where the arms can be told apart; else a panel an arm beside the reference arms, in grey tones."""
+    """One panel if the arms can be distinguished; else a panel per arm, with the reference arms in grey."""
     held = [arm for arm in reference if arm in order]
     together = len(order) <= MOST
     panels = [list(order)] if together else [[arm, *(r for r in held if r != arm)] for arm in order]

@@ -26,8 +26,8 @@ class SplitRate:
     Attributes:
         splits: how many were tried. disjoint: how many of them can share no run at all.
         false: those with a verdict about the method (higher, lower) on some benchmark.
-        checkpoints: those with a word about two checkpoints, the only kind of word with one seed a side.
-        by_benchmark: verdicts and words on each benchmark, corrected as above.
+        checkpoints: those with a word about two checkpoints (with one seed a side there are no other words).
+        by_benchmark: verdicts and words on each benchmark, corrected likewise.
         low, high: 95 % interval of the share of false verdicts (of words, for one seed), by the jackknife over runs;
             if none or all are false, Clopper and Pearson's for `disjoint` splits.
     """
@@ -50,8 +50,8 @@ def aa_test(
     Args:
         tables: benchmark -> [R, P], a value for each run and problem; the same runs in all.
         sizes: seeds a side; those with 2 s > R are skipped.
-        splits: about how many for each size (all of them where there are fewer), made of random orders of the runs,
-            each cut into as many disjoint pairs of sides as it holds.
+        splits: approximate number for each size (all of them if there are fewer). Each random order of the runs is cut
+            into as many disjoint pairs of sides as possible.
     Raises:
         ValueError: fewer than two runs, or the tables have different numbers of runs.
     """
@@ -77,7 +77,7 @@ def _rate(matrices: Mapping[str, Vector], runs: int, size: int, splits: int, see
 def untrained_test(
     tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
 ) -> list[SplitRate]:
-    """How often runs are told apart from an untrained model that is equal to them, as `aa_test` for a base model.
+    """How often runs are called different from an equal untrained model: `aa_test` for a base model.
 
     The untrained model is made of the same runs: with m the mean of the chosen s of R, o that of the others and
     c = sqrt(1 - s / R), it has m + c (o - m) on every problem. Where runs of variance v are independent, the difference

@@ -1,4 +1,4 @@
-"""Compare two runs on the same problems: every metric's difference with its uncertainty, if both were measured alike.
+"""Compare two runs on the same problems: every metric's difference with its uncertainty, if measured the same way.
 
 result = compare_runs(read_run([Path("a")]), read_run([Path("b")]))
 """
@@ -38,8 +38,8 @@ AVERAGE = "average"  # the benchmark of a line over the mean of several
 class Line:
     """One metric on one benchmark: a minus b over the `problems` with a value in both runs.
 
-    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the line's `family`, which names
-    the comparisons that it was corrected for. `p_samples`: of two checkpoints, by `evals.stats.exchange`.
+    Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the comparisons that `family`
+    names. `p_samples`: of two checkpoints, by `evals.stats.exchange`.
     `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
     within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
     Values that cannot be computed are None, and `why` gives the reason.
@@ -101,7 +101,7 @@ def corrected(lines: Sequence[Line], family: str, size: int | None = None) -> li
     """The lines with p-values corrected together (Holm).
 
     Args:
-        family: its name, for people. size: how many comparisons were declared; None: these lines.
+        family: its name, for readers. size: the number of declared comparisons; None: these lines.
     """
     p_values = holm([line.p_value for line in lines], family=size)
     p_equals = holm([line.p_equal for line in lines], family=None if size is None else size)
@@ -172,9 +172,7 @@ def compare_runs(
     chosen = [name for name in common if benchmarks is None or name in benchmarks]
     different = [text for name in chosen for text in _different(a, b, name)]
     if different and not allow_different:
-        raise ValueError(
-            "measured in different ways (allow_different=true compares all the same): " + "; ".join(different)
-        )
+        raise ValueError("measured in different ways (allow_different=true compares anyway): " + "; ".join(different))
     compared = [line for name in chosen for line in _compared(name, a, b, metrics, ks, taus, margin)]
     by_metric: dict[tuple[Any, ...], list[Line]] = {}
     for line in compared:

@@ -1,4 +1,4 @@
-"""Verdict tables of counts: what a long verdict table leaves behind, whose rows are not held."""
+"""Verdict tables of counts, for long verdict tables whose rows are not kept in memory."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROWS = 65_536  # held at once
 class ProblemCounts:
     """The samples of one problem.
 
-    `votes`: of each class of answers that is not the correct one, its scored samples.
+    `votes`: the scored samples of each class of incorrect answers.
     """
 
     generated: int = 0

@@ -115,7 +115,7 @@ def over_seeds_difference(
     level: float = 0.95,
     margin: float | None = None,
 ) -> Paired:
-    """The difference of two means over training seeds alone, from one unbounded value a seed (of a training curve).
+    """The difference of two means over training seeds alone, from one unbounded value per seed (of a training curve).
 
     Student's t with the degrees of freedom of `evals.stats.intervals.seeds_df`.
 
@@ -207,7 +207,7 @@ def holm(p_values: Sequence[float | None], *, family: int | None = None) -> list
     family = len(known) if family is None else family
     if family < len(known):
         raise ValueError(f"family: expected at least the {len(known)} p-values given, got {family}")
-    # not statsmodels' multipletests, which the tests compare with: it takes seconds to import and collects garbage
+    # not statsmodels' multipletests, which takes seconds to import and collects garbage; the tests compare with it
     adjusted: list[float | None] = [None] * len(p_values)
     reached = 0.0
     order = sorted((p, i) for i, p in enumerate(p_values) if p is not None)

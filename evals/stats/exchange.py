@@ -1,9 +1,9 @@
 """An exact test for two checkpoints on these very problems: exchange the samples of each problem between them.
 
 If both answer every problem equally well, every division of a problem's samples between the two is equally likely
-(Fisher, 1935). The test keeps its level even if few problems vary, as with pass@k, for which the test over problems
-hardly ever resolves two checkpoints (results/coverage.md, one seed). It says nothing about other problems or training
-seeds and has no interval, so it decides no verdict.
+(Fisher, 1935). The test keeps its level even if few problems vary, as with pass@k, where the test over problems rarely
+resolves two checkpoints (results/coverage.md, one seed). It says nothing about other problems or training seeds and has
+no interval, so it decides no verdict.
 """
 
 from __future__ import annotations

@@ -6,13 +6,13 @@ One method throughout; results/coverage.md has its coverage by simulation (bench
   with 29 at zero, one does), capped at the Bernoulli variance. For one sample a problem this is Wilson's
   interval exactly. For differences the cap is that of values -1, 0, 1 with mean zero, as in McNemar's test.
 - Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
-  the crossed model this keeps the t distribution of the seeds' part exact). The half-width averages those of Howe (JASA
-  69, 1974: squares add up), which covers slightly too much, and Satterthwaite (Biometrics 2, 1946), which covers
-  slightly too little; below two degrees of freedom it is Howe's alone.
-- Few seeds: their spread alone hardly has degrees of freedom, and two seeds would resolve nothing. Values with bounds
-  therefore get the narrower of two half-widths: that of the seeds' own spread, and that of a spread moderated as Smyth
-  does (Stat. Appl. Genet. Mol. Biol. 3, 2004), with a prior that is declared here (`SEED_SD`, `SEED_DF`) and never
-  estimated from other runs.
+  the crossed model this keeps the t distribution of the seeds' part exact). The half-width is the average of Howe's
+  (JASA 69, 1974: squares add up), which covers slightly too much, and Satterthwaite's (Biometrics 2, 1946), which
+  covers slightly too little; below two degrees of freedom it is Howe's alone.
+- Few seeds: their spread alone has almost no degrees of freedom, and two seeds would resolve nothing. Bounded values
+  therefore get the narrower of two half-widths: from the seeds' own spread, and from a spread moderated as in Smyth
+  (Stat. Appl. Genet. Mol. Biol. 3, 2004), with a prior declared here (`SEED_SD`, `SEED_DF`) and never estimated from
+  other runs.
 - mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
   vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
   Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
@@ -58,7 +58,7 @@ class Interval:
     (other training seeds, same problems), or "problems and seeds".
 
     `rough`: fewer than `FEW` problems vary (as Kish counts them), or there are only two seeds (three
-    against an untrained model); a 95 % interval then holds the truth in 90 to 100 % of cases (results/coverage.md).
+    against an untrained model); a 95 % interval then contains the truth in 90 to 100 % of cases (results/coverage.md).
     """
 
     low: float
@@ -69,7 +69,7 @@ class Interval:
 
     @property
     def mark(self) -> str:
-        """The mark before it in a table: "~" if it is approximate."""
+        """Printed before it in a table: "~" if it is approximate."""
         return "~" if self.rough else ""
 
 
@@ -173,8 +173,8 @@ def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estima
     one row has no seeds' part.
 
     Args:
-        bounds: of a value of the result (of a difference where there are two sides).
-            The degrees of freedom of the seeds' part are those of `seeds_df` for two sides, S - 1 for one.
+        bounds: of a value of the result (of a difference if there are two sides). The seeds' part has the degrees of
+            freedom of `seeds_df` for two sides, S - 1 for one.
     """
     if any(len(table) != len(side[0]) for side in sides for table in side):
         raise ValueError("every benchmark must have the same training seeds")
@@ -200,10 +200,10 @@ def seeds_df(variances: Sequence[ArrayLike], counts: Sequence[int]) -> Vector:
     """Degrees of freedom of the seeds' part of a difference: Welch's, from half of each side's, at most min(S) - 1.
 
     Two sides whose seeds vary alike have min(S) - 1: these never give too narrow an interval with normal seeds,
-    whatever the two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966), and a skew shared by both cancels. The
-    more one side carries the variance, as a trained arm does against a base model, the less cancels: few seeds of a
-    skewed or bimodal kind lie close together by chance, and Student's t on S - 1 then errs in up to a quarter of cases
-    (results/coverage.md). One side alone therefore has (S - 1) / 2.
+    whatever the two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966), and a skew of both sides cancels. The
+    more one side carries the variance, as a trained arm does against a base model, the less cancels: a few seeds of a
+    skewed or bimodal distribution may be close together by chance, and Student's t on S - 1 then errs in up to a
+    quarter of cases (results/coverage.md). One side alone therefore has (S - 1) / 2.
 
     Args:
         variances: of the mean, one for each side with several seeds, [...]. counts: their numbers of seeds, S >= 2.
@@ -259,7 +259,7 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
 
 
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
-    """The interval for the mean over training seeds on these very problems, from one mean per seed.
+    """The interval for the mean over training seeds on these fixed problems, from one mean per seed.
 
     Seeds that happen to be equal (at most 3 % of simulated cases with S = 3 and 16 % with S = 2; 30 problems, one
     sample each) have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
@@ -315,7 +315,7 @@ def joined_half(problems: ArrayLike, seeds: ArrayLike, df: ArrayLike, quantile: 
 
     alone, seeds, df = (np.asarray(x, dtype=float) for x in (problems, seeds, df))
     howe = np.hypot(alone, stdtrit(df, quantile) * np.sqrt(seeds))
-    if (df < 2).all():  # Satterthwaite's degrees of freedom then rest on one, and the mean of the two covers too little
+    if (df < 2).all():  # Satterthwaite's degrees of freedom are then unreliable, and the average covers too little
         return np.asarray(howe)
     variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
     share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)

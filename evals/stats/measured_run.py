@@ -65,7 +65,7 @@ def read_run(sources: Sequence[Path], name: str | None = None, *, responses: boo
 
     Args:
         sources: one of these for each training seed, in order.
-        name: for people; by default the sources as they are written.
+        name: for readers; by default the sources as given.
         responses: read all columns, the responses' text included.
     Raises:
         ValueError: nothing there, a table without benchmark, several training seeds in a part of several, or parts that
@@ -134,7 +134,7 @@ def _read(path: Path, responses: bool) -> pd.DataFrame:
     if missing := [c for c in needed if c not in frame]:
         raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
     frame = frame if responses else frame[[c for c in _READ if c in frame]]
-    # graded answers keep the ids of their file, which may not say how long a response is and why it ended
+    # graded answers have the ids of their file, which may lack lengths and finish reasons
     unknown = dict.fromkeys(name for name in ("tokens", "finish_reason") if name not in frame)
     return frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
 

@@ -1,4 +1,4 @@
-"""Does a published value come back? Our measurement against theirs on the same problems, with the noise of both sides.
+"""Does a published value come back? Our measurement against the paper's on the same problems, with both sides' noise.
 
 Problems are fixed, because both sides measure the same ones. The remaining variance is the spread of training seeds and
 the noise of samples, ours and the paper's.
@@ -25,8 +25,8 @@ class Repeat:
 
     Attributes:
         mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
-        df: degrees of freedom of both, from the spread of S seeds of ours alone: (S - 1) / 2, as `seeds_df`; inf if the
-            variance is a bound and not an estimate.
+        df: degrees of freedom of both, from the spread of our S seeds: (S - 1) / 2, as `seeds_df`; inf if the variance
+            is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
         moderated: both variances together, and their degrees of freedom, with the declared prior of the seeds' spread
             (`evals.stats.intervals.moderated_seeds`); None: not of bounded values of a trained arm.
@@ -50,8 +50,8 @@ class Repeat:
 
 @dataclass(frozen=True)
 class Comeback:
-    """Attributes: low, high: the 95 % prediction interval for the published value; None if unknown. why: for "cannot
-    tell", how many seeds or samples would tell."""
+    """low, high: the 95 % prediction interval for the published value; None if unknown. why: for "cannot tell", how
+    many seeds or samples would suffice."""
 
     answer: Answer
     low: float | None
@@ -61,7 +61,7 @@ class Comeback:
 
     @property
     def mark(self) -> str:
-        """In a table: "+", "x" or "?"."""
+        """The mark in a table: "+", "x" or "?"."""
         return {"comes back": "+", "does not come back": "x", "cannot tell": "?"}[self.answer]
 
 

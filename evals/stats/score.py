@@ -117,12 +117,12 @@ class Score:
 
     @property
     def name(self) -> str:
-        """For people: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
+        """The name in tables: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
         return metric_name(self.metric, self.k, self.tau)
 
     @property
     def key(self) -> str:
-        """For MLflow, which takes no "@": "avg_at_16", "pass_at_8", "g_pass_at_8_tau_0.5", "fmt"."""
+        """The name in MLflow, which allows no "@": "avg_at_16", "pass_at_8", "g_pass_at_8_tau_0.5", "fmt"."""
         base = self.metric if self.k is None else f"{self.metric}_at_{self.k}"
         return base if self.tau is None else f"{base}_tau_{self.tau:g}"
 
@@ -170,12 +170,12 @@ def unit(metric: str) -> str:
 
 
 def factor(metric: str, problems: int) -> float:
-    """The factor from a value over that many problems to its unit."""
+    """The factor from a value over `problems` problems to its unit."""
     return {"tokens": 1, "value": 1, "problems": problems, "%": 100}[unit(metric)]
 
 
 def metric_name(metric: str, k: int | None, tau: float | None = None) -> str:
-    """For people: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
+    """The name in tables: "avg@16", "pass@8", "G-Pass@8 (0.5)", "fmt"."""
     base = {"g_pass": "G-Pass"}.get(metric, metric.replace("_", " "))
     base = base if k is None else f"{base}@{k}"
     return base if tau is None else f"{base} ({tau:g})"
@@ -281,7 +281,7 @@ def _score(table: VerdictTable, metric: str, k: int | None, tau: float | None) -
 
 
 def _mean(matrix: NDArray[np.float64]) -> float:
-    """Rounded once, so that the last bit does not depend on the order of the problems."""
+    """The mean, rounded once, so that its last bit does not depend on the order of the problems."""
     return fmean(matrix.ravel())
 
 

@@ -1,9 +1,9 @@
-"""A test that may stop at any time: is a mean of values in [0, 1] above or below a threshold?
+"""A sequential test that may stop at any time: is a mean of values in [0, 1] above or below a threshold?
 
-Problems come one after another, in random order. Two players bet against "the mean is at most m" and "at least m".
-Under its hypothesis a player's capital is a nonnegative martingale, for any distribution, so it ever reaches 2 / alpha
-with a chance of at most alpha / 2 (Ville's inequality). Stopping when a player reaches it keeps the error rate at
-alpha, however often one looks: "Estimating means of bounded random variables by betting" (arXiv 2010.09686).
+Problems arrive one after another, in random order. Two players bet against "the mean is at most m" and "at least m".
+Under its hypothesis a player's capital is a nonnegative martingale, for any distribution, so the probability that it
+ever reaches 2 / alpha is at most alpha / 2 (Ville's inequality). Stopping when a player reaches it keeps the error rate
+at alpha, however often one looks: "Estimating means of bounded random variables by betting" (arXiv 2010.09686).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _interval(values: np.ndarray, bets: np.ndarray, goal: float) -> tuple[float,
         return bool(_log_capital(rows, bets, threshold).max() >= goal)
 
     def edge(rows: np.ndarray) -> float:
-        """The largest threshold that the values refute from below."""
+        """The largest threshold that the values have ruled out from below."""
         low, high = 0.0, 1.0
         if not refuted(rows, 1e-6):
             return 0.0

@@ -27,7 +27,7 @@ Vector = NDArray[np.float64]
 
 
 def pass_at_k(n: int, c: int, k: int) -> float:
-    """pass@k: the probability that a k-subset holds a correct sample, 1 - C(n-c, k) / C(n, k).
+    """pass@k: the probability that a k-subset contains a correct sample, 1 - C(n-c, k) / C(n, k).
 
     The unbiased estimate of Chen et al. (arXiv 2107.03374, Eq. 1; arXiv 2508.07534, Eq. 2). Computed in integers and
     rounded once, so it is exact to the last bit for any n.
@@ -40,7 +40,7 @@ def pass_at_k(n: int, c: int, k: int) -> float:
 
 
 def unsolvable_at_k(n: int, c: int, k: int) -> float:
-    """The probability that a k-subset holds no correct sample, C(n-c, k) / C(n, k) = 1 - pass@k.
+    """The probability that a k-subset contains no correct sample, C(n-c, k) / C(n, k) = 1 - pass@k.
 
     Summed over problems, the expected number of k-rollout unsolvable problems (arXiv 2508.07534, section 2.1); with
     n = k it is 0 or 1 per problem, and the sum is that paper's count.
@@ -130,13 +130,13 @@ def _convolve_rows(rows: Vector, with_: Vector) -> Vector:
 
 
 def _binomials(n: int, k: int) -> list[Vector]:
-    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m. Few long ones are held: n = 2000 has
-    16 MB."""
+    """For m = 0..n, P(j of m samples kept) at k/n each: a vector over j = 0..m. The cache keeps few long ones: n = 2000
+    has 16 MB."""
     return (_held if n <= 1000 else _few_held)(n, k)
 
 
 def _kept(n: int, k: int) -> list[Vector]:
-    """Each row from the one before."""
+    """`_binomials` without a cache, each row from the previous one."""
     p = k / n
     rows = [np.ones(1)]
     for _ in range(n):
@@ -237,7 +237,7 @@ class VerdictTable:
         return VerdictTable(frame)
 
     def values(self, metric: str, k: int | None = None, tau: float | None = None) -> Matrix:
-        """One metric of every problem under every seed, [S, P]; NaN if it has none (too few scored samples).
+        """One metric of every problem under every seed, [S, P]; NaN without a value (too few scored samples).
 
         Raises:
             ValueError: tau outside (0, 1], or verdicts that contradict the answer classes.

@@ -1,7 +1,7 @@
-"""Keep the memory that a training frees, on a CPU: the next step needs it again.
+"""Keep the memory that a training on a CPU frees, because the next step needs it again.
 
-glibc returns large freed blocks to the system; each page of the next tensor then costs a page fault and is filled with
-zeros again. In a training of the tiny model that takes a tenth of the time. No number changes.
+glibc returns large freed blocks to the system. Each page of the next tensor then costs a page fault and is zeroed,
+a tenth of the time of a tiny model's training. No number changes.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import ctypes
 import sys
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3  # malloc.h
-KEPT_BYTES = 2**31 - 1  # the most that mallopt takes
-LARGEST_BLOCK = 2**30  # larger ones are still given back at once
+KEPT_BYTES = 2**31 - 1  # the maximum that mallopt accepts
+LARGEST_BLOCK = 2**30  # larger blocks are still returned at once
 
 
 def keep_freed_memory() -> bool:

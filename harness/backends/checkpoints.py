@@ -1,4 +1,4 @@
-"""Whole checkpoints: sealed with the hashes of their files when they are written, verified before they are used."""
+"""Complete checkpoints: sealed with the hashes of their files when written, verified before use."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WHOLE = "whole"  # the seal: a JSON file in a checkpoint, with the SHA-256 of ev
 
 
 def seal(checkpoint: Path) -> None:
-    """Mark a checkpoint as written to its end."""
+    """Mark a checkpoint as complete."""
     write_json(checkpoint / WHOLE, {"files": folder_sha256s(checkpoint, without=[WHOLE])})
 
 
@@ -24,7 +24,7 @@ def damage(checkpoint: Path) -> str | None:
     except DamagedFileError as error:
         return f"its seal is damaged ({error.why})"
     if sealed is None:
-        return "it was not written to its end"
+        return "it is incomplete"
     return "; ".join(differing_files(checkpoint, sealed["files"])) or None
 
 
@@ -37,7 +37,7 @@ def last_verified(
         wrong = damage(checkpoint)
         if wrong is None:
             return checkpoint
-        if (checkpoint / WHOLE).exists():  # else a kill left it incomplete, which needs no message
+        if (checkpoint / WHOLE).exists():  # else a kill left it incomplete: no message needed
             (say or _say)(f"    {checkpoint} cannot be used: {wrong}; resuming from the one before")
         shutil.rmtree(checkpoint)
     return None

@@ -1,4 +1,4 @@
-"""Shared by every backend: the training prompts, and the logging of step metrics."""
+"""Shared by all backends: the training prompts, and the logging of step metrics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from harness.step.mismatch import FLAGS, mismatch_flag
 
 
 def needs_gpu(training: Training, hardware: Hardware) -> None:
-    """Raise ValueError for a precision that the machine's kind of device cannot train in."""
+    """Raise ValueError for a precision that this device cannot train in."""
     if training.precision.value == "float16" and hardware.device == "cpu":
         raise ValueError(
             "precision: expected float32, bfloat16 or pure_bfloat16 on a CPU, got 'float16', whose scaled loss needs a "
@@ -42,7 +42,7 @@ def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[l
     """(rows with the rendered prompt and the answer; how many were too long; hash of the data).
 
     Raises:
-        ValueError: the data cannot be loaded, or fewer rows than one rollout needs are short enough.
+        ValueError: the data cannot be loaded, or too few rows are short enough for one rollout.
     """
     from evals.data import prompts
     from harness.data.problems import content_hash, load_problems
@@ -87,7 +87,7 @@ def _rendered(rows: _Rows) -> tuple[tuple[str, str, int], ...]:
 
 
 def _identity(tokenizer: Any) -> str:
-    """The identity of all that decides the text and tokens of a prompt; unique for a tokenizer that cannot be
+    """Identifies everything that decides the text and tokens of a prompt; unique if the tokenizer cannot be
     serialised."""
     fast = getattr(tokenizer, "backend_tokenizer", None)
     if fast is None:
@@ -112,7 +112,7 @@ def metrics_reporter(
         if not known:
             mend_jsonl(kept)
             known.extend([{row["step"] for row in read_jsonl(kept)}])
-        if steps_before + step not in known[0]:  # else it was trained again after a kill
+        if steps_before + step not in known[0]:  # else the step was trained again after a kill
             known[0].add(steps_before + step)
             append_jsonl(kept, {"step": steps_before + step, "metrics": metrics})
         flag = mismatch_flag(metrics)

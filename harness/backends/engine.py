@@ -1,8 +1,8 @@
 """The engine for evaluations and rejection sampling: `hardware.engine`, `engine_replicas`.
 
-It reads a finished model from its folder, which is what a record hashes. During training, weights need no file: TRL's
-and veRL's colocated vLLM, which sample for the trainer, take them from its memory, and so does an evaluation
-(`eval.every`) in the trainer's process. One beside several training processes reads the snapshot.
+It reads a finished model from its folder, because a record hashes that folder. During training, weights need no file:
+the colocated vLLM of TRL and veRL takes them from the trainer's memory, and so does an evaluation (`eval.every`) in the
+trainer's process. With several training processes, an evaluation reads the snapshot.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from harness.spec.hardware import Hardware
 
 
 def sampling_engine(hardware: Hardware, model: str) -> Engine:
-    """The engine that the machine settings name, for a model; nothing is loaded yet."""
+    """The engine of the machine settings, for a model; loads nothing yet."""
     name, _, inner = hardware.engine.partition("_")
     options: dict[str, Any] = {}
     if hardware.device == "cpu" and hardware.engine in ("transformers", "ray"):

@@ -1,10 +1,10 @@
-"""Models saved during a training: plain folders that an evaluation loads, beside the checkpoints to resume from.
+"""Models saved during a training for evaluation: plain folders, separate from the checkpoints to resume from.
 
-    <out_dir>/snapshots/step-<optimiser step>/     written to its end when it has this name
+    <out_dir>/snapshots/step-<optimiser step>/     complete once it has this name
 
-A backend writes them every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
-observe that (`observed`). A training in that very process hands its newest model over in memory (`Held`); the folder is
-then what a resumed training and `keep=` need.
+A backend writes one every `hardware.snapshot_every` steps and calls `notify`; the process that called `launch` may
+observe that (`observed`). A training in the same process passes its newest model in memory (`Held`); only a resumed
+training and `keep=` then need the folder.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SNAPSHOTS = "snapshots"
 
 @dataclass(frozen=True)
 class Held:
-    """The model of one step's snapshot, in this process: `model()` makes it, apart from the one that trains."""
+    """The model of one step's snapshot, in this process: `model()` makes a copy of the one in training."""
 
     step: int
     model: Callable[[], Any]
@@ -35,7 +35,7 @@ _observers: list[Callable[[Held | None], None]] = []
 
 @contextmanager
 def observed(call: Callable[[Held | None], None] | None) -> Iterator[None]:
-    """Inside the block, `call` runs whenever a backend reports a possible new snapshot, with its model where that is in
+    """Inside the block, `call` runs when a backend reports a possible new snapshot; it gets the model if that is in
     this process."""
     if call is None:
         yield
@@ -48,7 +48,7 @@ def observed(call: Callable[[Held | None], None] | None) -> Iterator[None]:
 
 
 def notify(held: Held | None = None) -> None:
-    """Tell the observer that there may be a new snapshot. Python's and numpy's generators are as before afterwards."""
+    """Tell the observer of a possible new snapshot. Leaves Python's and numpy's random generators unchanged."""
     import numpy as np
 
     if not _observers:
@@ -63,7 +63,7 @@ def notify(held: Held | None = None) -> None:
 
 
 def snapshot_folder(out_dir: Path, step: int) -> Path:
-    """Where the model after that optimiser step is kept."""
+    """The folder of the model after this optimiser step."""
     return out_dir / SNAPSHOTS / f"step-{step:06d}"
 
 
@@ -75,7 +75,7 @@ def snapshots(out_dir: Path) -> list[tuple[int, Path]]:
 
 @contextmanager
 def writing(folder: Path) -> Iterator[Path]:
-    """A folder to write a snapshot into; it gets its name when everything is there."""
+    """A folder to write a snapshot into; it gets its final name when it is complete."""
     part = folder.with_name(f".{folder.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -87,11 +87,11 @@ def writing(folder: Path) -> Iterator[Path]:
 def snapshotter(
     out_dir: Path, every: int | None, save: Callable[[Path], Callable[[], Any] | None], *, main: bool
 ) -> Any:
-    """A transformers callback that saves a snapshot every so many optimiser steps.
+    """A transformers callback that saves a snapshot every `every` optimiser steps.
 
     Args:
-        save: called on every process with the folder to write to; on the main one it returns what makes the same model
-            in memory. main: whether this process renames and notifies.
+        save: called on every process with the folder to write to; on the main one it returns a function that makes the
+            same model in memory. main: whether this process renames and notifies.
     """
     import torch
     from transformers import TrainerCallback

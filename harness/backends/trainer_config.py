@@ -18,7 +18,7 @@ def trainer_configs(
 ) -> dict[str, dict[str, Any]]:
     """model/arm -> the trainer's configuration; veRL's includes every default.
 
-    Arms without reinforcement learning have none. The data are not read: `dataset_rows` is used for the number of rows.
+    Arms without reinforcement learning have none. Does not read the data: `dataset_rows` gives the number of rows.
 
     Raises:
         CannotExpress: the backend has no way to train an arm. ValueError: veRL refuses it, or is not installed.

@@ -59,7 +59,7 @@ def with_counted_rows(training: Training, overrides: Mapping[str, Any]) -> Train
     """`dataset_rows` of a data set given on the command line, unless the command line gives `dataset_rows` too.
 
     Raises:
-        ValueError: the file is not there or cannot be read, or the number of rows is not known.
+        ValueError: the file is missing or cannot be read, or the number of rows is not known.
     """
     if "dataset" not in overrides or "dataset_rows" in overrides:
         return training

@@ -49,18 +49,18 @@ ASSUMPTIONS = (
 
 
 def reached(gpu: Gpu, rules: Rules) -> float:
-    """FLOP/s that training reaches. Slower chips are used better: the share grows with the fourth root."""
+    """FLOP/s that training reaches. On slower chips its share of the peak is higher: it grows with the fourth root."""
     return float(gpu.flops * rules.compute * (GPUS["h100"].flops / gpu.flops) ** 0.25)
 
 
 def attention_flops(a: Architecture, length: float) -> float:
-    """Of the attention scores and their use, per token of a causal pass over `length` tokens, forward."""
+    """FLOPs of attention scores and values, per token of a causal forward pass over `length` tokens."""
     return 2 * a.layers * a.heads * a.head_dim * length
 
 
 def pass_flops(a: Architecture, length: float, *, backward: bool, recompute: bool, frozen: bool = False) -> float:
-    """Per token: 2 for a forward pass over the active parameters, 4 more backward (2 where they are `frozen`, as under
-    LoRA), 2 more where activations are recomputed; attention in the same proportions, 4 backward."""
+    """FLOPs per token: for each active parameter 2 forward and 4 backward (2 if `frozen`, as under LoRA), and 2 more if
+    activations are recomputed; attention in the same proportions, 4 backward."""
     if not backward:
         return 2 * a.active + attention_flops(a, length)
     again = 1 if recompute else 0
@@ -73,7 +73,7 @@ def decode_seconds(
 ) -> float:  # fmt: skip
     """Seconds of one engine for `sequences` responses of `mean` tokens, the longest of `longest`.
 
-    As many run at once as the cache holds; finished responses make room, so the mean number of running ones counts.
+    The cache limits how many responses run at once; finished ones make room, so the mean number of running ones counts.
     `cache_share`: of a GPU's memory, for weights and cache.
     """
     weights = 2.0 * a.parameters / tensor_parallel
@@ -134,7 +134,7 @@ def training_seconds(
     a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, backend: str, hardware: Hardware, rules: Rules,
     mean: float | None,
 ) -> float:  # fmt: skip
-    """Seconds of a whole training of so many optimiser steps."""
+    """Seconds of a training of `steps` optimiser steps."""
     devices = hardware.processes * hardware.nodes
     if isinstance(e, Experiment):
         rollouts = math.ceil(steps / e.updates_per_rollout.value)

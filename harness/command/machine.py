@@ -43,7 +43,7 @@ class Machine:
     """The machine of a command: settings for every arm, or a profile that chooses settings per arm.
 
     Args:
-        base: the settings; with a profile, what all arms share. profile: a name in `PROFILES`, or None.
+        base: the settings; with a profile, those that all arms share. profile: a name in `PROFILES`, or None.
         explicit: names of the settings that the command line gives, which a profile does not change.
     """
 
@@ -140,7 +140,7 @@ def check_machine(
     data_dir: str | None,
     here: bool = True,
 ) -> None:
-    """Raise ValueError where this machine cannot run the jobs. Reads local training data whole; loads no model.
+    """Raise ValueError if this machine cannot run the jobs. Reads local training data in full; loads no model.
 
     Args:
         here: whether the jobs run on this machine; if not, its devices and engines are not checked.

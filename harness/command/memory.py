@@ -258,12 +258,12 @@ def _tokens(training: Training, backend: str, hardware: Hardware) -> tuple[float
 
 
 def engine_need(a: Architecture, training: Experiment, hardware: Hardware) -> float:
-    """Bytes that a vLLM engine needs on one GPU to hold its weights and the cache of one longest sequence."""
+    """Bytes that a vLLM engine needs on one GPU for its weights and the cache of one sequence of maximum length."""
     context = training.max_prompt_tokens.value + training.max_completion_tokens.value
     each = weights_bytes("float32" if training.precision.value == "float32" else "bfloat16")
     return (a.parameters * each + context * a.cache(each)) / hardware.vllm_tensor_parallel + VLLM_OVERHEAD
 
 
 def fits(need: Need, gpu_memory: float) -> bool:
-    """Whether a device with so many bytes holds it."""
+    """Whether it fits into a device with this many bytes."""
     return need.peak <= USABLE * gpu_memory

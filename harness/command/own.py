@@ -14,8 +14,8 @@ YAML = (".yaml", ".yml")
 
 
 def own_files(values: Mapping[str, Any]) -> dict[str, str]:
-    """Name -> SHA-256 of the file, for every value that names a file of the user. Training data is excluded: the record
-    of a training holds its hash.
+    """Name -> SHA-256 of the file, for every value that names a user's file. Training data are excluded: the training's
+    record has their hash.
 
     Args:
         values: of a job's `settings()`, by key.

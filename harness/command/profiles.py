@@ -11,7 +11,7 @@ from harness.spec import Experiment, Training
 from harness.spec.architecture import Architecture, architecture
 from harness.spec.hardware import GPUS, Hardware
 
-PASS_TOKENS = 32_768  # rough size of one forward pass: a larger one does not make a GPU faster
+PASS_TOKENS = 32_768  # rough size of one forward pass; larger passes are not faster on a GPU
 
 
 @dataclass(frozen=True)
@@ -48,11 +48,11 @@ PROFILES = {
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an arm fits, with which settings, and what it needs then.
+    """Whether an arm fits, with which settings, and how much memory it then needs.
 
     Args:
-        hardware: the settings. fits: whether they do. need: the memory; None where the model's shape is not known.
-        remedy: settings that would make it fit, or a profile; "" where it fits or nothing helps.
+        hardware: the settings. fits: whether it fits with them. need: the memory; None if the model's shape is unknown.
+        remedy: settings or a profile that would make it fit; "" if it fits or nothing helps.
     """
 
     hardware: Hardware
@@ -67,7 +67,7 @@ def gpu_memory(hardware: Hardware) -> float:
 
 
 def holds(a: Architecture, training: Training, backend: str, hardware: Hardware, memory: float | None = None) -> bool:
-    """Whether every device (of `memory` bytes, or a `hardware.gpu`) holds its part, and a colocated vLLM its share."""
+    """Whether each device (of `memory` bytes, or a `hardware.gpu`) has room for its part, and for a colocated vLLM."""
     memory = memory or gpu_memory(hardware)
     if not fits(need(a, training, backend, hardware, memory), memory):
         return False

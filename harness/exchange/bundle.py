@@ -3,9 +3,9 @@
     README.md                    what the run is, and its numbers
     bundle.json                  format, run, whether responses are in it
     declaration.json             every value of the run with its source
-    record.json                  what the run was; absent for an evaluation by `rlvr eval`
-    requirements.lock            the packages, where this checkout has the lock that the record names
-    metrics.jsonl                the training curve, where one was kept
+    record.json                  the run's record; absent for an evaluation by `rlvr eval`
+    requirements.lock            the packages, if this checkout has the lock that the record names
+    metrics.jsonl                the training curve, if one was kept
     <benchmark>/verdicts.parquet, manifest.json
     scores.json                  every score, computed from the verdicts
     tables.csv, tables.md, tables.tex
@@ -54,10 +54,10 @@ def write_bundle(run: Exported, out: Path, *, responses: bool = True, curve: Pat
         responses: keep the responses' text in the verdict tables.
         curve: train/metrics.jsonl of the job.
     Raises:
-        UsageError: `out` is there already.
+        UsageError: `out` exists already.
     """
     if out.exists():
-        raise UsageError(f"out: {str(out)!r} is there already; remove it, or give another")
+        raise UsageError(f"out: {str(out)!r} exists already; remove it, or give another")
     files = {**_given(run, responses, curve)}
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
@@ -76,7 +76,7 @@ def write_bundle(run: Exported, out: Path, *, responses: bool = True, curve: Pat
 
 
 def verify(path: Path) -> list[str]:
-    """The faults of a bundle; none if it is whole and every number follows from its verdicts.
+    """The faults of a bundle; none if it is complete and every number follows from its verdicts.
 
     Raises:
         UsageError: not a bundle. DamagedFileError: a zip that cannot be read.

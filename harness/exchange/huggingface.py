@@ -101,7 +101,7 @@ def write_model_index(run: Exported, model: str, out: Path, *, source_url: str |
 
 
 def note(run: Exported, benchmark: str, score: Any) -> str:
-    """What a number is: metric, interval, samples, decoding, prompt; the scale where it is not the paper's."""
+    """Describes a number: metric, interval, samples, decoding, prompt, and the scale unless it is the paper's."""
     parts = [score.name]
     if score.interval is not None:
         low, high = 100 * score.interval.low, 100 * score.interval.high

@@ -108,7 +108,7 @@ def _sample(run: Exported, benchmark: str, row: dict[str, Any], model: str) -> d
         "completion": row["response"],
     }
     if row["tokens"] is not None:
-        output["usage"] = {"output_tokens": row["tokens"]}  # how long the prompt was is not known
+        output["usage"] = {"output_tokens": row["tokens"]}  # the prompt's length is not known
     sample: dict[str, Any] = {
         "id": row["problem_id"],
         "epoch": row["sample"] + 1,

@@ -53,7 +53,7 @@ class Exported:
         return [int(k) for k in value]
 
     def scores(self, benchmark: str) -> list[Score]:
-        """Computed from the verdicts, now."""
+        """The scores, computed from the verdicts."""
         from evals.stats.score import score
 
         table = read_parquet(self.tables[benchmark])
@@ -67,7 +67,7 @@ class Exported:
 
     @property
     def finished(self) -> str | None:
-        """When, as ISO 8601; None for an evaluation without a record."""
+        """The time of its end, as ISO 8601; None for an evaluation without a record."""
         return None if self.record is None else str(self.record["finished"])
 
     @property
@@ -77,7 +77,7 @@ class Exported:
 
 @contextmanager
 def opened(text: str, *, data_dir: str | None = None, with_problems: bool = False) -> Iterator[Exported]:
-    """The run of a path or an MLflow run id, for as long as it is read.
+    """The run of a path or an MLflow run id, inside the block.
 
     Args:
         data_dir: where the benchmarks are, for the problems' texts; None: those of the tiny scale are made here, and

@@ -10,10 +10,10 @@ FINISHED_BEFORE_S = 2.0
 
 
 def time_left(seconds: Sequence[float], jobs_left: int) -> str:
-    """ "; 12.5 min left at this pace", from the median of the jobs that really ran; "" without any.
+    """ "; 12.5 min left at this pace", from the median of the jobs that ran; "" if none did.
 
     Args:
-        seconds: wall time of each job so far, those that were finished before included.
+        seconds: wall time of each job so far, including jobs that were already finished.
     """
     ran = [took for took in seconds if took > FINISHED_BEFORE_S]
     return f"; {duration(statistics.median(ran) * jobs_left)} left at this pace" if ran else ""

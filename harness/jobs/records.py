@@ -29,7 +29,7 @@ def read_record(path: Path) -> dict[str, Any] | None:
     """
     record = read_object(path)
     if record is not None and record.get(SHA256) != _content(record):
-        raise DamagedFileError(path, "its content does not fit its own sha256")
+        raise DamagedFileError(path, "its content does not match its sha256")
     return record
 
 

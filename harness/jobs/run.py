@@ -7,7 +7,7 @@ Each job has one folder, named by the digest of everything that decides its resu
         eval/           samples and verdicts, one folder a benchmark
         trained.json    written when training is done, with the hashes of train/final
         record.json     written last, when the job is finished; with the hashes of the verdicts
-        mlflow.jsonl    the messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and how much it has
+        mlflow.jsonl    the messages for MLflow (`harness.runs.outbox`); mlflow.json: the run, and what was delivered
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from harness.data.base_models import locate
 from harness.data.tiny.base import fixed_threads
 from harness.jobs.pace import time_left
 from harness.jobs.records import mismatches, read_record, write_record
-from harness.jobs.telling import Watching, say, told
+from harness.jobs.reporting import Delivery, reporting, say
 from harness.jobs.watching import Watcher
 from harness.runs.interrupt import check, finishing
 from harness.runs.outbox import Outbox
@@ -94,7 +94,7 @@ def run_jobs(
     watch = watch or Watch()
     outcomes: list[Outcome] = []
     took: list[float] = []
-    with told([(jobs, command)]) as telling, graders_kept():
+    with reporting([(jobs, command)]) as reports, graders_kept():
         bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
             check(f"after {number - 1} of {len(jobs)} jobs")
@@ -104,14 +104,14 @@ def run_jobs(
             try:
                 machine = machines[job.model, job.arm]
                 base = bases[job.base_model.value]
-                folder = run_job(job, base, telling.courier, telling.parent(job), machine, data_dir, command, watch)
+                folder = run_job(job, base, reports.courier, reports.parent(job), machine, data_dir, command, watch)
                 outcomes.append(Outcome(job, folder, diverged=has_diverged(folder)))
             except Exception as error:  # a failure of one job goes into its outcome, and the other jobs run
                 if not keep_going:
                     raise
                 say(f"    failed: {type(error).__name__}: {redact(str(error))}")
                 outcomes.append(Outcome(job, None, error))
-                telling.failed.add(0)
+                reports.failed.add(0)
             took.append(time.monotonic() - started)
             gc.collect()  # free the memory of this job's model for the next
     return outcomes
@@ -125,7 +125,7 @@ def has_diverged(folder: Path) -> bool:
 def run_job(
     job: Job,
     base: str,
-    courier: Watching,
+    courier: Delivery,
     parent: Outbox,
     hardware: Hardware,
     data_dir: str | None,
@@ -175,7 +175,7 @@ def run_job(
             if outbox.started():
                 outbox.tags({"rlvr.stopped": str(interruption) or "interrupted"})
             raise
-        except Exception as error:  # recorded for `rlvr status` and raised again
+        except Exception as error:  # record it for `rlvr status`, then raise it again
             when = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
             write_json(folder / ERROR, {"error": redact(f"{type(error).__name__}: {error}"), "when": when})
             raise
@@ -209,7 +209,7 @@ def _train_watched(
     with observed(watcher):
         model, training = _train(job, base, folder, outbox, hardware)
     if watcher is not None:
-        watcher()  # snapshots saved while the last one was evaluated
+        watcher()  # snapshots saved while the previous one was evaluated
         if watch is not None and watch.every and training is not None:
             watcher.measure(training["steps"], Path(model))
     return model, training
@@ -351,13 +351,13 @@ def _made_again(folder: Path, finished: dict[str, Any], verdicts: dict[str, Path
     """The record of a finished job whose files were written again; manifests may differ (for example in versions).
 
     Raises:
-        RefusedError: the verdicts are not those that the record has its scores from.
+        RefusedError: the record's scores are not of these verdicts.
     """
     tables = {name: sha256 for name, sha256 in finished.get("files", {}).items() if name.endswith(".parquet")}
     if broken := differing_files(folder, tables):
         raise RefusedError(
-            f"{folder / 'record.json'} does not fit the files beside it ({'; '.join(broken)}, also when rewritten): "
-            "delete it, and the same command makes it from them"
+            f"{folder / 'record.json'} does not match the files beside it ({'; '.join(broken)}, also when rewritten): "
+            "delete it, and the same command makes it again from them"
         )
     return write_record(folder / "record.json", {**finished, "files": _hashes(folder, verdicts)})
 

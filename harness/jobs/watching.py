@@ -3,8 +3,8 @@
     <job>/curve/step-<k>/     samples and verdicts of the model after k optimiser steps; step 0 is the base model
     <job>/curve.jsonl         one line for each: {"step": k, "scores": {benchmark: {metric: score}}}
 
-The evaluations change nothing of the training and are not part of a job's digest. MLflow gets each score as
-`curve/<benchmark>/<metric>` at its step, for every backend: their protocol is not that of `eval/...`.
+The evaluations do not change the training and are not part of a job's digest. With every backend, MLflow gets each
+score as `curve/<benchmark>/<metric>` at its step, because their protocol is not that of `eval/...`.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ CURVE = "curve.jsonl"
 
 
 class Watcher:
-    """Evaluates each snapshot once, logs it, and deletes the snapshots that the policy drops."""
+    """Evaluates and logs each snapshot once, and deletes the snapshots that are not kept."""
 
     def __init__(
         self, job: Job, watch: Watch, folder: Path, outbox: Outbox, hardware: Hardware, data_dir: str | None
@@ -42,7 +42,7 @@ class Watcher:
         mend_jsonl(folder / CURVE)
 
     def __call__(self, held: Held | None = None) -> None:
-        """Evaluate the new snapshots, in order of their steps; the one that is held without reading its folder."""
+        """Evaluate the new snapshots, in order of their steps; a held one from memory."""
         saved = snapshots(self.folder / "train")
         for step, model in saved:
             if self.watch.every and step % self.watch.every == 0:

@@ -18,9 +18,8 @@ def worker_environments(
     """The environment variables of each worker.
 
     GPUs: each worker gets as many as the largest job needs; no two workers share one, and CPU threads are divided. Jobs
-        on the CPU see
-    no GPU, and each has the threads that it has when it runs alone, because they decide the last bits of its sums:
-    `hardware.threads` gives each fewer. Waiting threads sleep.
+    on the CPU see no GPU, and each has as many threads as when it runs alone, because the number of threads decides the
+    last bits of its sums; `hardware.threads` gives each fewer. Waiting threads sleep.
 
     Args:
         machines: of all jobs, with their device. gpus: how many there are.

@@ -69,7 +69,7 @@ class Launcher:
 
     @property
     def gpus(self) -> int | None:
-        """GPUs that are asked for a job; None: not said."""
+        """GPUs requested per job; None: not stated."""
         gpus = self.options.get("gpus_per_node" if self.name == "slurm" else "num_gpus")
         return None if gpus is None else int(gpus)
 
@@ -103,7 +103,7 @@ def take_launcher(values: dict[str, Any]) -> Launcher:
 
 
 def launcher_alone(values: dict[str, Any]) -> Launcher:
-    """The launcher of a command whose other options stand elsewhere.
+    """The launcher of a command whose other options are in a file.
 
     Raises:
         UsageError: as `take_launcher`, or another option.

@@ -23,8 +23,8 @@ from typing import Any
 
 from evals.environment import variables
 from harness.command.machine import gpu_count
+from harness.jobs.reporting import reporting
 from harness.jobs.run import Outcome
-from harness.jobs.telling import told
 from harness.launch.devices import worker_environments
 from harness.launch.orders import Task, tasks_of
 from harness.launch.prepare import Prepared
@@ -55,16 +55,16 @@ def run_local(commands: Sequence[Prepared], workers: int) -> list[Outcome]:
     with (
         handled(),
         full_disk_named(make_home()),
-        told([(prepared.jobs, prepared.command) for prepared in commands]) as telling,
+        reporting([(prepared.jobs, prepared.command) for prepared in commands]) as reports,
     ):
-        tasks = tasks_of(commands, telling)
+        tasks = tasks_of(commands, reports)
         for task in tasks:
             note(Path(task.order.folder), "local", task.order.command)
         with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
-            ended = _Pool(tasks, environments[: len(tasks)], shown, lambda outbox: telling.courier.watch(outbox)).run()
+            ended = _Pool(tasks, environments[: len(tasks)], shown, lambda outbox: reports.courier.watch(outbox)).run()
         for task in tasks:
             if ended[task.order.folder].error is not None:
-                telling.failed.update(task.commands)
+                reports.failed.update(task.commands)
     return outcomes_of(commands, tasks, ended)
 
 
@@ -138,7 +138,7 @@ class _Pool:
 
     def _start(self, number: int, task: Task) -> None:
         task.order.log.parent.mkdir(parents=True, exist_ok=True)
-        with task.order.log.open("ab") as log:  # so that errors before its first job are there too
+        with task.order.log.open("ab") as log:  # so that it also has errors before the first job
             process = subprocess.Popen(
                 [sys.executable, "-m", "harness.launch.worker"],
                 stdin=subprocess.PIPE,
@@ -236,4 +236,4 @@ class _Pool:
 def _death(code: int, task: Task) -> str:
     how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
     why = " (out of memory?)" if code == -signal.SIGKILL else ""
-    return f"its worker ended with {how}{why}; {task.order.log} has what it printed"
+    return f"its worker ended with {how}{why}; {task.order.log} has its output"

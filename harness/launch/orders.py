@@ -1,4 +1,4 @@
-"""A worker's order: one job and its settings, as JSON. It holds no code, only names and values."""
+"""A worker's order: one job and its settings, as JSON. It contains no code, only names and values."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from evals.files import differing_files
 from harness.command.resolve import Job, resolve
 from harness.command.watch import Watch
 from harness.jobs.records import read_record
+from harness.jobs.reporting import Delivery, Reporting
 from harness.jobs.run import Outcome, has_diverged, job_folder, run_job
-from harness.jobs.telling import Told, Watching
 from harness.launch.launcher import Launcher
 from harness.launch.prepare import Prepared
 from harness.runs.outbox import Outbox
@@ -24,7 +24,7 @@ from harness.runs.track import home
 from harness.spec.hardware import Hardware
 
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
-LOG = "log.txt"  # in the job's folder: what a worker prints
+LOG = "log.txt"  # in the job's folder: a worker's output
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Order:
 
     Args:
         job: its identity, and the values that the command line replaced in its arm.
-        digest: of the job in the ordering process; a worker whose code gives another digest refuses it.
+        digest: of the job in the process that orders it; a worker whose code gives another digest refuses it.
         command: the command's text. parent: file of the outbox of the command's MLflow run. folder: of the job.
-        home: RLVR_HOME, as a whole path.
+        home: RLVR_HOME, as an absolute path.
     """
 
     job: Mapping[str, Any]
@@ -92,7 +92,7 @@ class Task:
     commands: tuple[int, ...]
 
 
-def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
+def tasks_of(commands: Sequence[Prepared], reports: Reporting) -> list[Task]:
     """The jobs of all commands in their order, each once."""
     from evals.fingerprint import model_fingerprint
     from harness.data.base_models import locate
@@ -118,7 +118,7 @@ def tasks_of(commands: Sequence[Prepared], telling: Told) -> list[Task]:
                 prepared.data_dir,
                 prepared.command,
                 asdict(prepared.watch),
-                str(telling.parent(job, number).file),
+                str(reports.parent(job, number).file),
                 str(folder),
                 str(home()),
             )
@@ -141,7 +141,7 @@ def _fixed(hardware: Hardware, backend: str, launcher: Launcher) -> Hardware:
 
 
 def done_already(order: Order) -> bool:
-    """Whether the job has its record, and the files that it is of."""
+    """Whether the job has its record and the record's files."""
     record = read_record(Path(order.folder) / "record.json")
     return record is not None and not differing_files(Path(order.folder), record.get("files", {}))
 
@@ -158,7 +158,7 @@ def write_to_log(order: Order) -> None:
     print(f"== {when} {order.command}: {order.job['model']}/{order.job['arm']}/seed{order.job['seed']}", flush=True)
 
 
-def carry_out(order: Order, courier: Watching) -> Outcome:
+def carry_out(order: Order, courier: Delivery) -> Outcome:
     """Run the job of an order in this process. Raises what `harness.jobs.run.run_job` raises."""
     job = order.resolved()
     watch = dict(order.watch)

@@ -31,9 +31,8 @@ STOP_S = 600.0  # seconds that jobs have to save after a request to stop
 def ray_cluster(launcher: Launcher) -> Iterator[RayCluster]:
     """The cluster of one command, which leaves it at the end.
 
-    While connected, Ray prints what its daemons report (for example that a task is tried again) to stdout, from a
-    thread of its own and with log_to_driver=False too. The command's stdout holds its results alone: such reports go to
-    stderr.
+    While connected, a thread of Ray prints reports of its daemons (for example, that a task is retried) to stdout, even
+    with log_to_driver=False. The command's stdout is for its results, so these reports go to stderr.
     """
     import ray
 
@@ -57,7 +56,7 @@ class RayCluster:
         self._ended: dict[str, str] = {}
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Connect to the cluster and start as many as may run at once.
+        """Connect to the cluster and start as many jobs as may run at once.
 
         Raises:
             UsageError: there is no cluster, or it can never give a job what it asks for.
@@ -127,13 +126,13 @@ class RayCluster:
             self._started[order.folder] = remote.remote(order.to_json())
 
     def _state(self, folder: str) -> str:
-        """A worker's first sign is in the job's log."""
+        """A job runs once its worker has written to the log."""
         log = Path(folder) / "log.txt"
         return RUNNING if log.is_file() and log.stat().st_size > self._log_sizes[folder] else WAITING
 
 
 def resources(launcher: Launcher, machine: Hardware) -> dict[str, Any]:
-    """What one job asks of the cluster."""
+    """The resources that one job requests."""
     own = launcher.options
     asked: dict[str, Any] = {
         "num_cpus": own.get("num_cpus", machine.threads or 1),

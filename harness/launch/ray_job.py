@@ -43,7 +43,7 @@ def run_order(text: str) -> str:
     try:
         worker.stdin.write(f"{text}\n{END}\n")
         worker.stdin.flush()
-        answer = worker.stdout.readline()  # ends with the process, too
+        answer = worker.stdout.readline()  # empty if the process ends
         code = worker.wait()
     except BaseException:  # cancelled
         worker.send_signal(signal.SIGTERM)

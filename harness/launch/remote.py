@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Protocol
 
 from evals.files import read_json
+from harness.jobs.reporting import reporting
 from harness.jobs.run import Outcome, has_diverged
-from harness.jobs.telling import told
 from harness.launch.local import FailedJobError, outcomes_of
 from harness.launch.orders import Task, carry_out, done_already, tasks_of
 from harness.launch.prepare import Prepared
@@ -50,26 +50,26 @@ def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
     with (
         handled(),
         full_disk_named(make_home()),
-        told([(prepared.jobs, prepared.command) for prepared in commands]) as telling,
+        reporting([(prepared.jobs, prepared.command) for prepared in commands]) as reports,
     ):
-        tasks = tasks_of(commands, telling)
+        tasks = tasks_of(commands, reports)
         ended: dict[str, Outcome] = {}
         with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
             left = []
             for task in tasks:
                 if done_already(task.order):
-                    ended[task.order.folder] = carry_out(task.order, telling.courier)
+                    ended[task.order.folder] = carry_out(task.order, reports.courier)
                     shown.ended(task.order.folder, "finished")
                 else:
                     left.append(task)
                     task.order.log.parent.mkdir(parents=True, exist_ok=True)
-                    telling.courier.watch(Outbox(task.order.log.parent))
+                    reports.courier.watch(Outbox(task.order.log.parent))
             if left:
                 cluster.submit(left)
                 _watch(cluster, left, ended, shown)
         for task in tasks:
             if ended[task.order.folder].error is not None:
-                telling.failed.update(task.commands)
+                reports.failed.update(task.commands)
     return outcomes_of(commands, tasks, ended)
 
 
@@ -111,4 +111,4 @@ def outcome_of(task: Task, how: str, *, late: bool) -> Outcome | None:
     error = (read_json(folder / ERROR) or {}).get("error")
     if error is None and not late:
         return None
-    return Outcome(task.job, None, FailedJobError(error or f"{how}; {task.order.log} has what it printed"))
+    return Outcome(task.job, None, FailedJobError(error or f"{how}; {task.order.log} has its output"))

@@ -1,7 +1,7 @@
 """`rlvr reproduce ARXIV budget=HOURS`: the seeds and samples that can resolve a paper's claim within GPU-hours, if any.
 
-The target is the difference that the paper prints; `evals.stats.power` gives the seeds and samples it needs, and the
-plan's estimate (its middle) the cost.
+The target is the paper's printed difference. `evals.stats.power` gives the seeds and samples that it needs; the middle
+of the plan's estimate gives the cost.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ SAMPLES = (1, 2, 4, 8, 16, 32, 64)
 
 @dataclass(frozen=True)
 class Design:
-    """One claim on one benchmark, and what resolves it.
+    """One claim on one benchmark, and the design that resolves it.
 
     Args:
-        difference: that the paper prints, a fraction. seeds, samples: the cheapest that have the wanted power; None:
-            none do. hours: GPU-hours of both arms. power: the chance that the printed difference is resolved.
+        difference: printed in the paper, a fraction. seeds, samples: the cheapest with the wanted power; None: no
+            design has it. hours: GPU-hours of both arms. power: the chance that the printed difference is resolved.
     """
 
     claim: str
@@ -56,7 +56,7 @@ class Design:
 
 
 def paper_of(arxiv: str) -> str:
-    """The key of the paper with that arXiv id, however it is written (with a version, as a link), or of that key.
+    """The key of the paper with this arXiv id (also with a version, or as a link), or with this key.
 
     Raises:
         UsageError: none of the papers has it.
@@ -144,7 +144,7 @@ def rehearsed(options: Sequence[str]) -> list[str]:
 def document(paper: str, candidates: Sequence[Design], budget: float, hardware: str, wanted: float) -> dict[str, Any]:
     """All designs, those that fit, and the command of the best fit."""
     fit = [design for design in candidates if design.hours is not None and design.hours <= budget]
-    # as many problems of the claim as possible would be better still; of those that fit the most powerful
+    # of the designs that fit, the one with the highest power
     chosen = max(fit, key=lambda design: (design.power or 0.0, -(design.hours or 0.0)), default=None)
     return {
         "paper": paper,

@@ -24,7 +24,7 @@ def run_order(text: str, requeues: int) -> str:
     Raises:
         what the job raises; its folder has the error.
     """
-    from harness.jobs.telling import Elsewhere
+    from harness.jobs.reporting import NoDelivery
     from harness.launch.orders import Order, carry_out, write_to_log
 
     order = Order.from_json(text)
@@ -32,7 +32,7 @@ def run_order(text: str, requeues: int) -> str:
     write_to_log(order)
     try:
         with handled(signal.SIGUSR2):
-            return str(carry_out(order, Elsewhere()).folder)
+            return str(carry_out(order, NoDelivery()).folder)
     except Interrupted as stop:
         print(stop, file=sys.stderr, flush=True)
         restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)

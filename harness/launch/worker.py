@@ -2,7 +2,7 @@
 
 It reads lines of JSON, an order each, and answers each with a line: {"folder": ..., "diverged": ...}, {"error": ...} or
 {"stopped": where}. The job's output goes to its own log. A first signal ends the step, saves, and ends the worker; so
-does the end of stdin, which means that the parent is gone.
+does the end of stdin, which means that the parent has ended.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> int:
             while (line := lines.get()) != END:
                 check("between two jobs")
                 print(json.dumps(_answer(line)), file=answers)
-                gc.collect()  # the model of this job makes room for the next one's
+                gc.collect()  # free this job's model for the next one
         except Interrupted as stop:
             print(json.dumps({"stopped": stop.where}), file=answers)
             return RESUMABLE
@@ -44,7 +44,7 @@ def main() -> int:
 
 
 def _answer(line: str) -> dict[str, Any]:
-    from harness.jobs.telling import Elsewhere
+    from harness.jobs.reporting import NoDelivery
     from harness.launch.orders import Order, carry_out, write_to_log
     from harness.runs.disk import full_disk_named
     from harness.runs.track import make_home
@@ -53,8 +53,8 @@ def _answer(line: str) -> dict[str, Any]:
     write_to_log(order)
     try:
         with full_disk_named(make_home()):
-            outcome = carry_out(order, Elsewhere())
-    except Exception as error:  # of one job: told to the command, whose other jobs run
+            outcome = carry_out(order, NoDelivery())
+    except Exception as error:  # of one job: report it to the command; its other jobs run
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         return {"error": redact(f"{type(error).__name__}: {error}")}
     return {"folder": str(outcome.folder), "diverged": outcome.diverged}

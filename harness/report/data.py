@@ -34,8 +34,8 @@ from harness.tables.scale import scale_grids
 if TYPE_CHECKING:
     import pandas as pd
 
-FIGURES = 2_000_000  # characters that the figures may take of the page
-MOST = 7  # series that a figure can tell apart
+FIGURES = 2_000_000  # characters of the page for figures, at most
+MOST = 7  # series in a figure that a reader can distinguish
 
 
 @dataclass(frozen=True)
@@ -345,5 +345,5 @@ def _shown(
 
 
 def _known(value: Any) -> str | None:
-    """A cell as text; None where it is null (pandas makes NaN of some nulls)."""
+    """A cell as text; None if it is null (pandas turns some nulls into NaN)."""
     return None if value is None or value != value else str(value)

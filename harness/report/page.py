@@ -23,7 +23,7 @@ from markupsafe import Markup
 from harness.tables.grid import Grid
 
 PX = 4 / 3  # pixels of a point, matplotlib's unit
-LEAD = 150  # characters of a caption that stand under a figure: three lines with its title
+LEAD = 150  # visible characters of a caption under a figure: three lines with its title
 OUTCOMES = {
     "holds": "●",
     "does not hold": "✕",
@@ -139,13 +139,13 @@ def table(grid: Grid, kind: str = "table") -> str:
 
 
 def notes_of(grids: Sequence[Grid]) -> list[str]:
-    """The notes of some tables, each once; a note that another one continues is not repeated."""
+    """The notes of some tables, each once; a note that is the start of another one is dropped."""
     notes = list(dict.fromkeys(note for grid in grids for note in grid.notes))
     return [note for note in notes if not any(other != note and other.startswith(note) for other in notes)]
 
 
 def intervals(text: str) -> list[tuple[str, bool]]:
-    """A text in parts, and whether each is an interval in brackets, which no line may break."""
+    """A text in parts, each with whether it is an interval in brackets (no line break inside)."""
     return [(part, number % 2 == 1) for number, part in enumerate(re.split(r"(\[[^\[\]]*\])", text)) if part]
 
 
@@ -161,7 +161,7 @@ def lead(caption: str) -> str:
 
 
 def pixels(svg: str) -> tuple[int, int] | tuple[None, None]:
-    """Width and height of a picture; None where it does not say."""
+    """Width and height of a picture; None if not stated."""
     box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
     return (round(float(box[1]) * PX), round(float(box[2]) * PX)) if box else (None, None)
 

@@ -1,4 +1,4 @@
-"""The responses of the report's viewer, packed small: a dictionary of tokens, and one character an entropy.
+"""The responses of the report's viewer, compressed: a dictionary of tokens, and one character per entropy.
 
 A response of n tokens takes 3 n or 4 n characters. If not all fit, a sample is shown, even over problems and runs, and
 the page says how many.
@@ -38,13 +38,12 @@ class Shown:
 
     @property
     def cost(self) -> int:
-        """About what it takes of the page, in characters."""
+        """Its approximate size in the page, in characters."""
         return 60 + (4 * len(self.tokens) if self.tokens is not None else len(self.text))
 
 
 def keep(responses: Sequence[Shown], budget: int = BUDGET) -> list[Shown]:
-    """As many as fit: first one of each problem and run, then correct and incorrect ones in turn, until the budget is
-    used.
+    """As many responses as fit the budget: first one of each problem and run, then correct and incorrect ones in turn.
 
     Returns:
         in the order given.
@@ -75,7 +74,7 @@ def pack(responses: Sequence[Shown], forks: dict[str, float], *, of: int) -> dic
 
     Args:
         forks: run -> the entropy (nats) from which a token of that run is a fork; runs without a token pass are absent.
-        of: how many responses there are in all.
+        of: the total number of responses.
     Raises:
         ValueError: tokens and entropies of a response differ in number, or an entropy is negative or not finite.
     """

@@ -1,5 +1,5 @@
-"""Files of other people's answers as runs: graded into verdict tables, which every command reads. These are files
-without verdicts (`evals.answer_files.formats` lists the recognised formats).
+"""Answer files of other people as runs: graded into verdict tables, which every command reads
+(`evals.answer_files.formats` lists the recognised formats).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def holds_verdicts(path: Path) -> bool:
             try:
                 return "verdict" in pq.read_schema(path).names
             except pa.ArrowInvalid:
-                return True  # damaged: the reader of verdicts says so
+                return True  # damaged: the reader of verdicts reports it
         file.seek(0)
         first = file.readline()
     try:

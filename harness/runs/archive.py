@@ -1,7 +1,7 @@
-"""Finished runs as one small file per paper, to commit: all that tables are computed from, without responses.
+"""Finished runs as one small file per paper, to commit: the data behind all tables, without responses.
 
-<paper>.zip     index.json                       one entry a run: its name and its MLflow tags
-                <run>/record.json                what the run was (`harness.jobs.run`)
+<paper>.zip     index.json                       one entry per run: its name and its MLflow tags
+                <run>/record.json                the run's record (`harness.jobs.run`)
                 <run>/metrics.jsonl              its training curve: a line a step
                 <run>/<benchmark>/verdicts.parquet   problem, sample, verdict, answer class, tokens, ...
                 <run>/<benchmark>/manifest.json  how the samples were generated

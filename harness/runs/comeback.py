@@ -4,10 +4,10 @@ archive.
 Three answers for a cell: *equal* to the last digit; *comes back*: today's value is inside the 95 % prediction interval
 for one more run; *does not come back*. *cannot tell*: the archive shows no spread to predict from.
 
-Floating-point sums differ between types of CPU, so elsewhere a training takes another path, and its result is like that
-of another seed. The interval is therefore for a new run on the same problems:
+Floating-point sums differ between types of CPU. On another machine a training therefore takes another course, and its
+result is like that of another seed. The interval is for a new run on the same problems:
 
-    trained arm     that of `evals.stats.prediction` for one more run, over S >= 2 committed seeds (each with its own
+    trained arm     the one of `evals.stats.prediction` for one more run, from S >= 2 committed seeds (each with its own
                     samples) that differ
     untrained arm   value +- 1.96 sqrt(2 v): v is the variance of sampling alone, each problem's correct responses
                     binomial with p = (c + 1/2) / (n + 1), so that 0 of n is not treated as certain

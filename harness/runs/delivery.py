@@ -36,7 +36,7 @@ class _Progress:
 
 @dataclass
 class Deliverer:
-    """Brings MLflow up to date with outboxes. Not for several threads."""
+    """Brings MLflow up to date with outboxes. Not thread-safe."""
 
     tracker: Tracker
     warn: Callable[[str], None] = lambda text: print(text, file=sys.stderr, flush=True)
@@ -54,8 +54,8 @@ class Deliverer:
             return 0
 
     def _told_all(self, outbox: Outbox) -> bool:
-        """Whether nothing was written since everything was sent. A study checks hundreds of finished runs at every
-        poll, so this reads only the file's size."""
+        """Whether nothing was written since the last delivery. A study checks hundreds of finished runs at every poll,
+        so this reads only the file's size."""
         progress = self._progress.get(outbox.file)
         if progress is None or not progress.attached:
             return False
@@ -86,7 +86,7 @@ class Deliverer:
         return sent
 
     def _attach(self, outbox: Outbox, progress: _Progress) -> None:
-        """Find how far another process has delivered; a store without the run gets everything."""
+        """Read how far another process has delivered; a store without the run gets everything."""
         progress.run_id, progress.count = outbox.delivered()
         progress.known = None
         if progress.run_id is not None and not self.tracker.has_run(progress.run_id):
@@ -157,7 +157,7 @@ def _batch(messages: Sequence[Message]) -> int:
 
 
 class Courier:
-    """A thread that delivers outboxes as they grow. A context manager: its end waits as long as there is progress."""
+    """A thread that delivers outboxes as they grow. A context manager: its exit waits while there is progress."""
 
     def __init__(self, tracker: Tracker) -> None:
         self._deliverer = Deliverer(tracker)

@@ -3,8 +3,8 @@
     <folder>/<stem>.jsonl   one line for each message, in order; never rewritten
     <folder>/<stem>.json    the MLflow run, and how many messages have been delivered
 
-The training only appends lines: a slow, failing or dead server costs it nothing. The file is the whole history of the
-run, so a new or another store can be filled from it.
+The training only appends lines, so a slow, failing or unreachable server does not delay it. The file has the complete
+history of the run, so it can fill a new or another store.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Outbox:
     def start(self, experiment: str, name: str, tags: Mapping[str, str], parent: Outbox | None = None) -> None:
         """Describe the run, once; later starts only set its status to running again."""
         mend_jsonl(self.file)
-        # deleted because it was damaged: everything is sent again, once
+        # the file was damaged and deleted: send everything again, once
         if not self.file.exists() and self.link.exists():
             self.note_delivered(self.delivered()[0], 0)
         if not any(m["op"] == "run" for m in self.messages()):
@@ -104,7 +104,7 @@ class Outbox:
     # -- reading -------------------------------------------------------------------------------------------------
 
     def messages(self) -> list[Message]:
-        """All whole messages.
+        """All complete messages.
 
         Raises:
             DamagedFileError: a line is not JSON.

@@ -1,4 +1,4 @@
-"""Where finished runs are read from: MLflow, or archives of runs without any store."""
+"""Sources of finished runs: MLflow, or archives of runs without a store."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _Data:
 
 @dataclass(frozen=True)
 class ArchivedRun:
-    """A run of an archive, with those attributes of an MLflow run that readers of runs use."""
+    """A run of an archive, with the attributes of an MLflow run that readers use."""
 
     info: _Info
     data: _Data
@@ -68,16 +68,16 @@ class ArchivedRuns:
         runs: dict[tuple[str, str, str], ArchivedRun] = {}
         for archive in archives:
             for run in _runs_of(archive):
-                tags = run.data.tags  # of a run that two archives hold, the first counts, as in an import
+                tags = run.data.tags  # if two archives have a run, the first counts, as in an import
                 runs.setdefault((tags["rlvr.paper"], tags["rlvr.digest"], tags["rlvr.seed"]), run)
         self._by_id = {run.info.run_id: run for run in runs.values()}
 
     def arms(self, paper: str) -> list[ArchivedRun]:
-        """The arms of a paper, the last of the archive first: so an import would order them."""
+        """The arms of a paper, the archive's last first, as after an import."""
         return self.runs(paper, "arm")
 
     def runs(self, experiment: str, kind: str) -> list[ArchivedRun]:
-        """The runs of one kind of a paper; an archive holds nothing but arms."""
+        """The runs of one kind of a paper; an archive contains only arms."""
         wanted = {"rlvr.paper": experiment, "rlvr.kind": kind}
         return [run for run in reversed(self._by_id.values()) if wanted.items() <= run.data.tags.items()]
 

@@ -80,7 +80,7 @@ def last_step(path: Path) -> tuple[int | None, float | None]:
     for line in reversed(path.read_text(encoding="utf-8").splitlines()):
         try:
             last = json.loads(line)
-        except ValueError:  # incomplete (being written, or cut by a kill): take the line before it
+        except ValueError:  # incomplete (being written, or cut by a kill): use the previous line
             continue
         return int(last["step"]), last["metrics"].get("train/reward")
     return None, None

@@ -1,4 +1,4 @@
-"""MLflow: one experiment a paper, a parent run a command, a child run an arm and seed.
+"""MLflow: one experiment per paper, one parent run per command, one child run per arm and seed.
 
 Without MLFLOW_TRACKING_URI the store is a local SQLite file under the project's home folder. Runs are written to disk
 first (`outbox`) and delivered from there (`delivery`).
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from mlflow import MlflowClient
     from mlflow.entities import Run
 
-METRICS_AT_ONCE = 1000  # MLflow takes no more in one call
+METRICS_AT_ONCE = 1000  # MLflow's limit for one call
 PARAMS_AT_ONCE = 100
 LOCK_S = 300.0  # wait for another process to create the local store; on a loaded machine that takes a minute
 CHECK_S = 10.0  # a store that has not answered by then counts as missing
-TOKEN = "rlvr.token"  # tag that tells whether a run was made by a call whose answer was lost
+TOKEN = "rlvr.token"  # tag that identifies a run created by a call whose answer was lost
 Point = tuple[str, int, int, float]
 """(metric, step, time in ms, value)."""
 
@@ -123,7 +123,7 @@ class Tracker:
         return str(self.client.create_run(experiment_id, run_name=name, tags=dict(tags)).info.run_id)
 
     def run_of(self, experiment: str, name: str, tags: Mapping[str, str], token: str, start_time: int) -> str:
-        """The run with that token, created if missing: asking twice makes one run."""
+        """The run with that token, created if missing; a second call creates no second run."""
         experiment_id = self.experiment(experiment)
         known = self.client.search_runs([experiment_id], filter_string=f"tags.`{TOKEN}` = '{token}'", max_results=1)
         if known:
@@ -308,12 +308,12 @@ def _check_local(path: Path) -> None:
     """Create the local store, or check that the existing one can be read. One process at a time."""
     if not path.exists():
         import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
-    busy = f"another process has been making {path} for {LOCK_S / 60:.0f} minutes"
+    busy = f"another process has been creating {path} for {LOCK_S / 60:.0f} minutes"
     with locked(path.parent, busy, name=".mlflow.lock", wait_s=LOCK_S):
         if not path.exists():
             _make_local(path)
             return
-        try:  # rw: rolls back what a killed process left half written, which a reader must not do
+        try:  # rw: rolls back a killed process's unfinished transaction, which a read-only connection may not
             with sqlite3.connect(f"file:{urllib.parse.quote(str(path))}?mode=rw", uri=True) as connection:
                 connection.execute("select count(*) from alembic_version").fetchone()
                 connection.execute("select count(*) from experiments").fetchone()
@@ -334,8 +334,7 @@ def cache_dir() -> Path:
 
 
 def _make_local(path: Path) -> None:
-    """Create a store with MLflow's tables, whole or not at all. That takes seconds, so a copy is kept for the next
-    store."""
+    """Create a store with MLflow's tables, atomically. This takes seconds, so a copy is kept for the next store."""
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     kept = cache_dir() / f"mlflow-{version('mlflow')}.db"
     try:

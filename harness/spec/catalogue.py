@@ -15,7 +15,7 @@ from pathlib import Path
 from harness.spec.declarations import Reproduction
 
 BASELINES = "baselines"
-ALL = "all"  # the benchmark of a cell over the responses to all benchmarks of its paper together
+ALL = "all"  # the benchmark of a cell over the pooled responses to all benchmarks of its paper
 AVERAGE = "average"  # the benchmark of a cell that is the mean over the other benchmarks of its table
 
 

@@ -19,10 +19,10 @@ class Curve:
     Attributes:
         metric: its MLflow name, as "train/entropy".
         window: start and end of the average over the claim's arm, as shares of its optimiser steps.
-        than_window: the same of the other arm; None: the same window. With another window an arm can be compared with
+        than_window: the window of the other arm; None: the same. With different windows, an arm can be compared with
             itself ("the entropy falls": window=(0.8, 1), than_window=(0, 0.2), direction="lower").
-        than_metric: metric of the other arm; "": the same. With another metric, too, an arm can be compared with
-            itself.
+        than_metric: metric of the other arm; "": the same. With different metrics, an arm can be compared with itself
+            too.
         less: a metric that is subtracted at each step, on both sides ("the gap between two curves closes"); "": none.
     """
 

@@ -52,7 +52,7 @@ AS_PASSES: Sourced[Literal["passes", "float32"]] = assumed("passes", "not stated
 SKIPPED: Sourced[Literal["skip", "incorrect", "error"]] = assumed(
     "skip", "not stated; the response leaves its group, as nothing is known of it"
 )
-# Fields that were added after results were measured. With these defaults an arm keeps its identity.
+# Fields added after results were measured. With these defaults, an arm keeps its identity.
 ADDED: Mapping[str, Any] = {"head_precision": "passes", "unscored": "skip"}
 
 
@@ -122,8 +122,8 @@ class Experiment(Declared):
     lora_dropout: Sourced[Annotated[float, Range("[0, 1)")]]
     # of the output head: as in the passes, or float32
     head_precision: Sourced[Literal["passes", "float32"]] = AS_PASSES
-    # the reward of a response that the grader cannot decide (time, memory): none, and the response leaves its group;
-    # that of an incorrect response; or the training ends with an error
+    # a response that the grader cannot decide (time, memory): it leaves its group without a reward; it gets the reward
+    # of an incorrect response; or the training stops with an error
     unscored: Sourced[Literal["skip", "incorrect", "error"]] = SKIPPED
     # groups of values of some methods, with keys such as `ppo.value_clip`
     ppo: PPO | None = None
@@ -203,7 +203,7 @@ class Experiment(Declared):
 
 @dataclass(frozen=True)
 class Finetune(Declared):
-    """Everything that decides a supervised fine-tuning: cross-entropy on the solutions, the prompts not counted.
+    """Everything that decides a supervised fine-tuning: cross-entropy on the solutions, without the prompts.
 
     The loss of an optimiser step is the mean over all solution tokens of its `batch_size` rows, end of text included.
     """

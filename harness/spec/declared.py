@@ -49,8 +49,7 @@ class Declared:
         return ((key, repr(s.value), str(s.origin), s.note) for key, s in self.settings().items())
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str | Mapping[str, str]) -> Self:
-        """The same declaration with other values; each value keeps the one that it replaced (`was`). `note` may differ
-        by key.
+        """The same declaration with other values; each new value keeps the old one (`was`). `note` may differ by key.
 
         Raises:
             ValueError: a value does not fit. KeyError: this declaration has no such key.

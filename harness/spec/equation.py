@@ -1,7 +1,6 @@
 """What an equation declares: its stage, the ranges of its values, and requirements on the experiment.
 
-An impossible stack or value is then refused, with the reason, when it is declared, and again when the equation is
-called.
+An impossible stack or value is refused, with the reason, when it is declared and when the equation is called.
 """
 
 from __future__ import annotations

@@ -145,21 +145,20 @@ class Method:
         A method that states the size of its micro-batches (`micro_batch`, `micro_batch_tokens`) does not depend on it.
         """
         for u in self.uses():
-            told = any(key.startswith("micro_batch") and s.value is not None for key, s in u.values.items())
-            if not told and any(s.value == "micro_batch" for s in u.values.values()):
+            stated = any(key.startswith("micro_batch") and s.value is not None for key, s in u.values.items())
+            if not stated and any(s.value == "micro_batch" for s in u.values.values()):
                 return True
         return False
 
     def critic_target(self, batch: Any) -> Any:
-        """[B, T]: what a critic learns from a batch whose rewards are the method's
-        (`harness.spec.equation.trains_critic`).
+        """[B, T]: the critic's target for a batch with the method's rewards (`harness.spec.equation.trains_critic`).
 
         Raises:
             ValueError: the advantage trains no critic.
         """
         target = getattr(self.advantage.function, "critic_target", None)
         if target is None:
-            raise ValueError(f"{self.advantage.name} says nothing of what a critic should learn")
+            raise ValueError(f"{self.advantage.name} declares no target for a critic")
         return replace(self.advantage, function=target)(batch)
 
     def map(self, change: Callable[[Use], Use]) -> Method:

@@ -83,7 +83,7 @@ def unmet(value: Any, kind: Any) -> str:
     if parts:  # a union
         expected = [unmet(value, part) for part in parts]
         return "" if "" in expected else " or ".join(expected)
-    if kind is float:  # an int is a fine float; a bool is neither
+    if kind is float:  # an int may stand for a float; a bool may not
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             return _name(kind)
         return "" if math.isfinite(value) else "a finite number"

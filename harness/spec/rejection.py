@@ -49,8 +49,8 @@ class Pool:
 class Rejection(Finetune):
     """Rounds of rejection-sampling fine-tuning. Each round's model samples for the next.
 
-    The fine-tuning of a round is what the fields of `Finetune` say, on the selected samples; `epochs`, `max_steps` and
-    the schedule are those of one round. `dataset` holds the problems with their answers.
+    The fields of `Finetune` describe the fine-tuning of one round on the selected samples; `epochs`, `max_steps` and
+    the schedule are per round. `dataset` has the problems with their answers.
     """
 
     filters: tuple[Use, ...]
@@ -114,7 +114,7 @@ class Rejection(Finetune):
         return chosen
 
     def steps_per_round(self) -> int:
-        """Optimiser steps of a round that finds enough samples."""
+        """Optimiser steps of a round with enough samples."""
         if self.max_steps.value is not None:
             return self.max_steps.value
         return int(-(-self.selected.value // self.batch_size.value) * self.epochs.value)

@@ -9,7 +9,7 @@ def adapt(coefficient: float, entropy: float, *, target: float, step: float, max
     At entropy e <= target, the step uses c, otherwise 0. Then c rises by `step` below the target and falls by `step`
     above it, inside [0, maximum]. e is measured on the sequences of the step, before the update.
 
-    TRL's `use_adaptive_entropy` is not used: it reads the entropy of the step before, and its bonus belongs to another
+    This replaces TRL's `use_adaptive_entropy`, which reads the previous step's entropy and adds its bonus to another
     loss.
 
     Args:

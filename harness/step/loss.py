@@ -52,7 +52,7 @@ def clipped_objective(
 def clipped_tokens(
     logp: Tensor, old_logp: Tensor, advantages: Tensor, *, clip_low: float | None, clip_high: float | None
 ) -> Tensor:
-    """Tokens without a gradient in the clipped objective: bool [B, T] (a bound of None clips none).
+    """The tokens that the clipped objective gives no gradient: bool [B, T] (a bound of None clips nothing).
 
     Below 1 - clip_low where A < 0, above 1 + clip_high where A > 0.
     """

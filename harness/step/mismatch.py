@@ -1,4 +1,4 @@
-"""How far sampler and trainer differ: vLLM's probabilities of its own samples are not exactly the trained model's.
+"""The mismatch of sampler and trainer: vLLM's probabilities of its own samples differ slightly from the trainer's.
 
 With p the trainer's and q the sampler's probability of a sampled token, r = p / q. All means are over the tokens of a
 step, which the sampler chose, so each estimates an expectation under q.

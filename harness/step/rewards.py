@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def accuracy(verdict: Verdict, boxed: bool) -> float | None:
-    """1 when correct, 0 when incorrect, missing or cut off."""
+    """1 when correct, 0 when incorrect, missing or truncated."""
     return None if verdict is Verdict.UNSCORED else float(verdict is Verdict.CORRECT)
 
 
@@ -42,7 +42,7 @@ def strict_signed_accuracy(verdict: Verdict, boxed: bool) -> float | None:
 
 
 def boxed_format(verdict: Verdict, boxed: bool) -> float | None:
-    r"""1 when the response holds a complete \boxed{...}, else 0."""
+    r"""1 when the response contains a complete \boxed{...}, else 0."""
     return float(boxed)
 
 

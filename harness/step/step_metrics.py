@@ -1,8 +1,8 @@
 """The metrics of an optimiser step, from its TokenBatch: one definition and one name for every backend.
 
 A *positive* sample is a correct response, a *negative* one an incorrect response (arXiv 2508.07534, section 3.2.2);
-an unscored one is neither. A metric without data (the entropy of correct responses in a step that has none) is absent:
-never 0, never NaN.
+an unscored one is neither. A metric without data (the entropy of correct responses in a step without any) is absent,
+never 0 or NaN.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def step_metrics(
 
 
 def correct_responses(scores: Mapping[str, Tensor]) -> Tensor | None:
-    """Which responses are correct: [B], 1, 0, or NaN for unscored ones; None if no reward says it.
+    """Which responses are correct: [B], 1, 0, or NaN for unscored ones; None if no reward tells.
 
     Args:
         scores: name of a reward (`harness.step.rewards`) -> [B], NaN if missing.

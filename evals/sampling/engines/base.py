@@ -43,8 +43,8 @@ class Decoding:
 class Request:
     """One sample to generate: only `seed` decides its randomness, in any batch.
 
-    `prompt_text` is what the model continues, special tokens included. `messages` is the conversation that it was
-    rendered from, None for a plain prompt; an engine for a server with its own chat template sends these instead.
+    The model continues `prompt_text`, special tokens included. `messages` is the conversation that it was rendered
+    from, None for a plain prompt; an engine for a server with its own chat template sends these instead.
 
     `forced` is a prefix of the response, in token ids: the model continues it. The completion is then the
     whole response: its text and its tokens begin with these, and `max_tokens` counts them.
@@ -72,7 +72,7 @@ class Completion:
 
 
 class Engine(Protocol):
-    """Turns requests into completions. Makers load nothing heavy; the first use does."""
+    """Turns requests into completions. Creating one loads nothing heavy; the first use does."""
 
     @property
     def chunk_rows(self) -> int:
@@ -86,7 +86,7 @@ class Engine(Protocol):
 
     @property
     def context(self) -> int | None:
-        """The most tokens of a prompt and its response together; None if only the loaded model knows."""
+        """The maximum number of tokens of a prompt and its response; None if only the loaded model knows it."""
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -103,7 +103,7 @@ class Engine(Protocol):
 
 
 def sample_seed(seed: int, benchmark: str, key: Key) -> int:
-    """The seed of one sample, 0 <= s < 2**63: a hash, so that no two samples share a stream and more samples, other
-    problems or another order change none of them."""
+    """The seed of one sample, 0 <= s < 2**63: a hash, so that samples do not share a random stream, and more samples,
+    other problems or another order change none of them."""
     digest = hashlib.sha256(f"{seed}|{benchmark}|{key[0]}|{key[1]}".encode()).digest()
     return int.from_bytes(digest[:8], "big") >> 1

@@ -1,4 +1,4 @@
-"""Encode prompts, in the same way for every engine that holds the model."""
+"""Encode prompts, the same for every engine that loads the model."""
 
 from __future__ import annotations
 
@@ -108,9 +108,8 @@ def model_stop_tokens(model_path: str, tokenizer: Any) -> list[int]:
 def check_tokens(model_path: str | Path) -> None:
     """Raise ValueError for a model folder without a tokenizer, or whose files name no end token.
 
-    Only JSON files are read, which takes milliseconds. An end token that the class of a tokenizer adds by itself is not
-    looked for: that takes an import of seconds, and it may be one that the model was never trained to write. An adapter
-    has its base model's.
+    Reads only JSON files, which takes milliseconds. Ignores an end token that a tokenizer's class adds: that needs an
+    import of seconds, and the model may never have been trained to write it. An adapter has its base model's.
     """
     folder = Path(model_path)
     if not (folder / "config.json").is_file():
@@ -129,7 +128,7 @@ TOKENIZER_SETTINGS = ("tokenizer_config.json", "special_tokens_map.json")
 
 
 def _names_end(file: Path) -> bool:
-    """Whether a JSON file names an end token; a file that cannot be read names none, and fails where it is used."""
+    """Whether a JSON file names an end token; an unreadable file names none, and fails when it is used."""
     try:
         values = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

@@ -1,11 +1,11 @@
 """Any server that speaks OpenAI's HTTP interface: chat prompts to /chat/completions, plain ones to /completions.
 
-The server has the model and its chat template. Each request carries its seed. Whether the server obeys it, and whether
-its samples depend on other requests, is unknown here; `describe()` says so.
+The server has the model and its chat template. Each request carries its seed. It is unknown here whether the server
+uses the seed, and whether its samples depend on other requests; `describe()` says so.
 
-The openai SDK sends a request, tenacity repeats it. The key comes from an environment variable and goes into one
-header. Redirections, which would send it to another host, are refused. It is removed from a server's messages before
-they are shown.
+The openai SDK sends a request, tenacity retries it. The key comes from an environment variable and goes into one
+header. Redirections are refused, because they would send the key to another host. The key is removed from a server's
+messages before they are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 KEY_ENV = "OPENAI_API_KEY"
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
-CHUNK_ROUNDS = 64  # requests at a time, for each connection: they all wait for the last of a chunk
+CHUNK_ROUNDS = 64  # requests per connection in a chunk; all connections wait for a chunk's last request
 _AGAIN = {408, 409, 425, 429}  # and every 5xx
 
 
@@ -37,10 +37,10 @@ class OpenAIEngine:
         model: the model's name on the server.
         url: the server's base address, as in "http://127.0.0.1:8000/v1".
         key_env: the environment variable that holds the key; None is OPENAI_API_KEY, if it is set.
-        concurrency: the most requests under way at a time.
+        concurrency: the maximum number of simultaneous requests.
         attempts: how often a request is sent before it counts as failed.
         timeout_s: seconds that the server may be silent.
-        sleep: waits before another attempt; a test's own, or `time.sleep`.
+        sleep: waits before another attempt; `time.sleep`, or a test's function.
     Raises:
         ValueError: an address that is not http(s) or has a password in it, a variable that is not set or holds what
             no header can, a number below 1.
@@ -94,11 +94,11 @@ class OpenAIEngine:
         }
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """One completion for each request, in groups, as they come.
+        """One completion for each request, in groups, as they arrive.
 
         Raises:
             ValueError: a request has a prefix of its response: a server takes text, not tokens.
-            EngineError: a request failed for good; it names the problem and the sample. What had come is yielded first.
+            EngineError: a request failed for good; it names problem and sample. Finished completions are yielded first.
         """
         if any(request.forced for request in requests):
             raise ValueError("engine openai cannot continue the prefix of a response; expected a local engine")
@@ -229,7 +229,7 @@ def _read(request: Request, answer: Any) -> Completion:
     if reason not in ("stop", "length"):
         raise _FailedError(f"finish_reason {reason!r}; expected 'stop' or 'length'", False)
     if text is None and reason == "length":
-        text = ""  # a server that keeps the reasoning apart was cut off within it
+        text = ""  # a server with separate reasoning was cut off inside it
     if not isinstance(text, str) or isinstance(tokens, bool) or not isinstance(tokens, int):
         raise _FailedError(f"text {text!r} and completion_tokens {tokens!r}; expected a text and a number", False)
     return Completion(request.key, text, tokens, reason)

@@ -17,7 +17,7 @@ from evals.sampling.engines.base import Completion, Decoding, EngineError, Reque
 from evals.sampling.engines.local import ModelFiles
 from evals.sampling.engines.replicas import CHUNK_PIECES, cut, load_factory
 
-RESTARTS = 2  # of a replica whose machine went away; its piece is generated again, from the same seeds
+RESTARTS = 2  # of a replica whose machine disappeared; its piece is generated again, from the same seeds
 
 
 class Replica:
@@ -28,7 +28,7 @@ class Replica:
         self._engine: Any = load_factory(factory)(model_path, **options)
 
     def describe(self) -> tuple[str, int, dict[str, Any]]:
-        """The model's fingerprint as seen there, the engine's chunk_rows and its description."""
+        """The model's fingerprint on that machine, the engine's chunk_rows and its description."""
         return model_fingerprint(self._model_path), self._engine.chunk_rows, self._engine.describe()
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> list[Completion]:
@@ -42,7 +42,7 @@ class RayEngine(ModelFiles):
         factory: "module:name" of an engine's class.
         address: the cluster's, as `ray start` prints it; None is the one that Ray finds (RAY_ADDRESS, this machine).
         replicas: how many; None is one for each GPU of the cluster, or one where it has none.
-        gpus, cpus: what Ray sets aside for each; None is one GPU where the cluster has any, and one CPU.
+        gpus, cpus: Ray reserves these for each; None is one GPU (if the cluster has any) and one CPU.
     Raises:
         ValueError: Ray is not installed, or replicas < 1.
     """
@@ -78,7 +78,7 @@ class RayEngine(ModelFiles):
         """The description of the replicas; their location changes no sample.
 
         Raises:
-            ValueError: the cluster has no room for them, they are not alike, or one has another model.
+            ValueError: the cluster has no room for them, they differ, or one has another model.
         """
         self._start()
         return self._description

@@ -1,4 +1,4 @@
-"""One replica: a process that holds an engine and generates the pieces it is sent (`evals.sampling.engines.replicas`).
+"""One replica: a process with an engine that generates the pieces it receives (`evals.sampling.engines.replicas`).
 
 Started as `python -m evals.sampling.engines.replica CONNECTION_FD ALIVE_FD`. First message: (factory, model path,
 options); then
@@ -32,14 +32,14 @@ def serve(connection: Any) -> None:
                 connection.send(("batch", batch))
         except ValueError as error:
             connection.send(("refused", str(error)))
-        except Exception as error:  # told with its kind: the other side raises it
+        except Exception as error:  # sent with its kind: the other side raises it
             connection.send(("failed", f"{type(error).__name__}: {error}"))
         else:
             connection.send(("batch", None))
 
 
 def _end_with(alive: int) -> None:
-    """End this process as soon as the process that started it is gone."""
+    """End this process as soon as the process that started it has ended."""
     os.read(alive, 1)
     os._exit(1)
 

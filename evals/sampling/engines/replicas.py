@@ -1,4 +1,4 @@
-"""Copies of an engine in processes of their own, one for each GPU of this machine.
+"""Copies of an engine in separate processes, one for each GPU of this machine.
 
 Requests are cut into pieces; each idle replica takes the next. With `batch_rows` of at most requests / replicas the
 pieces are the batches that a single engine forms.
@@ -18,7 +18,7 @@ from evals.environment import variables
 from evals.processes import shielded
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 
-CHUNK_PIECES = 16  # pieces for each replica that are asked for at a time: they all wait for the last of a chunk
+CHUNK_PIECES = 16  # pieces per replica in a chunk; all replicas wait for a chunk's last piece
 
 
 def load_factory(path: str) -> Any:

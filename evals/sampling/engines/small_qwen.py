@@ -1,4 +1,4 @@
-"""Next tokens of a small Qwen2 on a CPU: the logits of transformers' forward pass with a cache, in less time.
+"""Next tokens of a small Qwen2 on a CPU: the logits of transformers' cached forward pass, in less time.
 
 With two layers of width 128, transformers spends most of a step outside the arithmetic: masks, checks, module calls,
 and a copy of the whole cache for every token. Here the cache is written in place and the rotations are computed once;
@@ -85,7 +85,7 @@ class SmallReading:
         Args:
             model: `applies` to it.
         """
-        logits, past, mask = read_padded(model, prompts, pad_token=0)  # what is masked may be any token
+        logits, past, mask = read_padded(model, prompts, pad_token=0)  # masked positions may have any token
         width, layers = mask.shape[1], past.layers
         shape = (len(layers), len(prompts), layers[0].keys.shape[1], width + room, layers[0].keys.shape[3])
         keys, values = torch.empty(shape), torch.empty(shape)

@@ -94,10 +94,10 @@ class _Turn:
 class ToolEngine:
     """An engine whose responses run code.
 
-    `max_tokens` counts the whole response, the outputs with it, and so does a completion's `tokens`: that is what has
-    to fit the model's context. A response whose outputs leave no room for another token ends there, as "length".
+    `max_tokens` and a completion's `tokens` count the whole response with the outputs, because all of it must fit the
+    model's context. A response whose outputs leave no room for another token ends there, as "length".
 
-    The first turn has the request's own seed: a response without code is the inner engine's, to the last token.
+    The first turn has the request's own seed: a response without code is exactly the inner engine's.
 
     Raises:
         ValueError: programs cannot be run here (`evals.code_execution.function_sandbox.require`).
@@ -167,7 +167,7 @@ class ToolEngine:
         return scripts.execute(code, limits=self.tools.limits, longest=self.tools.output_chars)
 
     def _answered(self, turn: _Turn, future: Future[ExecutionResult]) -> _Turn:
-        """The next turn, once the block has run: the response with the output, as tokens, and a seed of its own."""
+        """The next turn, once the block has run: the response with the output, as tokens, and a new seed."""
         try:
             printed = future.result()
         except SandboxError as error:

@@ -2,7 +2,7 @@
 
 <out_dir>/round-<n>/samples/         the round's samples and verdicts (`evals.sampling.store`)
                     selected.jsonl   the rows to fine-tune on: problem and solution, and the values that selected them
-                    train/           checkpoints, then train/final, the round's model (dropped when the next is done)
+                    train/           checkpoints, then train/final, the round's model (deleted after the next round)
                     round.json       written when the round is done
 <out_dir>/final/                     the last round's model
 """
@@ -151,7 +151,7 @@ def select_samples(
 
 
 def _drop(folder: Path) -> None:
-    """Delete a folder that is needed no more, if it is there."""
+    """Delete a folder that is no longer needed, if it exists."""
     if folder.is_dir():
         shutil.rmtree(folder)
 

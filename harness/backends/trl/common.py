@@ -21,7 +21,7 @@ from harness.spec.hardware import Hardware, deepspeed_file
 from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
-STOP = "stop"  # a file in a training's folder: the processes that train are asked to save and stop
+STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
 def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
@@ -148,7 +148,7 @@ def saver(out_dir: Path, *, save_minutes: float, rollout_steps: int) -> Any:
     """A trainer callback that saves by time, and stops after a saved step when a signal asks for it.
 
     Args:
-        save_minutes: the most that a kill may lose, if a rollout takes less.
+        save_minutes: the most training time that a kill may lose, if a rollout takes less.
         rollout_steps: optimiser steps of one rollout; the one in progress is in no checkpoint, so it is finished first.
     """
     from transformers import TrainerCallback
@@ -182,7 +182,7 @@ def run_to_end(
     rollout_steps: int = 1,
     snapshot_every: int | None = None,
 ) -> str | None:
-    """Train, from the last complete checkpoint if there is one (which is returned), and save `out_dir/final`.
+    """Train, from the last complete checkpoint if there is one (it is returned), and save `out_dir/final`.
 
     The final model has the number type of the passes, which sampling and evaluation use too.
 
@@ -236,8 +236,8 @@ def run_to_end(
 
 
 def save_snapshot(trainer: Any, folder: Path, precision: Precision) -> Callable[[], Any] | None:
-    """Save the current policy in the form of the final model: LoRA merged, in the type of the passes. The trained
-    weights do not change. Called on every process; the main one writes, and returns what makes the same model from
+    """Save the current policy like the final model: LoRA merged, in the type of the passes. The trained weights do not
+    change. Called on every process; the main one writes, and returns a function that makes the same model from
     memory."""
     import torch
 

@@ -39,13 +39,13 @@ def encode(prompt: str, solution: str, tokenizer: Any, *, max_tokens: int) -> di
 
 
 def usable(row: dict[str, Any], declared: Finetune) -> bool:
-    """Whether to train on a row of `encode`: short enough (or to be cut), and with a solution token left."""
+    """Whether to train on a row of `encode`: it is short enough (or may be cut) and has a solution token left."""
     short = row["tokens"] <= declared.max_tokens.value
     return (short or declared.too_long.value == "cut") and any(label != IGNORED for label in row["labels"])
 
 
 def _usable_rows(rows: list[dict[str, Any]], declared: Finetune) -> list[dict[str, Any]]:
-    """The rows that are trained on.
+    """The rows to train on.
 
     Raises:
         ValueError: there is none.
@@ -143,13 +143,13 @@ def _trainer(
     tokenizer: Any,
     callbacks: list[Any],
 ) -> Any:
-    """TRL's SFTTrainer, which stops at quantities that are not finite."""
+    """TRL's SFTTrainer, stopping at quantities that are not finite."""
     import peft
     from datasets import Dataset
     from trl import SFTConfig, SFTTrainer
 
     class FinetuneTrainer(StopAtNonFinite, SFTTrainer):  # type: ignore[misc]
-        """SFTTrainer that stops at what is not finite."""
+        """SFTTrainer that stops at a loss or gradient that is not finite."""
 
     lora = to_lora_config(declared)
     return FinetuneTrainer(

@@ -73,7 +73,7 @@ def _start(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
         order,
         {
             **identity,
-            # only those of this arm: overrides of the command's other arms would be refused here
+            # of this arm only: the other process would refuse overrides of the command's other arms
             "overrides": job.overrides,
             "digest": job.digest,
             "base_model": base_model,
@@ -166,7 +166,7 @@ def ready(hardware: Hardware) -> None:
 
 
 def main(order_file: str) -> None:
-    """One of several training processes: carry out the order; the first process writes the result."""
+    """One of several training processes: run the order; the first process writes the result."""
     from accelerate import PartialState
 
     order = read_json(Path(order_file))

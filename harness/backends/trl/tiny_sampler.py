@@ -1,8 +1,8 @@
-"""Sampling for a small Qwen2 on a CPU: the tokens of transformers' `generate`, in less time.
+"""Sampling for a small Qwen2 on a CPU: the same tokens as transformers' `generate`, in less time.
 
-The logits are those of `small_qwen`; a prompt is read once for the responses to it, and responses that have ended leave
-the batch. The random numbers are those of `generate`: it takes the same numbers from torch's global generator in the
-same order, even for ended responses.
+The logits come from `small_qwen`; a prompt is read once for all of its responses, and ended responses leave the batch.
+The random numbers are those of `generate`: the same numbers from torch's global generator in the same order, even for
+ended responses.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from evals.sampling.engines.small_qwen import SmallReading, applies
 
 __all__ = ["applies", "sample"]
 
-LEAST_ROWS = 16  # a smaller matrix product uses another kernel, which rounds differently
+LEAST_ROWS = 16  # a smaller matrix product uses a kernel that rounds differently
 
 
 @torch.no_grad()
@@ -30,12 +30,12 @@ def sample(
     stop_tokens: Sequence[int],
     temperature: float = 1.0,
 ) -> list[list[int]]:
-    """One response for each prompt, from the whole distribution; the token that ended it included.
+    """One response for each prompt, from the full distribution; includes the end token.
 
     Args:
         model: `applies` to it.
     Raises:
-        RuntimeError: as torch.multinomial's, where a probability is not finite.
+        RuntimeError: as torch.multinomial: a probability is not finite.
     """
     stop = torch.tensor(stop_tokens)
     distinct = list(dict.fromkeys(map(tuple, prompts)))
@@ -63,8 +63,8 @@ def sample(
 
 
 def _choose(logits: Tensor, noise: Tensor, rows: Tensor) -> Tensor:
-    """The token of each row, as torch.multinomial chooses it: the largest p / e, with e from an exponential
-    distribution, one for each token of each row of the whole batch (`noise`, of which `rows` are still sampled)."""
+    """The token of each row, as torch.multinomial chooses it: the largest p / e, where e is exponential `noise` for
+    each token of each row of the whole batch; `rows` are still being sampled."""
     probabilities = softmax(logits, dim=-1)
     if not bool(torch.isfinite(probabilities).all()):
         raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")

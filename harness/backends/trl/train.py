@@ -19,7 +19,7 @@ from harness.step.step_metrics import STEP_METRICS
 if TYPE_CHECKING:
     from evals.grading import Grader
 
-# TRL's name of a step metric -> the name both backends log it under; those of our own have the same name in both
+# TRL's name of a step metric -> the name that both backends log; our own metrics have one name in both
 METRICS = {
     "reward": "train/reward",
     "reward_std": "train/reward_std",

@@ -29,16 +29,16 @@ from harness.step.loss import clipped_tokens, k3, policy_loss
 from harness.step.mismatch import mismatch_metrics
 from harness.step.step_metrics import correct_responses, step_metrics, unshaped_advantages
 
-KEPT_GRAPHS = 2**30  # bytes that the passes of one step may hold together until their backward passes
-SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, where they are needed
+KEPT_GRAPHS = 2**30  # bytes that all passes of one step may hold until their backward passes
+SEARCH_FILE, REFERENCE_FILE = "entropy_search.json", "reference.pt"  # in a checkpoint, if needed
 
 
 class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     """GRPOTrainer that trains `experiment.method`.
 
-    A method that reads entropies or log-probabilities gets the current policy's, on the whole step, before any update.
-    They come from the loss's own passes, without an extra pass, as long as the graphs of the micro-batches fit into
-    `KEPT_GRAPHS` together; the other micro-batches get a pass without gradients.
+    A method that reads entropies or log-probabilities gets those of the current policy, on the whole step, before any
+    update. They come from the loss's own passes as long as the graphs of the micro-batches fit into `KEPT_GRAPHS`
+    together; the other micro-batches get an extra pass without gradients.
     """
 
     def __init__(self, experiment: Experiment, **kwargs: Any) -> None:
@@ -47,9 +47,9 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         self._pending: list[dict[str, Any]] | None = None  # the next step, before its method has run
         self._kept: deque[tuple[Tensor, Tensor]] = deque()  # passes of the next micro-batches, made for the method
         self._seen: dict[str, Any] = {}  # arguments of `step_metrics` for the current step
-        self._entropies: list[Tensor] = []  # of its micro-batches so far
-        self._rollout_gaps: list[Tensor] = []  # the same, [3, b, T]: trainer's and sampler's log-probabilities, mask
-        # the search for an entropy target: what is used in this step, and what the next one starts from
+        self._entropies: list[Tensor] = []  # of the step's micro-batches so far
+        self._rollout_gaps: list[Tensor] = []  # likewise, [3, b, T]: trainer's and sampler's log-probabilities, mask
+        # the search for an entropy target: the coefficient of this step, and the start value of the next one
         self._coefficient = self._next_coefficient = experiment.entropy_coefficient.value
         super().__init__(**kwargs)
 
@@ -62,7 +62,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         return rewards
 
     def _tokenize_prompts(self, prompts: list[str]) -> tuple[list[list[int]], None, dict[str, Any]]:
-        """Token ids as in every sampler; TRL would add a second beginning-of-text token."""
+        """The same token ids as in every sampler; TRL would add a second beginning-of-text token."""
         tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
         return [list(tokens[prompt]) for prompt in prompts], None, {}
 
@@ -116,7 +116,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         if position % window == 0:
             step = self._buffered_inputs[position : position + window]
             if self._reads_signals:
-                self._pending = step  # `_compute_loss` has the signals of the first from its own pass
+                self._pending = step  # `_compute_loss` gets the first one's signals from its own pass
             else:
                 self._apply_method(step, None)
         inputs: dict[str, Any] = self._buffered_inputs[position]
@@ -229,7 +229,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
     # -- loss ----------------------------------------------------------------------------------------------------
 
     def _compute_loss(self, model: Any, inputs: dict[str, Any]) -> Tensor:
-        """This micro-batch's part of the step's loss: the token weights already hold the step's normaliser."""
+        """This micro-batch's part of the step's loss; the token weights already include the step's normaliser."""
         e = self.experiment
         mask = inputs["completion_mask"].bool()
         pending, self._pending = self._pending, None
@@ -295,7 +295,7 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
 
     @torch.no_grad()
     def _log_step(self, entropies: Tensor) -> None:
-        """With the last micro-batch, the metrics of the whole step; entropies [b, T] come from the loss's own pass."""
+        """After the last micro-batch, log the metrics of the whole step; entropies [b, T] are from the loss's pass."""
         self._entropies.append(entropies)
         if len(self._entropies) < self._seen["micro_batches"]:
             return
@@ -355,8 +355,8 @@ def _split(rollout: dict[str, Any], parts: int) -> list[dict[str, Any]]:
 
 
 def _graph_bytes(config: Any, micro: dict[str, Any]) -> int:
-    """A high estimate of what a pass holds for its backward pass: 20 vectors of the model's width and 5 of the inner
-    one for each layer and token, the attention weights, and the logits."""
+    """A high estimate of the bytes that a pass keeps for its backward pass: 20 vectors of the model's width and 5 of
+    the inner width for each layer and token, the attention weights, and the logits."""
     c = config.get_text_config()
     rows, tokens = len(micro["prompt_ids"]), micro["prompt_ids"].shape[1] + micro["completion_ids"].shape[1]
     inner = getattr(c, "intermediate_size", None) or 4 * c.hidden_size

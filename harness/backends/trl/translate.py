@@ -1,8 +1,8 @@
 """An experiment -> the arguments of TRL 1.16's GRPOConfig. Pure; imports neither TRL nor torch.
 
-The loss is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's cannot weigh the KL term, does not see
-a whole group that micro-batches split, and fixes the epsilon of the advantage at 1e-4. Every TRL default that could
-change the mathematics is set here by name.
+The loss is ours (`harness.step.loss`, called by `trainer.MethodTrainer`): TRL's loss cannot weight the KL term, does
+not see a whole group when micro-batches split it, and fixes the advantage's epsilon at 1e-4. This file sets every TRL
+default that could change the mathematics by name.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
         "vllm_server_base_url": hardware.vllm_server_url,
         "vllm_gpu_memory_utilization": hardware.vllm_gpu_memory,
         "vllm_tensor_parallel_size": hardware.vllm_tensor_parallel,
-        # checkpoints only where a rollout ends, because TRL does not save the one in progress
+        # checkpoints only at the end of a rollout, because TRL does not save the one in progress
         "save_steps": hardware.save_every * e["updates_per_rollout"],
     }
 

@@ -1,7 +1,7 @@
-"""veRL's checkpoints: which are complete, our own state in them, and the model in the last one.
+"""veRL's checkpoints: which are complete, our state in them, and the model in the last one.
 
 <out_dir>/checkpoints/global_step_<rollouts>/actor/huggingface    the policy, as transformers load it
-<out_dir>/checkpoints/global_step_<rollouts>/whole                written when everything else is there
+<out_dir>/checkpoints/global_step_<rollouts>/whole                written last, when the checkpoint is complete
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from harness.backends.verl.export import export
 from harness.backends.verl.reference import REFERENCE
 
 STATE = "rlvr_state.json"  # our own state, read when a training resumes
-KEPT = 2  # keep the one before until the newest is known to be whole
+KEPT = 2  # keep the previous one until the newest is verified
 
 
 class MarkWhole:

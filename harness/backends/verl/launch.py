@@ -136,7 +136,7 @@ def ready(hardware: Hardware) -> None:
 
 
 def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step: OnStep) -> None:
-    """Run the driver process to its end, handing on each step as it comes.
+    """Run the driver process to its end, and pass on each step as it arrives.
 
     Raises:
         RuntimeError: as `launch`.

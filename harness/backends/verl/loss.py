@@ -46,7 +46,7 @@ class LossSettings:
 def method_loss(
     model_output: dict[str, Any], data: Any, dp_group: Any = None, *, settings: LossSettings
 ) -> tuple[Tensor, dict[str, Any]]:
-    """(loss, sums over the tokens of this micro-batch that metrics are made of), as veRL's engine calls it."""
+    """(loss, sums over this micro-batch's tokens, from which metrics are computed), as veRL's engine calls it."""
     from verl.utils import tensordict_utils as tu
     from verl.utils.metric import AggregationType, Metric
     from verl.workers.utils.padding import no_padding_2_padding

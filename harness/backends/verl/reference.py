@@ -1,7 +1,7 @@
 """Our methods on veRL's worker: a reference that is reset to the policy (ProRL, arXiv 2505.24864), and a check that
 all weights are finite.
 
-The reference is in the same processes as the policy and sharded alike, so each process copies its share.
+The reference lives in the policy's processes and is sharded like it, so each process copies its share.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def extend(module: Any) -> None:
 
 
 def reset_reference(self: Any) -> None:
-    """The reference becomes the policy as it is now."""
+    """Set the reference to the current policy."""
     _copy(_shares(self.actor), _shares(self.ref))
 
 
@@ -39,7 +39,7 @@ def save_reference(self: Any, folder: str) -> None:
 
 
 def load_reference(self: Any, folder: str) -> None:
-    """The reference becomes the one that was written there, by as many processes."""
+    """Load the reference that `save_reference` wrote there with the same number of processes."""
     import torch
 
     source = torch.load(Path(folder) / f"rank{self.rank}.pt", map_location="cpu", weights_only=True)
@@ -52,7 +52,7 @@ def bad_weight(self: Any) -> tuple[str, str] | None:
 
 
 def _shares(worker: Any) -> dict[str, Tensor]:
-    """Name -> what this process holds of that parameter."""
+    """Name -> this process's share of that parameter."""
     parameters = worker.engine.module.named_parameters()
     return {name: getattr(p.detach(), "_local_tensor", p.detach()) for name, p in parameters}
 

@@ -208,7 +208,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return bool(e.method.reads & {"entropies", "logp"}) or e.entropy_search is not None
 
     def _compute_current_policy(self, part: KVBatchMeta) -> KVBatchMeta:
-        """The policy's own log-probabilities and entropies at this update, beside those of the policy that sampled."""
+        """The current policy's log-probabilities and entropies, in addition to those of the policy that sampled."""
         part.extra_info.update(
             calculate_entropy=True, compute_loss=False, temperature=self.config.actor_rollout_ref.rollout.temperature
         )
@@ -239,7 +239,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=names)
 
     def _token_batch(self, batch: KVBatchMeta, data: TensorDict, *, fresh: bool = True) -> TokenBatch:
-        """`fresh`: no update has followed the rollout, so that the policy is the one that sampled."""
+        """`fresh`: no update has followed the rollout, so the policy is still the one that sampled."""
         lengths = data["response_mask"].offsets().diff()
         mask = torch.arange(int(lengths.max())) < lengths.unsqueeze(1)
 
@@ -319,7 +319,7 @@ class MethodTrainer(PPOTrainerSync):  # type: ignore[misc]
         return used, {"train/entropy_coefficient": used}
 
     def _put(self, batch: KVBatchMeta, padded: dict[str, Tensor]) -> KVBatchMeta:
-        """Add [B, T] fields to the sequences of a batch; the meta that comes back is the one that lists them."""
+        """Add [B, T] fields to the sequences of a batch; the returned meta lists them."""
         mask = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=["response_mask"])
         fields = {name: response_to_nested(values, mask["response_mask"]) for name, values in padded.items()}
         extra = dict(batch.extra_info)

@@ -41,9 +41,8 @@ def check(training: Training, hardware: Hardware) -> None:
         raise ValueError(f"hardware.deepspeed: expected null, veRL shards with FSDP, got {hardware.deepspeed!r}")
     if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
         raise ValueError(
-            "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, which "
-            "would "
-            "then depend on lengths and machine; or state the method's own micro-batch "
+            "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, because "
+            "the pass would depend on lengths and machine; or state the method's own micro-batch "
             f"(forking_tokens.micro_batch_tokens), got {hardware.tokens_per_gpu}"
         )
     needs_gpu(training, hardware)
@@ -166,7 +165,7 @@ def _model(e: dict[str, Any], hardware: Hardware, base_model: str) -> dict[str, 
 
 
 def _engine(prefix: str, precision: str, hardware: Hardware, *, trained: bool) -> dict[str, Any]:
-    """FSDP of one model. veRL's mixed precision is bfloat16 unless told otherwise, for each model by itself."""
+    """FSDP of one model. veRL's default mixed precision, for each model separately, is bfloat16."""
     short = {"float32": "fp32", "float16": "fp16"}.get(precision, "bf16")
     return {
         f"{prefix}.full_determinism": hardware.deterministic,
@@ -197,7 +196,7 @@ def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
 
 
 def _batches(prefix: str, hardware: Hardware, micro: int) -> dict[str, Any]:
-    """By count, or (`tokens_per_gpu`) by length."""
+    """Micro-batches by count, or (`tokens_per_gpu`) by length."""
     return {
         f"{prefix}.use_dynamic_bsz": hardware.tokens_per_gpu is not None,
         f"{prefix}.ppo_max_token_len_per_gpu": hardware.tokens_per_gpu or 16384,
@@ -321,7 +320,7 @@ def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, An
 def _trainer(
     e: dict[str, Any], experiment: Experiment, hardware: Hardware, rows: int, out_dir: Path, resume_from: Path | None
 ) -> dict[str, Any]:
-    # veRL counts rollouts; the trainer leaves out what the last one has too many
+    # veRL counts rollouts; the trainer skips the extra updates of the last one
     steps = math.ceil(optimiser_steps(experiment, rows) / e["updates_per_rollout"])
     return {
         # the advantage is the method's; of veRL's estimators only "gae" comes with a critic

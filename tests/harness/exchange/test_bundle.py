@@ -32,7 +32,7 @@ def test_a_bundle_is_whole_and_the_same_twice(job: Path, tmp_path: Path, capsys:
     assert scores["sums"]["avg_at_2"]["value"] == round(3.5 / 6, 10)
     assert "Tiny scale" in page and "rlvr run paper=egsw arm=base" in page
     assert main(["bundle", str(job), f"out={one}"]) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "exists already" in capsys.readouterr().err
 
 
 def test_a_folder_without_responses(job: Path, tmp_path: Path) -> None:
@@ -96,7 +96,7 @@ def test_verify_refuses_a_changed_record(job: Path, tmp_path: Path, capsys: pyte
     (out / "record.json").write_text((out / "record.json").read_text().replace('"seed": 3', '"seed": 4'))
     _sums(out)
     assert main(["verify", str(out)]) == 1
-    assert "does not fit its own sha256" in capsys.readouterr().err
+    assert "does not match its sha256" in capsys.readouterr().err
 
 
 def test_verify_refuses_files_and_folders_that_are_no_bundle(

@@ -1,4 +1,4 @@
-"""A command in MLflow: a parent run for each paper and scale, and a courier that delivers."""
+"""Report a command to MLflow: a parent run for each paper and scale, and a courier that delivers."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from harness.spec.scales import SCALES
 Key = tuple[int, str, str]  # number of the command, paper, scale
 
 
-class Watching(Protocol):
-    """The deliverer of outboxes; in this process, a `Courier`."""
+class Delivery(Protocol):
+    """What delivers outboxes to MLflow; in this process, a `Courier`."""
 
     def watch(self, *outboxes: Outbox) -> None: ...
 
 
-class Elsewhere:
-    """Another process delivers: the one that started this one."""
+class NoDelivery:
+    """Delivers nothing: the process that started this one delivers."""
 
     def watch(self, *outboxes: Outbox) -> None:
-        """Nothing to do here."""
+        """Do nothing."""
 
 
 @dataclass
-class Told:
+class Reporting:
     """State of running commands: the deliverer, the parent run of each paper and scale, and the commands with a
     failure."""
 
@@ -46,7 +46,7 @@ class Told:
 
 
 @contextmanager
-def told(commands: Sequence[tuple[Sequence[Job], str]]) -> Iterator[Told]:
+def reporting(commands: Sequence[tuple[Sequence[Job], str]]) -> Iterator[Reporting]:
     """Open the store, start the parent runs, deliver while the block runs, and close everything at its end, even after
     an error.
 
@@ -62,7 +62,7 @@ def told(commands: Sequence[tuple[Sequence[Job], str]]) -> Iterator[Told]:
         for number, (jobs, command) in enumerate(commands)
         for key, of in _by_paper(jobs).items()
     }
-    this = Told(courier, parents, set())
+    this = Reporting(courier, parents, set())
     status: str | None = "FAILED"  # of all; None: by command
     courier.start()
     try:
