@@ -53,7 +53,7 @@ def rewrites(gold: str) -> Iterator[tuple[str, str]]:
         yield "named", f"w={text}"
         if not text.startswith("-"):
             yield "negated twice", f"-(-({text}))"
-    elif not is_relation(text) and len(items := split(text, ",;")) > 1 and r"\pm" not in text:
+    elif number(text) is None and not is_relation(text) and len(items := split(text, ",;")) > 1 and r"\pm" not in text:
         yield "reversed", ", ".join(reversed(items))
         yield "as a set", rf"\{{{text}\}}"
 

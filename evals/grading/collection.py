@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from evals.grading.conventions import Same
 from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal, matching, number, split
@@ -55,6 +56,8 @@ def is_name(text: str) -> bool:
     text = text.strip()
     if text.startswith("(") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",")) > 1:
         return all(is_name(part) for part in parts)
+    if re.fullmatch(r"\\vec\{?\s*\w+\}?\s*\\cdot\s*\\vec\{?\s*\w+\}?", text.replace("overrightarrow", "vec")):
+        return True  # a scalar product
     if re.fullmatch(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
         return True  # a derivative
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
@@ -144,6 +147,8 @@ def collection(text: str) -> Collection | None:
     if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
         return Collection("set", _expanded(split(text[2:-2], ",;")))
     if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
+        if r"\pm" in text and text[0] + text[-1] == "()":
+            return _list([text])
         return Collection(text[0] + text[-1], tuple(parts))
     if re.search(r"\\[pm][pm](?![A-Za-z])", text) and r"\pm" in text:
         return _list([text])
@@ -166,18 +171,18 @@ def matrix_value(text: str) -> Collection | None:
         return None
     total: _Rows | None = None
     for sign, term in re.findall(r"([-+]?)\s*([^-+]+)", rest):
-        product: _Rows | None = None
+        factors: _Rows | None = None
         factor = "-1" if sign == "-" else "1"
         for part in re.split("(\0)", term):
             if part == "\0":
-                product = matrices.pop(0) if product is None else _product(product, matrices.pop(0))
-                if product is None:
+                factors = matrices.pop(0) if factors is None else _product(factors, matrices.pop(0))
+                if factors is None:
                     return None
             elif part.strip():
                 factor += rf" \cdot ({part.strip()})"
-        if product is None or (total is not None and list(map(len, total)) != list(map(len, product))):
+        if factors is None or (total is not None and list(map(len, total)) != list(map(len, factors))):
             return None
-        scaled = [[rf"({factor} \cdot ({cell}))" for cell in row] for row in product]
+        scaled = [[rf"({factor} \cdot ({cell}))" for cell in row] for row in factors]
         total = scaled if total is None else _sum(total, scaled)
     return None if total is None else _matrix(total)
 
@@ -258,11 +263,17 @@ def _list_of_tuples(names: Sequence[str], values: Sequence[str]) -> Collection:
     return Collection("list", tuple(f"({','.join(row[index] for index in order)})" for row in rows))
 
 
+_MOST_SIGNS = 4
+
+
 def _expanded(items: Sequence[str]) -> tuple[str, ...]:
     r"""`a \pm b` as its two values."""
     expanded: list[str] = []
     for item in items:
-        if r"\pm" in item:
+        if r"\pm" in item and item[:1] == "(" and 1 < len(parts := split(item[1:-1], ",")) <= _MOST_SIGNS:
+            choices = [_expanded([part]) if r"\mp" not in item else (part,) for part in parts]
+            expanded += [f"({','.join(chosen)})" for chosen in product(*choices)]  # each sign on its own
+        elif r"\pm" in item:
             expanded += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
         elif item:
             expanded.append(item)
@@ -321,6 +332,28 @@ def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str]
     inside = [items.items[0] if one else text for (items, text), one in zip(sides, alone, strict=True)]
     held = [item.startswith((r"\{", r"\emptyset")) for item in inside]
     return (held[0] == held[1] if all(sets) else not any(held)) and same(*inside)
+
+
+def same_vector(gold: str, answer: str, same: Same) -> bool | None:
+    """`3i+4j` as the vector (3,4): each component is what remains when one unit vector is 1 and the others are 0."""
+    sides = [collection(text) for text in (gold, answer)]
+    if sum(side is None for side in sides) != 1:
+        return None
+    text, vector = (gold, sides[1]) if sides[0] is None else (answer, sides[0])
+    units = set(re.findall(r"(?<![\\A-Za-z])[ijk](?![A-Za-z])", text))
+    size = 0 if vector is None else len(vector.items)
+    if (
+        vector is None
+        or vector.kind not in ("()", "column", "row")
+        or not {"j"} <= units <= set("ijk"[:size])
+        or size > 3
+    ):
+        return None
+
+    def at(unit: str) -> str:
+        return re.sub(r"(?<![\\A-Za-z])([ijk])(?![A-Za-z])", lambda match: f"({int(match[1] == unit)})", text)
+
+    return same("0", at("")) and all(same(item, at(unit)) for item, unit in zip(vector.items, "ijk", strict=False))
 
 
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)

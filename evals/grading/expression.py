@@ -23,6 +23,7 @@ sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
 _TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"])
 _GREEK = frozenset(_LETTERS.split())
+_ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _NOT_A_FACTOR = frozenset(
     ["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "bmod", "="]
@@ -44,6 +45,8 @@ def parse(text: str) -> Node:
         raise UnsupportedError("too long")
     parser = _Parser(text)
     tree = parser.sum()
+    if any(name.startswith(("vec ", "overrightarrow ")) for name in symbols(tree)) and r"\times" in text:
+        raise UnsupportedError("a vector product")
     if parser.next is not None:
         raise UnsupportedError(f"{parser.next!r} is unexpected")
     return tree
@@ -235,6 +238,8 @@ class _Parser:
 
     def symbol(self, index: bool = True) -> Node:
         token = self.take()
+        if token in _ACCENTS:
+            return ("symbol", f"{token} {self.index()}")
         if token == "pi":
             return ("pi",)
         if token == "e" and not (index and self.next == "_"):

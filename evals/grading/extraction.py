@@ -257,6 +257,11 @@ _STATES_VALUE = re.compile(
     rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}})\s?:)\s+(\d+:\d+|{_NUMBER})"
     r"\s?(?:(%)|[$€£](?:\s+(?!and\b|or\b)[a-z]{1,4}\b(?:\s[a-z]+)?)?)?\s*[.!]*\s*$"
 )
+_STATES_LATEX = re.compile(r"\b(?:is|are|equals?)\s+(?=-?[\d(\[]?\s?\\(?!text))")
+_WORDS_ALONE = re.compile(r"\s*[A-Z][A-Za-z,'\s]*")
+_DENIES_ANY = re.compile(
+    r"\b(?:not|never|no|cannot|if|unless|except|without|either|least|most|\w+n't)\b", re.IGNORECASE
+)
 _AMOUNT_SIGN = re.compile(r"(?<=\d) ?\$|\$ ?(?=\d)")
 _COUNTED = re.compile(
     rf"\s*(?:(?:so|thus|hence|therefore)\b[\s,]*)?(?:there\s+(?:are|is)\s+(?:exactly\s+)?)?({_NUMBER})"
@@ -291,7 +296,7 @@ def locate(text: str, *, numbers: bool = True) -> str:
     follows "answer is", of which, as of any prose, the last `$...$` or number counts, with those before it that "and",
     "or" or, between numbers, a comma joins to it; unless it is denied ("not 5", "at least 5"), a share ("2 out of 3")
     or the prose begins with a count ("12 ways to choose 3 people"). "Price: 2,74" and "x equals 5" state a number as
-    well.
+    well, and "The slope is \frac{1}{2}" LaTeX without delimiters.
 
     In a gold (`numbers=False`) a box need not be closed, and prose is kept whole, unless it ends with "is" and one
     `$...$`. Text beside an empty box does not count. In a text longer than 10,000 characters only boxes are looked for.
@@ -315,6 +320,8 @@ def locate(text: str, *, numbers: bool = True) -> str:
     text = _LABEL.sub("", text)
     if stated := _ANSWER_STATED.findall(text):
         text = str(stated[-1])
+    if numbers and (formula := _formula_after_words(text)):
+        return formula
     if not _is_prose(text):
         alone = _AMOUNT_SIGN.sub("", text) if text.count("$") == 1 else text
         value = _STATES_VALUE.search(text) if numbers and not _NO.search(alone) else None
@@ -328,6 +335,18 @@ def _final(text: str) -> str:
     ends = [match.start() for match in _HOPE.finditer(text)]
     starts = [match.end() for match in _FINAL.finditer(text, 0, ends[-1])] if ends else []
     return text[starts[-1] : ends[-1]].strip().removesuffix(".").rstrip() if starts else ""
+
+
+def _formula_after_words(text: str) -> str:
+    r"""The LaTeX without delimiters in `The probability is \frac{1}{3}.`, where only words stand before it; else
+    nothing."""
+    for stated in _STATES_LATEX.finditer(text):
+        before, formula = text[: stated.start()], text[stated.end() :].strip().removesuffix(".")
+        plain = _WORDS_ALONE.fullmatch(before) and not _DENIES_ANY.search(before) and "$" not in formula
+        if plain and not re.search("[A-Za-z]{2}", re.sub(r"\\[A-Za-z]+", "", formula)):
+            return formula
+        break
+    return ""
 
 
 def _is_prose(text: str) -> bool:

@@ -201,6 +201,8 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
         return same(gold, right.text)
+    if left is not None and left.text and right is None:
+        return same(left.text, answer) or None
     if left is None or right is None:
         return None
     if not (left.marked or right.marked):
@@ -262,6 +264,15 @@ def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
     left = phrase(gold)
     return True if left is not None and left == phrase(answer) else None
+
+
+_DATE = re.compile(r"(?:1\d|20)\d\d-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])")
+
+
+def date_or_number(gold: str, answer: str, same: Same) -> bool | None:
+    """`2025-03-04` is a date, and not 2018."""
+    dates = [bool(_DATE.fullmatch(text.strip())) for text in (gold, answer)]
+    return literal(gold) == literal(answer) if any(dates) and not (dates[0] and phrase(answer)) else None
 
 
 def without_condition(gold: str, answer: str, same: Same) -> bool | None:

@@ -121,7 +121,9 @@ def _singular(word: str) -> str:
 
 
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
-_PERCENT = re.compile(r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE)
+_PERCENT = re.compile(
+    r"\s*(?:\\?%|(?:\\text\s*\{\s*)?\b(?:percent(?:age)?s?|per\s+cent|pct)\b\.?\s*\}?)\s*$", re.IGNORECASE
+)
 _DEGREE = re.compile(
     r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?"
     r"|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b(?:\s+(?P<named>[CF]|Celsius|Fahrenheit))?\s*\}?)\s*$"

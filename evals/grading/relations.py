@@ -60,8 +60,21 @@ def set_form(text: str) -> str | None:
         parts = text.split(r"\land")
         return _intersection([set_form(part) for part in parts]) if len(set(map(variable, parts))) == 1 else None
     if len(split(text, ",;")) > 1:
-        return _union(split(text, ",;"))
+        return _without_points(split(text, ",;")) or _union(split(text, ",;"))
     return _interval(text)
+
+
+def _without_points(relations: Sequence[str]) -> str | None:
+    r"""`-1<x<1, x\neq 0` as a union; None for other lists."""
+    points = [sides[1] for relation in relations if len(sides := re.split(r"\\neq(?![A-Za-z])", relation)) == 2]
+    others = [relation for relation in relations if r"\neq" not in relation]
+    if len(others) != 1 or not points or len(set(map(variable, relations))) > 1:
+        return None
+    interval = _interval(others[0])
+    if interval is None:
+        return None
+    low, high = split(interval[1:-1], ",")
+    return _punctured((interval[0], low), (high, interval[-1]), points)
 
 
 def _punctured(low: tuple[str, str], high: tuple[str, str], points: list[str]) -> str | None:
@@ -250,18 +263,34 @@ _INDEXED = re.compile(
 )
 
 
+_OF_TERMS = re.compile(r"(.*?)\\(sum|prod)\s*_\s*(\{[^{}]*\})\s*(?:\^\s*(\{[^{}]*\}))?(.+)", re.DOTALL)
+
+
 def same_indexed_sum(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\sum_{i=1}^n x_i` and `\sum_{j=1}^n x_j`: terms with the index have no value, so that the text decides, in
-    which the index may have another name. math-verify takes x_i for one symbol, and accepts n x_i."""
+    r"""`\sum_{i=1}^n x_i` and `\sum_{j=1}^n x_j`: terms with the index have no value. So what stands before the sum
+    and its bounds must be the same text, and the terms equal; the index may have another name."""
     indexes = [_INDEXED.search(text) for text in (gold, answer)]
     if not any(indexes) or len(split(gold, ",;=")) > 1 or len(split(answer, ",;=")) > 1:
         return None
     if indexes[0] is None or indexes[1] is None:
-        return False
+        return False  # math-verify takes x_i for one symbol, and the sum for n x_i
     letters = [rf"(?<![\\A-Za-z]){index[1]}(?![A-Za-z])" for index in indexes if index]
     if letters[0] != letters[1] and re.search(letters[0], answer):
         return False
-    return same_text(gold, re.sub(letters[1], indexes[0][1], answer))
+    answer = re.sub(letters[1], indexes[0][1], answer)
+    left, right = _OF_TERMS.fullmatch(gold), _OF_TERMS.fullmatch(answer)
+    if left is None or right is None or _INDEXED.search(left[5]) or _INDEXED.search(right[5]):
+        return same_text(gold, answer)
+    alike = all(literal(left[part] or "") == literal(right[part] or "") for part in range(1, 5))
+    return alike and same(left[5], right[5])
+
+
+_VECTOR_PRODUCT = re.compile(r"\\(?:vec|overrightarrow)\s*(?:\{[^{}]*\}|[A-Za-z])\s*\\times(?![A-Za-z])")
+
+
+def vector_product(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`\vec{a}\times\vec{b}` is not `\vec{b}\times\vec{a}`: such products are compared as text."""
+    return same_text(gold, answer) if _VECTOR_PRODUCT.search(gold) or _VECTOR_PRODUCT.search(answer) else None
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:

@@ -137,8 +137,8 @@ NAMES = table(
     ("upright i", r"(?<=[\d+\-)}])\s*\\(?:mathrm|text)\s*\{\s*i\s*\}(?!\s*[A-Za-z])", " i"),
     (
         "unit vector",
-        r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec)\s*\{\s*\\?([ijk])(?:math)?\s*\}",
-        r" \1",
+        r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec)(?:\s*\{\s*\\?([ijk])(?:math)?\s*\}|\s+\\?([ijk])(?:math)?(?![A-Za-z]))",
+        r" \1\2",
     ),
     (
         "font",
@@ -210,7 +210,11 @@ SEPARATORS = table(
     ("spaces", r"\s{2,}", " "),
     ("thousands with points", r"(?<![\d.,])\d{1,3}(?:\.\d{3}){2,},\d+(?![\d.,])", _with_point),
     ("point before a bracket", r"(?<=[\d}])\.(?=\s*[\])])", ""),
-    ("transposed row", r"(\([^()]*,[^()]*\))\s*\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top(?![A-Za-z]))", r"\1"),
+    (
+        "transposed row",
+        r"([(\[][^()\[\]]*,[^()\[\]]*[)\]])\s*\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top(?![A-Za-z]))",
+        r"\1",
+    ),
     ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
     ("new line", r"(?<!\\)\\\\\s+(?=[A-Za-z]\s*=)", ", "),
     ("comma in braces", r"\{,\}", ","),
