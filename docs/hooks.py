@@ -72,16 +72,29 @@ def _rooms() -> str:
 
 
 def _equations(text: str) -> str:
-    from latex2mathml.converter import convert
-
     text = re.sub(
         r"\$\$(.+?)\$\$",  # wider than a phone, it scrolls by itself
-        lambda m: f'<div class="equation">{convert(" ".join(m[1].split()), display="block")}</div>',
+        lambda m: f'<div class="equation">{_mathml(m[1], "block")}</div>',
         text,
         flags=re.S,
     )
     # the span keeps an equation at the start of a line inside its paragraph
-    return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: f"<span>{convert(m[1])}</span>", text)
+    return re.sub(r"(?<![\\$\w])\$([^$\n]+?)\$(?!\w)", lambda m: f"<span>{_mathml(m[1], 'inline')}</span>", text)
+
+
+_GAP = '<mspace width="0.17em"/>'
+_BAR = '<mo stretchy="false"{}>&#x0007C;</mo>'
+
+
+def _mathml(tex: str, display: str) -> str:
+    """MathML of an equation, with TeX's spaces around log, and bars that open and close."""
+    from latex2mathml.converter import convert
+
+    made = convert(" ".join(tex.split()), display=display)
+    made = re.sub(r"(</mi>|</msub>|&#x00029;</mo>|&#x02207;</mo>)<mi>(log|ln)</mi>", rf"\1{_GAP}<mi>\2</mi>", made)
+    made = re.sub(r"<mi>(log|ln)</mi>(?=<m[irsu])", rf"<mi>\1</mi>{_GAP}", made)
+    opens, closes = _BAR.format(' form="prefix"'), _BAR.format(' form="postfix"')
+    return re.sub(f"{_BAR.format('')}(.+?){_BAR.format('')}", rf"{opens}\1{closes}", made)
 
 
 def _links(path: Path) -> str:
