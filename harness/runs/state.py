@@ -10,6 +10,7 @@ from pathlib import Path
 from evals.files import read_json
 from harness.runs.launched import FILE as LAUNCHED
 from harness.runs.launched import launched
+from harness.spec.scales import SCALES
 
 ERROR = "error.json"  # error of the last try of an unfinished job: {"error": text, "when": UTC}
 
@@ -37,7 +38,8 @@ def job_states(home: Path) -> list[JobState]:
     """Every job under the folder (RLVR_HOME), by paper, scale and name. Changes nothing."""
     marks = ("mlflow.json", "record.json", ERROR, LAUNCHED)
     folders = sorted({path.parent for mark in marks for path in home.glob(f"*/*/*/{mark}")})
-    return [job_state(folder) for folder in folders]
+    # the cache of `rlvr analyze` holds records too, which are no jobs
+    return [job_state(folder) for folder in folders if folder.parent.name in SCALES]
 
 
 def job_state(folder: Path) -> JobState:

@@ -15,6 +15,7 @@ from harness.runs.track import Tracker
 from harness.tables.grid import Grid
 from harness.tables.tabulate import Report, report
 
+RESULTS = Path(__file__).parents[3] / "results"
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}
 
 
@@ -188,7 +189,10 @@ def test_a_latex_table_compiles(tmp_path: Path) -> None:
         pytest.skip("pdflatex is not installed (Debian: texlive-latex-base, texlive-latex-recommended)")
     latex = Grid("95 % ~ $x^2$", ("a", "b"), ((r"~[1.0, 2.0]", r"a_b {c} \d − 1 ± 2 < 3"),), ("one & two",)).latex()
     head = r"\documentclass{article}\usepackage[utf8]{inputenc}\usepackage{booktabs,graphicx}\begin{document}"
-    (tmp_path / "t.tex").write_text(head + latex + r"\end{document}")
+    committed = [path.read_text(encoding="utf-8") for path in sorted(RESULTS.glob("*/tables.tex"))]
+    assert len(committed) > 3
+    body = "\n\\clearpage\n".join((latex, *committed))  # LaTeX holds a few floats only
+    (tmp_path / "t.tex").write_text(head + body + r"\end{document}", encoding="utf-8")
     done = subprocess.run(
         [program, "-interaction=nonstopmode", "t.tex"], cwd=tmp_path, capture_output=True, check=False
     )
