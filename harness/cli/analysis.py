@@ -7,6 +7,7 @@ import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
@@ -25,6 +26,7 @@ from harness.command.config import (
 if TYPE_CHECKING:
     from harness.report.page import Document
 
+NOTE = 300  # characters of a note of `rlvr report` in the terminal
 ANALYZE = f"""options:
   runs=[A,B,C]           the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that
                          `rlvr grade` reads, or the MLflow run id of an arm; the training seeds of one method are joined
@@ -266,7 +268,7 @@ def _print_report(path: Path, content: Document, scale: str, *, as_json: bool) -
     for claim in content.claims:
         print(wrapped(f"[{scale} scale] {claim.outcome}: {claim.text} ({claim.where})"))
     for note in content.notes:
-        print(wrapped(f"[{scale} scale] note: {note}"))
+        print(wrapped(f"[{scale} scale] note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}"))
     print(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
 
 

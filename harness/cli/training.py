@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.redaction import redact
@@ -168,10 +169,12 @@ def report(outcomes: list[Outcome]) -> int:
     from harness.spec.catalogue import load
     from harness.tables.summary import summarise
 
-    for paper in dict.fromkeys(outcome.job.paper for outcome in outcomes):
-        folders = [o.folder for o in outcomes if o.job.paper == paper and o.folder is not None]
-        if folders:
-            print(as_text(summarise(load(paper), folders)))
+    by_paper: dict[str, list[Path]] = {}
+    for outcome in outcomes:
+        if outcome.folder is not None:
+            by_paper.setdefault(outcome.job.paper, []).append(outcome.folder)
+    if by_paper:
+        print("\n\n".join(as_text(summarise(load(paper), folders)) for paper, folders in by_paper.items()))
     for outcome in outcomes:
         if outcome.error is not None:
             print(f"failed: {outcome.job.paper} {outcome.job.name}: {redact(str(outcome.error))}", file=sys.stderr)
