@@ -308,12 +308,17 @@ _IN_BRACKETS = re.compile(r"\[\s*-?\d[^\[\](),;]*\]")  # `[45 degrees]`: one num
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
 
 
+_ONLY_LATEX = re.compile(r"(?:\\[A-Za-z]+|[^A-Za-z\\*.])*")  # no name, product or decimal that code may have
+
+
 @lru_cache(maxsize=8192)
 def clean(text: str) -> str:
     """The same answer in one spelling."""
     if _NUMBER.fullmatch(text):
         return text  # as most answers are, and no rewrite touches it
-    text = from_code(_bare(in_latex(text)))
+    text = _bare(in_latex(text))
+    if not _ONLY_LATEX.fullmatch(text):
+        text = from_code(text)
     for rewrite in REWRITES:
         text = rewrite(text)
     return _half_open(_trim(text))

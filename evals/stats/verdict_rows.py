@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from hashlib import blake2b
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from evals.grading.verdicts import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
-
-Codes = NDArray[np.signedinteger[Any]]
 
 NEEDED = ("problem_id", "sample", "verdict", "answer_class", "boxed")
 _OPTIONAL = {"train_seed": 0, "tokens": None, "finish_reason": None}
@@ -46,29 +40,6 @@ def check_each_once(rows: pd.DataFrame) -> None:
     if len(twice):
         which = ", ".join(f"{name} {value}" for name, value in twice[key].iloc[0].items())
         raise ValueError(f"the verdict table holds the same sample twice: {which}")
-
-
-def fingerprints_of(
-    problems: Sequence[str], problem: Codes, verdicts: Sequence[str], verdict: Codes, *numbers: NDArray[np.float64]
-) -> NDArray[np.uint64]:
-    """A number for each row; the sum of several does not depend on their order.
-
-    Args:
-        problems, verdicts: the different ones. problem, verdict: of each row, its place among them.
-        numbers: of each row: its sample, its answer class, its length; -1 where unknown.
-    """
-    mixed = _hashes(problems)[problem]
-    with np.errstate(over="ignore"):
-        for column in (_hashes(verdicts)[verdict], *(number.view(np.uint64) for number in numbers)):
-            mixed = (mixed ^ column) * np.uint64(0x9E3779B97F4A7C15)  # Fibonacci hashing
-            mixed ^= mixed >> np.uint64(29)
-            mixed *= np.uint64(0xBF58476D1CE4E5B9)
-            mixed ^= mixed >> np.uint64(32)
-    return mixed
-
-
-def _hashes(names: Sequence[str]) -> NDArray[np.uint64]:
-    return np.frombuffer(b"".join(blake2b(str(name).encode(), digest_size=8).digest() for name in names), np.uint64)
 
 
 def votes_of(classes: pd.DataFrame, problem_of: Callable[[int], str]) -> dict[int, tuple[int, tuple[int, ...]]]:

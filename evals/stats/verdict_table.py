@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from evals.grading.verdicts import Verdict
-from evals.stats.verdict_rows import checked_rows, fingerprints_of, votes_of
+from evals.stats.verdict_rows import checked_rows, votes_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,18 +218,6 @@ class VerdictTable:
         return dict(zip(self._frame["problem_id"], self._frame["gold"], strict=True))
 
     @cached_property
-    def fingerprints(self) -> dict[Any, int]:
-        """Training seed -> a number that equal samples share, in any order: verdicts, answer classes and lengths."""
-        import pandas as pd
-
-        rows = self._frame
-        verdict, verdicts = pd.factorize(rows["verdict"])
-        numbers = (_numbers(rows[name]) for name in ("sample", "answer_class", "tokens"))
-        seed, problem = np.divmod(self._cell, len(self.problems))
-        of_rows = fingerprints_of(self.problems, problem, list(verdicts), verdict, *numbers)
-        return {name: int(of_rows[seed == i].sum(dtype=np.uint64)) for i, name in enumerate(self.seeds)}
-
-    @cached_property
     def unscored_as_wrong(self) -> VerdictTable:
         """The same table with every unscored sample counted as incorrect."""
         frame = self._frame.copy()
@@ -350,11 +338,6 @@ class VerdictTable:
 def complete(values: Matrix) -> NDArray[np.bool_]:
     """[P]: the problems with a value under every seed of [S, P]."""
     return np.asarray(~np.isnan(values).any(axis=0))
-
-
-def _numbers(column: Any) -> Matrix:
-    """-1 where there is no value."""
-    return np.asarray(column.astype(float).fillna(-1.0), dtype=np.float64)
 
 
 def _ratio(counts: Any, of: Counts) -> Matrix:

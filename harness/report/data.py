@@ -27,9 +27,8 @@ from harness.tables.claims import Checked, Evidence, check_claims
 from harness.tables.differences import difference_grid
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
-from harness.tables.measured import Measured, gather
+from harness.tables.measured import Measured, gather, scale_grids
 from harness.tables.published import published_grids
-from harness.tables.scale import scale_grids
 
 if TYPE_CHECKING:
     import pandas as pd

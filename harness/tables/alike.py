@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import combinations
+from typing import Any
 
+from evals.stats.counted import CountedTable, counted_rows
 from evals.stats.measured_run import MeasuredRun
 from harness.tables.measured import Measured
 
@@ -19,7 +21,11 @@ def same_samples(a: MeasuredRun, b: MeasuredRun) -> bool:
     """Every verdict, answer and length of every sample is equal, in the same training seeds and benchmarks."""
     if a.tables.keys() != b.tables.keys() or not a.tables:
         return False
-    return all(a.held(name).fingerprints == b.held(name).fingerprints for name in a.tables)
+    return all(_counted(a.tables[name]).fingerprints == _counted(b.tables[name]).fingerprints for name in a.tables)
+
+
+def _counted(table: Any) -> CountedTable:
+    return table if isinstance(table, CountedTable) else counted_rows(table)
 
 
 def alike(a: Measured, b: Measured) -> bool:

@@ -21,10 +21,9 @@ from harness.tables.differences import difference_grid, difference_rows
 from harness.tables.elsewhere import elsewhere_grid
 from harness.tables.grid import Grid
 from harness.tables.long import long_rows
-from harness.tables.measured import gather
+from harness.tables.measured import gather, scale_grids
 from harness.tables.policies import policy_grids
 from harness.tables.published import published_grids
-from harness.tables.scale import scale_grids
 
 
 @dataclass(frozen=True)

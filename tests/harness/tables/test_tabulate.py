@@ -202,7 +202,7 @@ def test_a_latex_table_compiles(tmp_path: Path) -> None:
 def test_a_table_lists_skipped_arms_with_reasons() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.scale import _skipped
+    from harness.tables.measured import _skipped
 
     measured: Any = [SimpleNamespace(model="7b", arm=arm, backend="trl") for arm in ("base", "grpo")]
     notes = _skipped("entropy_advantage", measured, "tiny")
@@ -225,7 +225,7 @@ def test_nothing_published_and_nothing_measured_is_an_empty_report(
 def test_a_model_whose_arms_all_run_by_name_has_its_tables() -> None:
     from types import SimpleNamespace
 
-    from harness.tables.scale import _skipped
+    from harness.tables.measured import _skipped
 
     measured: Any = [SimpleNamespace(model="r1-distill-7b", arm="base", backend="trl")]
     assert _skipped("trial_and_error", measured, "paper") == []
