@@ -23,6 +23,9 @@ STEPS = 60  # of the tiny scale
 COMMAND = ["run", "paper=egsw", "arm=egsw", "seeds=1"]
 
 
+IMPORTS = ("trl.trainer.grpo_trainer", "mlflow.store.tracking.sqlalchemy_store")
+
+
 def run(rounds: int) -> Iterator[Row]:
     """Each once, whatever the rounds."""
     for steps in (15, STEPS):
@@ -34,14 +37,19 @@ def run(rounds: int) -> Iterator[Row]:
             f"rlvr {' '.join(COMMAND)} max_steps={steps}", seconds,
             f"{steps} steps of 128 responses, three benchmarks, MLflow: {seconds:.1f} s wall clock, {busy:.1f} s CPU",
         )  # fmt: skip
+    start = time.perf_counter()
+    _at_new_home([sys.executable, "-c", f"import {', '.join(IMPORTS)}"])
+    imports = time.perf_counter() - start
+    yield _row("its imports alone", imports, f"{', '.join(IMPORTS)}: {imports:.1f} s wall clock")
     few, more = 2, 6
     counted = {n: float(_at_new_home([sys.executable, "-m", __name__, str(n)]).split()[-1]) for n in (few, more)}
     a_step = (counted[more] - counted[few]) / (more - few)
     operations, speed = counted[few] + a_step * (STEPS - few), _products_per_second()
     yield _row(
-        f"arithmetic of {STEPS} steps alone", operations / speed,
+        f"the arithmetic of {STEPS} steps alone", operations / speed,
         f"{a_step / 1e9:.1f} GFLOP a step (counted), {operations / 1e9:,.0f} in all; float32 matrix products here: "
-        f"{speed / 1e9:.0f} GFLOP/s; so at least {operations / speed:.1f} s, without imports",
+        f"{speed / 1e9:.0f} GFLOP/s; so at least {operations / speed:.1f} s, "
+        f"and {operations / speed + imports:.1f} s with the imports",
     )  # fmt: skip
 
 
