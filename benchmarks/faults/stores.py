@@ -64,7 +64,7 @@ def _comes_and_goes(root: Path, expected: dict[str, Any]) -> Row:
         "from step 2 on: connections refused, hanging, 500, 500 after the server has done the work, slow (1 s a call); "
         "then the server returns, and `rlvr sync`",
     )
-    with _mlflow(root / "server") as server, _proxy(server) as proxy:
+    with mlflow_server(root / "server") as server, _proxy(server) as proxy:
         uri = f"http://127.0.0.1:{proxy.port}"
         for mode in ("refuse", "hang", "500", "500 after", "slow"):
             home = root / f"server-{mode.replace(' ', '-')}"
@@ -168,7 +168,7 @@ def _forget(uri: str) -> None:
 
 
 @contextmanager
-def _mlflow(folder: Path) -> Iterator[str]:
+def mlflow_server(folder: Path) -> Iterator[str]:
     """A real MLflow server; its address."""
     folder.mkdir(parents=True)
     port = _free_port()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.faults.lives import RUN, Life, live
 from benchmarks.faults.rows import Row
+from benchmarks.faults.stores import mlflow_server
 
 PLANTED = {
     "OPENAI_API_KEY": "sk-planted-0123456789abcdefghij",
@@ -26,7 +27,8 @@ def rows(root: Path) -> Iterator[Row]:
 def _credentials(root: Path) -> Row:
     row = Row(
         "No key, token, password or URL with one in output, records, logs, MLflow's store, tables or the report",
-        f"{', '.join(PLANTED)} planted in the environment and on the command line of a run, its tables and its report",
+        f"{', '.join(PLANTED)} planted in the environment, in the tracking server's URL and on the command line of a "
+        "run, its tables and its report",
     )
     home, out = root / "planted", root / "planted-out"
     url = "https://alice:planted-in-a-url@example.invalid/data.jsonl"
@@ -41,17 +43,26 @@ def _credentials(root: Path) -> Row:
             environment={**PLANTED, "MLFLOW_TRACKING_URI": "http://bob:planted-pw-1@127.0.0.1:9"},
         ),
     ]
-    secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-1"]
+    served = root / "planted-served"
+    with mlflow_server(root / "planted-server") as address:
+        own = {**PLANTED, "MLFLOW_TRACKING_URI": address.replace("://", "://carol:planted-pw-2@")}
+        lives += [
+            live(RUN, served, environment=own),
+            live(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=own),
+            live(["report", "paper=egsw", f"out={out / 'served.html'}"], served, environment=own),
+            live(["sync"], served, environment=own),
+        ]
+    secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-1", "planted-pw-2"]
     shown = "\n".join(life.out + life.err for life in lives)
     for secret in secrets:
         row.check(f"output: {secret}", "shown" if secret in shown else None)
-    for folder in (home, root / "planted-url", out):
+    for folder in (home, root / "planted-url", served, root / "planted-server", out):
         for path in folder.rglob("*"):
             if path.is_file():
                 data = path.read_bytes()
                 leaked = [secret for secret in secrets if secret.encode() in data]
                 row.check(str(path.relative_to(root)), f"holds {leaked}" if leaked else None)
-    for life, code in zip(lives, (0, 2, 0, 0, 2), strict=True):
+    for life, code in zip(lives, (0, 2, 0, 0, 2, 0, 0, 0, 0), strict=True):
         row.check("exit codes", None if life.code == code and not life.traceback else _ended(life))
     return row
 

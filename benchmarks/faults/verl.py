@@ -116,6 +116,20 @@ def _alive(home: Path) -> list[int]:
     return pids
 
 
+def _named(pids: list[int]) -> list[str]:
+    """Each process with its state, what it waits for in the kernel, and its command."""
+    named = []
+    for pid in pids:
+        try:
+            folder = Path(f"/proc/{pid}")
+            state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")[-120:]
+            named.append(f"{pid} {state} {(folder / 'wchan').read_text()} {command}")
+        except OSError:
+            named.append(f"{pid}, gone now")
+    return named
+
+
 def rows(root: Path, *, kills: int, seed: int) -> Iterator[Row]:
     """`kills`: random moments; their run and the uninterrupted one take most of the time."""
     if not PYTHON.exists():
@@ -174,7 +188,7 @@ def _signalled(home: Path) -> Row:
         if code != 75 or f"stopped by {name} after step" not in run.words:
             wrong = f"exit code {code}: {run.words[-400:]}"
         elif "Traceback" in run.words or (left := _alive(home)):
-            wrong = f"a traceback, or processes {left} are left: {run.words[-400:]}"
+            wrong = f"a traceback, or processes {_named(left)} are left: {run.words[-400:]}"
         elif before and f"step {before + 1}/{STEPS}" not in run.words:
             wrong = f"it did not resume after step {before}: {run.words[-400:]}"
         signals.check(name, wrong)
@@ -217,7 +231,7 @@ def _killed(root: Path, home: Path) -> Row:
         if code != -signal.SIGKILL:
             wrong = f"exit code {code}: {run.words[-400:]}"
         elif left := _alive(home):
-            wrong = f"processes {left} are left"
+            wrong = f"processes {_named(left)} are left"
         chosen.check(name, wrong)
     if not chosen.again("the end"):
         _unbroken(root)
@@ -289,7 +303,7 @@ def _random(root: Path, seconds: float, *, kills: int, seed: int) -> Row:
             number -= 1
             continue
         left = _alive(home)
-        wrong = None if code == -signal.SIGKILL and not left else f"exit code {code}, processes left: {left}"
+        wrong = None if code == -signal.SIGKILL and not left else f"exit code {code}, processes left: {_named(left)}"
         row.check(f"kill {number}", wrong and f"after {moment:.0f} s: {wrong}")
     if not row.again("the end"):
         run = Command(home, 1)

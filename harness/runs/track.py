@@ -254,7 +254,7 @@ def _asked_once() -> Iterator[None]:
 
 
 def _prepare_mlflow() -> None:
-    """Settings that MLflow reads from the environment; the user's own values stay."""
+    """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password."""
     own = {
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
         "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",  # MLflow's own: 120 s, and seven retries, 256 s in all
@@ -263,6 +263,8 @@ def _prepare_mlflow() -> None:
     }
     for name, value in own.items():
         os.environ.setdefault(name, value)
+    if shown_uri() != tracking_uri():  # MLflow prints a run's address with user and password
+        os.environ["MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT"] = "true"
     for name in ("alembic", "mlflow.store.db.utils"):  # hide the messages about the tables of a new store
         logging.getLogger(name).setLevel(logging.WARNING)
 

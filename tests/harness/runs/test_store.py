@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -28,6 +29,22 @@ def test_a_closed_port_is_named_without_the_password(home: Path, monkeypatch: py
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://alice:hunter2pw@127.0.0.1:{port}")
     with pytest.raises(StoreError, match=rf"http://\[hidden\]@127\.0\.0\.1:{port} cannot be used: nothing answers"):
         Tracker.open()
+
+
+@pytest.mark.parametrize(("user", "lines"), [("", 2), ("alice:hunter2pw@", 0)])
+def test_mlflow_prints_no_address_with_a_password(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], user: str, lines: int
+) -> None:
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"http://{user}127.0.0.1:9")
+    monkeypatch.setenv("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "false")
+    track._prepare_mlflow()
+    from mlflow import MlflowClient
+
+    client = MlflowClient(tracking_uri=track.tracking_uri())._tracking_client
+    info, data = SimpleNamespace(experiment_id="1", run_name="run"), SimpleNamespace(tags={})
+    monkeypatch.setattr(client.store, "get_run", lambda _: SimpleNamespace(info=info, data=data))
+    client._log_url("0")  # at the end of every run
+    assert len(capsys.readouterr().out.splitlines()) == lines
 
 
 def test_a_silent_server_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
