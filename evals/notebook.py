@@ -6,6 +6,11 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 
+def html_text(text: str) -> str:
+    """A text with its lines as they are."""
+    return f"<pre>{escape(text)}</pre>"
+
+
 def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = "") -> str:
     """An HTML table with its text escaped; the caption is printed under it."""
     head = "".join(f"<th>{escape(cell)}</th>" for cell in header)

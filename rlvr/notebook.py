@@ -33,6 +33,8 @@ class Rows(list[T]):
         table = tabulate([self.cells(row) for row in self], headers=self.header, disable_numparse=True)
         return f"{table}\n{self.caption}".rstrip()
 
+    __repr__ = __str__
+
 
 class Figure:
     """A figure: shown inline in a notebook, written by `save`."""

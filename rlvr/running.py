@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+from harness.command.config import read_seeds
+from harness.command.machine import take_hardware
 from harness.command.resolve import resolve
 from harness.spec import Arm, Experiment, Reproduction, assumed
-from harness.spec.hardware import Hardware
 from rlvr.runs import Run, read_run
 
 
@@ -41,7 +42,8 @@ def run_arm(
         ValueError: an unknown name or key, a value that does not fit, a backend that cannot train the arm, or data that
             is not the pinned version; always before training starts.
     """
-    choice: dict[str, Any] = {"scale": scale, "backend": backend, "seeds": [seed], "overrides": overrides}
+    seeds, machine = read_seeds([seed], 1), take_hardware({f"hardware.{key}": own for key, own in hardware.items()})
+    choice: dict[str, Any] = {"scale": scale, "backend": backend, "seeds": seeds, "overrides": overrides}
     if isinstance(of, Experiment):
         jobs = resolve(_declared(of, arm or "mine", protocol), **choice)
     else:
@@ -52,7 +54,6 @@ def run_arm(
     from harness.backends import refusals
     from harness.jobs.run import check_data, run
 
-    machine = Hardware(**hardware)
     if isinstance(of, Experiment) and machine.processes > 1:
         raise ValueError(
             "processes: expected 1 for an experiment declared in Python, which other processes cannot look up"

@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evals.stats.compare import CompareResult, compare_runs
+from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
-from evals.stats.score import score
+from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text, score
+from harness.command.config import choose
 from harness.runs.find import load_run
 from rlvr.metrics import Scores
 from rlvr.notebook import Figure, html_table
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """The verdicts of one method, over one or several training seeds. A notebook shows the scores."""
 
@@ -35,7 +37,12 @@ class Run:
         return list(self.measured.tables)
 
     def verdicts(self, benchmark: str) -> pd.DataFrame:
-        """One row for each problem and sample; the columns of `evals.grading.verdicts.schema`."""
+        """One row for each problem and sample; the columns of `evals.grading.verdicts.schema`.
+
+        Raises:
+            ValueError: the run was not measured on it.
+        """
+        choose("benchmark", [benchmark], self.benchmarks)
         rows: pd.DataFrame = self.measured.tables[benchmark]
         return rows
 
@@ -57,8 +64,10 @@ class Run:
     def __str__(self) -> str:
         return f"{self.name}\n{self.scores(metrics=('avg', 'fmt'))}"
 
+    __repr__ = __str__
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class Difference:
     """Run a minus run b, paired by problem, with Holm's correction over all lines."""
 
@@ -91,16 +100,20 @@ class Difference:
 
         return f"{tabulate(self._rows(), headers=self.header, disable_numparse=True)}\n{self._caption()}"
 
+    __repr__ = __str__
+
     def _caption(self) -> str:
-        return f"A: {self.result.a}. B: {self.result.b}. {'; '.join(self.notes)}"
+        rough = [f"{ROUGH}."] if any(line.rough for line in self.result.lines) else []
+        return " ".join([f"A: {self.result.a}. B: {self.result.b}.", *rough, *(f"{note}." for note in self.notes)])
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = []
         for line in self.result.lines:
-            numbers = (line.a, line.b, line.difference, line.low, line.high)
-            a, b, difference, low, high = ("–" if v is None else f"{line.factor * v:.1f}" for v in numbers)
-            p = "–" if line.p_holm is None else f"{line.p_holm:.3g}"
-            rows.append((line.benchmark, line.name, a, b, difference, f"[{low}, {high}]", p, line.verdict))
+            form = line_form(line)
+            means = (number_text(v, line.factor, form.lstrip("+")) for v in (line.a, line.b))
+            difference = number_text(line.difference, line.factor, form)
+            interval = bounds_text(line_interval(line), line.factor, form)
+            rows.append((line.benchmark, line.name, *means, difference, interval, p_text(line.p_holm), line.verdict))
         return rows
 
 

@@ -11,6 +11,7 @@ from evals.answer_files.differing import Disagreement, cell, letter
 from evals.answer_files.rows import Row
 from evals.grading import Explanation, Grade
 from evals.grading.verdicts import PolicyEffect, Verdict
+from evals.notebook import html_text
 from evals.stats.intervals import ROUGH
 from evals.stats.score import score_text
 
@@ -69,7 +70,7 @@ class Stated:
         return lines + ([f"  {self.note}"] if self.note else [])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Report:
     """Verdict counts, scores and agreement with the labels of one file."""
 
@@ -87,6 +88,14 @@ class Report:
     explanations: list[Explanation] = field(default_factory=list)
     stated: Stated | None = None  # None for our own rows
     differing: list[Disagreement] = field(default_factory=list)  # samples whose label is not our verdict
+
+    def __str__(self) -> str:
+        return self.as_text()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_text(self.as_text())
 
     def letter(self) -> str:
         """The page on the samples that differ, to send to the authors.

@@ -22,6 +22,7 @@ from evals.grading.extraction import extract, locate
 from evals.grading.pool import Outcome, Pool
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
+from evals.notebook import html_text
 
 
 class Step(NamedTuple):
@@ -33,7 +34,7 @@ class Step(NamedTuple):
     equal: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The explanation of a verdict; prints as text.
 
@@ -64,6 +65,11 @@ class Explanation:
             alone = {True: "equal", False: "not equal"}.get(self.math_verify, self.math_verify)  # type: ignore[arg-type]
             lines += [f"math-verify alone: {alone}"]
         return "\n".join([*lines, f"verdict    {self.verdict}" + (f" ({self.reason})" if self.reason else "")])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
 
 LONGEST_EXPLAINED = 10_000

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from evals.notebook import html_text
 from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Interval, estimate
 from evals.stats.verdict_table import METRICS, OF_K, OF_VERDICTS, Matrix, VerdictTable, check_request, complete
@@ -114,6 +115,9 @@ class Score:
 
     def __str__(self) -> str:
         return f"{self.name}: {score_text(self)}{' %' * (self.unit == '%' and self.value is not None)}"
+
+    def _repr_html_(self) -> str:
+        return html_text(str(self))
 
     @property
     def name(self) -> str:

@@ -65,8 +65,13 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     assert (benchmark, score.name, score.value) == ("x", "avg@2", 1.0)
     assert "100.0 %" in run._repr_html_() and "avg@2" in str(run.scores(metrics=["avg"]))
     assert str(run).startswith("ours\n") and "avg@2" in str(run) and str(score).startswith("avg@2: 100.0 ")
+    assert repr(run) == str(run) and score._repr_html_().startswith("<pre>avg@2: 100.0 ")
+    with pytest.raises(ValueError, match="benchmark=y: no such benchmark; expected one of: x"):
+        run.verdicts("y")
     difference = rlvr.compare(run, str(b), metrics=["avg"])
     assert "A − B" in str(difference) and "checkpoint higher" in str(difference)
+    # 100 minus 0 %, signed; the interval is approximate (no problem differs from another), and the caption says so
+    assert "+100.0" in repr(difference) and "~[" in str(difference) and "~: approximate" in str(difference)
     assert difference.lines[0]["verdict"] == "checkpoint higher"  # one training seed a side
     assert "higher" in difference._repr_html_()
     figure = difference.plot()
@@ -122,6 +127,10 @@ def test_wrong_arms_are_refused_before_anything_starts(tmp_path: Path, monkeypat
         rlvr.run_arm("egsw", "egsv")
     with pytest.raises(ValueError, match="dynamic_sampling"):
         rlvr.run_arm("egsw", "grpo", overrides={"dynamic_sampling": True})
+    with pytest.raises(ValueError, match=r"hardware.devcie=cpu: no such key; did you mean 'hardware.device'"):
+        rlvr.run_arm("egsw", "grpo", devcie="cpu")
+    with pytest.raises(ValueError, match=r"seeds: expected .* got \[-1\]"):
+        rlvr.run_arm("egsw", "grpo", seed=-1)
     with pytest.raises(ValueError, match="processes: expected 1"):
         rlvr.run_arm(rlvr.experiment(), processes=2)
     assert not (tmp_path / "runs").exists()
