@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from benchmarks.bench.timing import Row
 
 ROOT = Path(__file__).resolve().parents[2]
-FEW, MANY, PROBLEMS = 100_000, 1_000_000, 500
+LEAST, FEW, MANY, PROBLEMS = 1_000, 100_000, 1_000_000, 500
 GRADE = """
 import resource, sys, time
 from evals.answer_files import grade_file
@@ -26,11 +26,12 @@ print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_m
 def run(rounds: int) -> Iterator[Row]:
     """Runs once, whatever `rounds` is; each file in its own process."""
     with TemporaryDirectory() as folder:
-        (_, few, _), (seconds, many, size) = (_graded(Path(folder), rows) for rows in (FEW, MANY))
+        of = [_graded(Path(folder), rows) for rows in (LEAST, FEW, MANY)]
+    (_, least, _), (_, few, _), (seconds, many, size) = of
     yield Row(
         f"rlvr grade, {MANY:,} rows", "rows/MiB", MANY / many, FEW / few, f"{FEW:,} rows", 1,
-        f"peak memory {many:.0f} MiB, with {FEW:,} rows {few:.0f} MiB; verdicts written and scores computed; a file of "
-        f"{size:.0f} MiB, {PROBLEMS} problems; {seconds:.0f} s CPU",
+        f"peak memory {many:.0f} MiB, with {FEW:,} rows {few:.0f} MiB, with {LEAST:,} rows {least:.0f} MiB; verdicts "
+        f"written and scores computed; a file of {size:.0f} MiB, {PROBLEMS} problems; {seconds:.0f} s CPU",
     )  # fmt: skip
 
 
