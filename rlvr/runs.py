@@ -69,7 +69,7 @@ class Run:
 
 @dataclass(frozen=True, repr=False)
 class Difference:
-    """Run a minus run b, paired by problem, with Holm's correction over all lines."""
+    """Run a minus run b, paired by problem, with Holm's correction over the benchmarks of each metric."""
 
     result: CompareResult
 
