@@ -1,8 +1,8 @@
 """A quantity in one group of tokens (or sentences) against the rest, problem by problem.
 
-The papers average over all tokens at once (`pooled`). Tokens of a problem are not independent, so an interval needs one
-value per problem: the mean over its tokens. `mean` is the mean of these values, each problem counting once, as
-everywhere in `evals.stats.intervals`.
+The papers average over all tokens at once (`pooled`). Tokens of one problem are not independent, so an interval needs
+one value per problem: the mean over its tokens. `mean` averages these values; each problem counts once, as everywhere
+in `evals.stats.intervals`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from evals.stats.intervals import Bounds, Interval, over_problems
 
 @dataclass(frozen=True)
 class Side:
-    """A group: how many values in how many problems, and their mean; NaN if it is empty. `interval` is None for one
-    problem or equal problems: no spread is known.
+    """A group: the number of values and problems, and the mean (NaN if empty). `interval` is None for one problem or
+    equal problems: no spread is known.
     """
 
     count: int
@@ -95,7 +95,7 @@ def _by_problem(
     if held.ndim != 1 or held.shape != named.shape:
         raise ValueError(f"values, problems: expected one of each for each other, got {held.shape} and {named.shape}")
     if not np.isfinite(held).all():
-        raise ValueError("values: expected finite numbers; leave out what was not measured")
+        raise ValueError("values: expected finite numbers; exclude what was not measured")
     known, which = np.unique(named.astype(str), return_inverse=True)
     sums = np.bincount(which, held, len(known)) if len(held) else np.zeros(0)
     return held, sums / np.bincount(which, minlength=len(known)), known.astype(object)

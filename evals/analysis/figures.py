@@ -54,7 +54,7 @@ def plot_verdicts(
         benchmarks: None takes those that all runs were measured on.
         ks: None takes the powers of two up to what all problems allow (`evals.analysis.responses.curves_over_k`).
         redundant_above, mixing: see `evals.analysis.responses.quality.flags`.
-        judge: asked whether responses are irrelevant; None uses the rules alone.
+        judge: judges whether responses are irrelevant; None uses the rules alone.
     Raises:
         ValueError: no runs, no common benchmark, or tables without texts.
     """
@@ -68,7 +68,7 @@ def plot_verdicts(
             for name, table in tables.items()
         }
         plots += [pass_at_k(tables, benchmark, ks), answer_diversity(tables, benchmark, ks)]
-        if any(table["tokens"].notna().any() for table in responses.values()):  # a server may not tell
+        if any(table["tokens"].notna().any() for table in responses.values()):  # a server may not report it
             plots.append(response_length(responses, benchmark))
         plots.append(response_form(responses, benchmark, redundant_above, judge.name if judge else ""))
     return plots
@@ -120,12 +120,12 @@ def plot_token_changes(
 
     Args:
         subjects: the runs, the base model first.
-        pairs: name of a trained run -> (the base model's reading, the run's reading) of the same responses. Tokens that
-            a model sampled are likely under it, so that whose responses they are decides which way changes lean: the
-            paper takes those of the model before.
+        pairs: name of a trained run -> (the base model's reading, the run's reading) of the same responses. Tokens are
+            likely under the model that sampled them, so the choice of responses biases the changes: the paper takes
+            those of the model before the change.
         rho: the share of tokens that are forks, and of those that changed most. read: whose responses, for captions.
     Raises:
-        ValueError: no pair, or two tables of one that are not of the same tokens.
+        ValueError: no pair, or a pair whose tables have different tokens.
     """
     names = names_of(subjects)
     return [
@@ -144,14 +144,13 @@ def plot_training(
     smoothing: float = SMOOTHING,
     marginal: float = 0.5,
 ) -> list[Plot]:
-    """Every figure of training that the curves have the metrics for.
+    """Every figure of training for which the curves have the metrics.
 
     Args:
         subjects: the runs, the base model first; their order decides how each looks.
         curves: name of the run -> its training curves (`evals.analysis.training.curves.over_seeds`). Runs without (the
             base model) are not shown, and the captions say so.
-        performance: the metric whose stages are looked for and that is set against entropy; None takes
-            `fair_performance`.
+        performance: the metric for stages and for the comparison with entropy; None takes `fair_performance`.
         smoothing: see `curves.smoothed`. marginal: see `stages.find_stages`.
     Raises:
         ValueError: no run has curves, or curves of an unknown run.

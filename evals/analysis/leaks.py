@@ -1,12 +1,12 @@
 """Leak probes: does a model know a benchmark's problems better than problems of the same kind that it cannot have seen?
 
 Each probe asks the model a question that only memory can answer, on the benchmark and on a control set, and compares
-the shares of problems that it solves:
+the shares of solved problems:
 
     completion@S   the model continues the first S of a problem's text: is the continuation the rest, word for word
                    (arXiv 2507.10532, partial-prompt completion)?
     answer@S       does that continuation reach the gold answer?
-    no_question    the last sentence, which asks, is removed (multiple choice: the choices alone): is the answer
+    no_question    the last sentence, the question, is removed (multiple choice: the choices alone): is the answer
                    correct?
     choice_order   multiple choice: is the answer correct in the given order of the choices and not in another?
     own_numbers    is the text more likely than with other numbers in it (`renumbered`)? For an engine whose model is in
@@ -18,10 +18,10 @@ Newcombe's for differences.
 
 The verdict is only as good as the control: problems of the same kind, source and difficulty, newer than the model.
 
-own_numbers: every number of the text is replaced by a random one of as many digits, several times; the text counts as
-    preferred if the model gives it a higher probability than each of the copies. A problem is compared with itself, so
-    neither its wording nor its subject matters. Real problems have rounder numbers than random ones; so have those of
-    the control.
+own_numbers: several copies of the text have every number replaced by a random one with as many digits; the text counts
+    as preferred if the model gives it a higher probability than each copy. A problem is compared with itself, so
+    neither its wording nor its subject matters. Real problems have rounder numbers than random ones, but so does the
+    control.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from evals.stats.differences import holm
 if TYPE_CHECKING:
     from torch import Tensor
 
-COPIES = 9  # an unmemorised text is the likeliest of ten with a probability of about 10 %
+COPIES = 9  # an unmemorised text is the most likely of ten with a probability of about 10 %
 ROWS = 64  # texts read at once
 _NUMBER = re.compile(r"\d+")
 
@@ -103,7 +103,7 @@ def text_logps(engine: Any, texts: Sequence[str]) -> list[float]:
 
 
 def _sums(logits: Tensor, ids: Tensor, mask: Tensor) -> Tensor:
-    """[B]: over the tokens of the mask but the first."""
+    """[B]: the sums over the masked-in tokens but the first."""
     logp = logits[:, :-1].double().log_softmax(-1).gather(-1, ids[:, 1:, None]).squeeze(-1)
     return (logp * mask[:, 1:]).sum(1)
 
@@ -201,7 +201,7 @@ def completions_of(problems: Sequence[Problem], share: float) -> list[Question]:
 
 
 def without_question(problems: Sequence[Problem]) -> list[Question]:
-    """Each problem without the sentence that asks (of one sentence: its first half); of choices, the choices alone."""
+    """Each problem without its question (one sentence: its first half); multiple choice: the choices alone."""
     questions = []
     for problem in problems:
         if problem.choices:
@@ -299,8 +299,8 @@ def _hits(
 ) -> dict[str, dict[str, bool]]:
     """Probe -> problem -> whether the model solved it; an answer that could not be graded is excluded."""
     policy = "letter" if choices else "qwen"
-    # for a completion, the continued problem is graded too: the answer may stand anywhere after it
-    start = "Answer:" if choices else ""  # the end of a choice's prompt
+    # grade a completion together with the continued problem: the answer may come anywhere after it
+    start = "Answer:" if choices else ""  # the end of a multiple-choice prompt
     triples = [(q.gold, start + answered[q.probe, q.problem_id], None) for q in questions]
     grades = grader.grade_responses(triples, policy)
     hits: dict[str, dict[str, bool]] = {}

@@ -28,10 +28,10 @@ class Subject:
     """The subject of an analysis: one model (or several training seeds of one method) and its responses.
 
     Args:
-        name: what legends call it.
-        tables: benchmark -> verdict table, the columns of `evals.grading.verdicts.schema()` (and `train_seed` where
-            it holds several training seeds).
-        model_path: the model that gave the responses: a folder or a hub id. Needed by teacher-forced passes and
+        name: for legends.
+        tables: benchmark -> verdict table, the columns of `evals.grading.verdicts.schema()` (and `train_seed` if it has
+            several training seeds).
+        model_path: the model that generated the responses: a folder or a hub id. Needed for teacher-forced passes and
             interventions.
         prompts: benchmark -> problem_id -> the prompt as given to the model.
         problems: benchmark -> its problems, for other prompts.
@@ -46,7 +46,7 @@ class Subject:
 
 @dataclass(frozen=True)
 class Response:
-    """One graded response. `prompt` is None where the subject does not hold it."""
+    """One graded response. `prompt` is None if the subject does not have it."""
 
     problem_id: str
     sample: int
@@ -87,7 +87,7 @@ def read_subject(
     Args:
         sources: for each training seed a verdict file, a folder with one, or a folder with one for each benchmark
             (`evals.stats.measured_run.read_run`).
-        model_path: the model that gave the responses. Only one source may then be given: each seed is its own model.
+        model_path: the model that generated the responses; then only one source, because each seed is its own model.
         data_dir: where the benchmarks are (`evals.data.benchmarks.load`).
     Raises:
         ValueError: as `read_run`; or, with `model_path`: several sources, no manifest beside a table, another model
@@ -95,7 +95,7 @@ def read_subject(
     """
     if model_path is not None and len(sources) != 1:
         raise ValueError(
-            f"{name}: expected one source with model_path (a training seed is a model of its own), got {len(sources)}"
+            f"{name}: expected one source with model_path (each training seed is its own model), got {len(sources)}"
         )
     run = read_run(sources, name, responses=True)
     if model_path is None:
@@ -114,7 +114,7 @@ def read_subject(
 
 
 def _check_model(name: str, conditions: Mapping[str, Conditions | None], model_path: str) -> None:
-    """The model is the one that generated the samples, where the manifest holds its hash (a server's does not)."""
+    """Check that the model generated the samples, if the manifest has its hash (a server's manifest does not)."""
     for benchmark, own in conditions.items():
         if own is None:
             raise ValueError(f"{name}, {benchmark}: no manifest.json beside the verdicts says what the prompts were")
@@ -151,7 +151,7 @@ def _asked(
 
 
 def _served(conditions: Conditions) -> bool:
-    """The samples came from a server, which has the model and its chat template."""
+    """Whether the samples came from a server, which has the model and its chat template."""
     return "served_as" in conditions["model"]
 
 

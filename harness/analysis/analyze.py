@@ -44,10 +44,10 @@ class Result:
 
 
 def common_benchmarks(models: Sequence[Analysed], wanted: Sequence[str] | None) -> list[str]:
-    """The benchmarks that all runs have, in the first one's order; of these, those that are asked for.
+    """The requested benchmarks, or all that every run has, in the first run's order.
 
     Raises:
-        UsageError: there is none, or one is asked for that not all have.
+        UsageError: there is none, or not all runs have a requested one.
     """
     common = [b for b in models[0].subject.tables if all(b in m.subject.tables for m in models)]
     if not common:
@@ -95,7 +95,7 @@ def index_page(
     skipped: Sequence[str],
     command: str,
 ) -> str:
-    """The folder's page, in Markdown: what was analysed, every figure with its words, what was skipped."""
+    """The folder's page, in Markdown: the models, every figure with its caption, and what was skipped."""
     scales = dict.fromkeys(str(m["scale"]) for m in models if "scale" in m)
     if any(benchmark in MADE for benchmark in benchmarks):  # also of checkpoints, whose scale nothing else says
         scales["tiny"] = None
@@ -143,6 +143,6 @@ def log(models: Sequence[Analysed], out: Path, command: str, cache: Path) -> str
 
 
 def merged_tags(models: Sequence[Analysed]) -> dict[str, str]:
-    """The runs' tags, to group by: each tag's distinct values, joined by commas."""
+    """The runs' tags, for grouping: each tag's distinct values, joined by commas."""
     by_key = {key: dict.fromkeys(m.tags[key] for m in models if key in m.tags) for key in TAGS}
     return {f"rlvr.{key}": ",".join(values) for key, values in by_key.items() if values}

@@ -14,8 +14,8 @@ from harness.analysis.sampled import fork_temperature, interventions, tools
 
 @dataclass(frozen=True)
 class Family:
-    """`plot` makes the figures; it raises ValueError where the material does not allow them. `by_name`: it generates
-    text with the models, so that it runs only when it is asked for."""
+    """`plot` makes the figures; it raises ValueError if the material does not allow them. `by_name`: it generates text
+    with the models, so it runs only when named."""
 
     title: str
     plot: Callable[[Material], list[Plot]]

@@ -28,18 +28,20 @@ class Material:
     cache: Path  # cache of slow parts: token tables, interventions
     embedder: str = "ngrams"  # see `evals.analysis.words.embedders.load_embedder`
     continuations: int = 8  # of each changed response, in interventions
-    sure: float = 1.0  # share of correct samples that makes a problem one whose responses are perturbed
-    samples: int | None = None  # to a problem, in tools and fork_temperature; None: as many as the responses have
+    sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
+    samples: int | None = None  # per problem, in tools and fork_temperature; None: as many as the responses have
     turns: int = Tools().turns  # code blocks of a response that run, in tools
     with_tools: Sequence[Analysed] = ()  # in tools: the models measured with tools, one a model; empty: sample them
-    tools_prompt: str | None = None  # None: the one that asks for code in place of the run's (`prompts.with_tools`)
+    tools_prompt: str | None = (
+        None  # None: the counterpart of the run's prompt that asks for code (`prompts.with_tools`)
+    )
     temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
-    judge: Judge | None = None  # asked whether responses are irrelevant; None: rules alone
+    judge: Judge | None = None  # judges whether responses are irrelevant; None: rules alone
     skipped: list[str] = field(default_factory=list)  # parts of a family that were skipped, and why
 
     @property
     def subjects(self) -> list[Subject]:
-        """Each model with all its training seeds, on the benchmarks looked at."""
+        """Each model with all its training seeds, on the analysed benchmarks."""
         return [
             replace(
                 m.subject,

@@ -1,6 +1,6 @@
 """Training sets known by name: their location, columns, row selection, and required numbers of rows.
 
-Written without a copy of these sets: all facts come from public code and pages. Each entry names its source; a value
+Written without access to these sets: all facts come from public code and pages. Each entry names its source; a value
 without a source is None and not checked.
 """
 
@@ -19,7 +19,7 @@ Rows = list[Row]
 
 
 def same(text: str) -> str:
-    """The text as it stands."""
+    """The text unchanged."""
     return text
 
 

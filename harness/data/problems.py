@@ -53,8 +53,8 @@ def load_solutions(dataset: str, *, seed: int = 0) -> list[dict[str, str]]:
 
 
 def _loaded(dataset: str, columns: tuple[str, ...], seed: int) -> list[dict[str, str]]:
-    """The checked rows: of a file and of a tiny family they are kept, so that the check before a run and the training
-    read them once. A file that has changed meanwhile is read again."""
+    """The checked rows. Those of a file or a tiny family are cached, so that the check before a run and the training
+    read them once. A file that has changed since is read again."""
     if dataset in FAMILIES:
         return list(_tiny(dataset, columns, seed))
     name, file = _named(dataset)
@@ -76,7 +76,7 @@ def _tiny(name: str, columns: tuple[str, ...], seed: int) -> tuple[dict[str, str
 def _file(
     dataset: str, columns: tuple[str, ...], declared: str | None, stamp: tuple[int, int] | None
 ) -> tuple[dict[str, str], ...]:
-    """`declared` and `stamp` (of the file) are only what decides whether it must be read again."""
+    """`declared` and `stamp` (of the file) only decide whether to read it again."""
     return tuple(_checked(dataset, _read(dataset), columns))
 
 
@@ -144,7 +144,7 @@ def _read(dataset: str) -> list[dict[str, Any]]:
 
 
 def count_rows(dataset: str) -> int | None:
-    """How many problems a data set has, without loading it whole; None for a hub data set that no entry describes.
+    """The number of problems in a data set, without loading it fully; None for a hub data set that no entry describes.
 
     Args:
         dataset: as for `load_problems`.

@@ -44,7 +44,7 @@ class StudyArm:
 
     @property
     def method(self) -> str:
-        """The arm without its control: the one whose settings it takes."""
+        """The arm without its control, whose settings it uses."""
         return split_key(self.arm)[0]
 
     @property
@@ -147,7 +147,7 @@ STUDY = Design(
             "grpo_ppl",
             "grpo",
             knob=Knob("ppl_advantage.alpha", (0.003, 0.03)),
-            # it reads a response's mean log-probability, which the order inside the response does not change
+            # it reads a response's mean log-probability, which does not depend on the order of the tokens
             placebos=("shuffled_signal",),
         ),
         StudyArm("trial_and_error", "grpo_position", "grpo", knob=Knob("position_advantage.gamma", (0.03, 0.3))),
@@ -164,4 +164,4 @@ STUDY = Design(
     already_trained=(("egsw", "math-7b-instruct"),),
 )
 """The study of results/study. Knobs: the smallest and largest value that the paper tries, or values well below and
-above the declared one where it tries none."""
+above the declared one if it tries none."""

@@ -1,4 +1,4 @@
-"""Tables of the study's page that other pages repeat: a page marks the place, and `rlvr study write=true` fills it.
+"""Tables of the study's page that other pages repeat: a page has a mark, and `rlvr study write=true` fills it.
 
 <!-- study table: Methods: accuracy -->                  the table with its heading and notes
 <!-- study table: Methods: accuracy; first 5 rows -->    only the header and these rows
@@ -29,8 +29,8 @@ def write_excerpts(folder: Path) -> list[Path]:
 
 
 def stale_excerpts(folder: Path) -> dict[Path, str]:
-    """The README files one and two folders above whose marked places differ from the page in `folder`; with what they
-    should be."""
+    """The README files one and two folders above that differ from the page in `folder` at their marks -> their correct
+    text."""
     page = (folder / NAME).read_text(encoding="utf-8")
     stale = {}
     for path in (folder.resolve().parents[0] / NAME, folder.resolve().parents[1] / NAME):
@@ -42,7 +42,7 @@ def stale_excerpts(folder: Path) -> dict[Path, str]:
 
 
 def filled(text: str, page: str) -> str:
-    """The text with each marked place filled from the tables of a page.
+    """The text with each mark filled from the tables of a page.
 
     Raises:
         ValueError: a mark names a table that the page does not have.

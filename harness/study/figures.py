@@ -27,8 +27,8 @@ SHOWN = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats 
 
 
 def figures(design: Design, arms: Mapping[Key, Measured], checked: CheckedClaims) -> list[Plot]:
-    """Learning curves and pass@k of each family, accuracy against entropy, claims, gains beside placebos; those for
-    which something was measured."""
+    """Learning curves and pass@k of each family, accuracy against entropy, claims, gains beside placebos, as far as
+    measured."""
     made: list[Plot] = []
     for scale in design.families:
         of = {f"{paper} {arm}": m for (s, paper, arm), m in arms.items() if s == scale and m.trained}
@@ -151,7 +151,7 @@ def _claims(arms: Mapping[Key, Measured], checked: CheckedClaims) -> pd.DataFram
 
 
 def _beside_placebos(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
-    """Gains over the reference: of each method that has placebos, and of these."""
+    """Gains over the reference, of each method that has placebos and of its placebos."""
     import pandas as pd
 
     with_placebos = {(d.paper, d.a) for d in placebos(design, arms)}

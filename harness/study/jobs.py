@@ -60,7 +60,7 @@ def rate_jobs(design: Design, tier: int) -> list[Job]:
 
 
 def knob_jobs(design: Design, tier: int, rates: Settings) -> list[Job]:
-    """The second half: every method's knob at the learning rate that was chosen for it."""
+    """The second half: every method's knob at its chosen learning rate."""
     return [
         trial_job(design, arm, scale, {**rates[scale, arm.paper, arm.method], arm.knob.key: value})
         for arm in design.methods()
@@ -88,7 +88,7 @@ def trial_job(design: Design, arm: StudyArm, scale: str, values: Mapping[str, fl
 
 
 def steps(arm: StudyArm, scale: str, rollouts: int) -> int:
-    """Optimiser steps of so many rollouts."""
+    """Optimiser steps of `rollouts` rollouts."""
     experiment = _job(arm, scale, 0, {}).experiment
     assert isinstance(experiment, Experiment)
     return rollouts * experiment.updates_per_rollout.value

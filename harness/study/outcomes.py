@@ -39,7 +39,7 @@ END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
 def measured_arms(design: Design, settings: Settings, source: RunSource) -> dict[Key, Measured]:
     """The arms of the design that have finished runs, the base models included (arm "base").
 
-    The settings that the search replaced are no part of their name here: every method has its own.
+    Settings from the search are not part of an arm's name here, because every method has its own.
     """
     wanted: dict[tuple[str, str], Key] = {}
     for job in [*base_jobs(design), *study_jobs(design, settings)]:
@@ -182,7 +182,7 @@ def _differences(
     k: int | None,
     name: str,
 ) -> list[Difference]:
-    """The differences of the pairs that were measured, corrected for all that the design declares."""
+    """The differences of the measured pairs, corrected for all pairs that the design declares."""
     done = []
     for scale in design.families:
         there = [

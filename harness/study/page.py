@@ -54,10 +54,10 @@ COST: tuple[Column, ...] = (
 
 
 def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bool = True) -> list[Path]:
-    """README.md, settings.md, variations.md and figures/ of the study; without `pictures` only the figures' numbers.
+    """Write README.md, settings.md, variations.md and figures/; without `pictures`, only the figures' numbers.
 
     Raises:
-        ValueError: no run that counts is finished.
+        ValueError: no main run is finished.
     """
     from evals.plots.plot import save
 
@@ -114,7 +114,7 @@ def results_page(design: Design, arms: Mapping[Key, Measured], checked: CheckedC
 
 
 def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) -> str:
-    """Every trial of the search, and what it chose."""
+    """Every trial of the search, and the chosen settings."""
     grid = Grid(
         "Trials",
         ("family", "paper", "method", "values", f"avg@{design.tuning_samples} on validation, %", "chosen"),
@@ -140,7 +140,7 @@ def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) ->
 
 
 def variations_page(compared: Sequence[tuple[Alternative, Difference]], plots: Sequence[str]) -> str:
-    """The page of choices made otherwise and of sweeps; `plots` names its figures."""
+    """The page of alternative choices and of sweeps; `plots` names its figures."""
     grid = Grid(
         "Choices that a paper leaves open, made otherwise",
         ("family", "paper", "method", "alternative", "seeds", "alternative − declared, avg", "word", "choice"),
@@ -167,7 +167,7 @@ def variations_page(compared: Sequence[tuple[Alternative, Difference]], plots: S
 
 
 def _edges(design: Design, settings: Settings) -> str:
-    """How many of the chosen learning rates lie at an end of the search: there a better one may lie outside."""
+    """The number of chosen learning rates at an end of the search, where a better one may lie outside."""
     ends = {design.learning_rates[0]: 0, design.learning_rates[-1]: 0}
     for values in settings.values():
         if values["learning_rate"] in ends:

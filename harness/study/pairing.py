@@ -1,7 +1,7 @@
 """Do shared seeds (common random numbers) narrow a difference? Measured on the study's own runs.
 
-A seed gives every arm the same prompts in the same order and the same first rollout. If that made the arms of a seed
-rise and fall together, the difference of two arms would vary less over seeds than two independent runs do.
+A seed gives every arm the same prompts in the same order and the same first rollout. If this correlated the arms of a
+seed, the difference of two arms would vary less over seeds than that of two independent runs.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Pairing:
-    """How much less a difference varies over shared seeds, in one family.
+    """How much shared seeds reduce the variance of a difference, in one family.
 
     `ratio` is the variance of a - b over shared seeds divided by the sum of the variances of a and b, pooled over the
-    pairs: 1 where sharing seeds changes nothing, 0 where the arms move together. `interval`: 95 %, from pseudo-values
-    of the jackknife over seeds.
+    pairs: 1 if sharing seeds changes nothing, 0 if the arms move together. `interval`: 95 %, from pseudo-values of the
+    jackknife over seeds.
     """
 
     scale: str
@@ -69,7 +69,7 @@ def pooled_ratio(pairs: Sequence[tuple[Floats, Floats]]) -> tuple[float, Interva
 
 
 def _ratio(a: Floats, b: Floats) -> float:
-    """Of scores of shape (pairs, seeds)."""
+    """The ratio, from scores of shape (pairs, seeds)."""
     return float((a - b).var(axis=1, ddof=1).sum() / (a.var(axis=1, ddof=1) + b.var(axis=1, ddof=1)).sum())
 
 

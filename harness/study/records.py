@@ -1,4 +1,4 @@
-"""The study's finished runs as one archive a paper, and the pages computed from them again."""
+"""The study's finished runs as one archive per paper, and the pages computed from these."""
 
 from __future__ import annotations
 
@@ -56,11 +56,11 @@ def write_from_records(design: Design, folder: Path, out: Path, *, pictures: boo
 
 
 def differing_pages(design: Design, folder: Path) -> list[Path]:
-    """The committed pages, and the numbers of the figures, that are not what the committed records give; and pages
-    above `folder` that repeat other tables than its page has.
+    """The committed pages and figures' numbers that differ from those of the committed records; and pages above
+    `folder` whose repeated tables differ from its page.
 
-    Pages are compared byte for byte. The figures' numbers are unrounded, and their last bits differ between types of
-    CPU: they may differ by a millionth.
+    Pages are compared byte for byte. The figures' numbers are unrounded and may differ by a millionth, because their
+    last bits differ between types of CPU.
     """
     with tempfile.TemporaryDirectory() as scratch:
         fresh = write_from_records(design, folder, Path(scratch), pictures=False)

@@ -14,7 +14,7 @@ def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int 
     """Run everything unfinished of some tiers. Returns how many jobs failed.
 
     Args:
-        design: with the families to run now. seeds: only the first so many.
+        design: with the families to run now. seeds: only this many, the first ones.
     Raises:
         as `harness.jobs.run.run_jobs`.
     """
@@ -38,10 +38,10 @@ def run_variations(design: Design, command: str) -> int:
 
 
 def tune(design: Design, command: str, tier: int) -> Settings:
-    """Run the search of a tier; what it chose.
+    """Run the search of a tier; returns the chosen settings.
 
     Raises:
-        RuntimeError: a trial failed: the best of the others is not what was registered.
+        RuntimeError: a trial failed; the best of the others would not follow the registration.
     """
     rates = rate_jobs(design, tier)
     _run(rates, command)
@@ -51,7 +51,7 @@ def tune(design: Design, command: str, tier: int) -> Settings:
 
 
 def _finished(design: Design, tier: int, *, knobs: bool = False) -> list[Trial]:
-    """The trials of a tier, all rates (and knobs) of which must have ended."""
+    """The trials of a tier; all of them must have ended."""
     from harness.runs.track import Tracker
 
     tried = trials(design, accuracies(Tracker.open(), design), tier)
@@ -84,7 +84,7 @@ def _run(jobs: Sequence[Job], command: str) -> int:
 
 
 def _one_thread() -> None:
-    """The number of threads decides the last bits of a sum: every run of the study has one."""
+    """One thread for every run of the study, because the number of threads decides the last bits of a sum."""
     import torch
 
     torch.set_num_threads(1)
@@ -92,7 +92,7 @@ def _one_thread() -> None:
 
 def _spare_the_collector() -> None:
     """Load the libraries of every run and exclude them from garbage collection: each run ends with several full
-    collections, which would visit half a million library objects each."""
+    collections, and each would visit half a million library objects."""
     import gc
 
     import mlflow  # noqa: F401

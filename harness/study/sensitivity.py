@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def sweeps(design: Design, arms: Sequence[StudyArm], tried: Sequence[Trial]) -> list[Plot]:
-    """A figure for each arm's knob that was tried: validation accuracy against its value, a curve for each family,
-    beside the reference at its best learning rate. One run a point: there are no intervals."""
+    """A figure for each tried knob: validation accuracy against its value, one curve per family, beside the reference
+    at its best learning rate. Each point is one run, so there are no intervals."""
     import pandas as pd
 
     made = []
@@ -46,8 +46,8 @@ def sweeps(design: Design, arms: Sequence[StudyArm], tried: Sequence[Trial]) -> 
 def sweep_rows(design: Design, arm: StudyArm, tried: Sequence[Trial]) -> list[dict[str, object]]:
     """`series`, `value`, `mean`, `low`, `high` of one method's trials: fractions, NaN as the reference's value.
 
-    A trial without a knob has the declared value; only the trials at the learning rate that the knob was tried at
-    count. A trial that diverged or is not finished has no row.
+    A trial without a knob has the declared value; only trials at the knob's learning rate count. A trial that diverged
+    or is not finished has no row.
     """
     if arm.knob is None:
         return []

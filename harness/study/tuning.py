@@ -57,7 +57,7 @@ def search(design: Design, scored: Scored) -> Search:
 
 
 def accuracies(source: RunSource, design: Design) -> Scored:
-    """How each trial of the search ended, as MLflow has it: a function of its job."""
+    """A function from a trial's job to how it ended, by MLflow."""
     ended: dict[tuple[str, int], Ending] = {}
     name = f"_validation/avg_at_{design.tuning_samples}"
     for paper in design.papers():
@@ -73,7 +73,7 @@ def accuracies(source: RunSource, design: Design) -> Scored:
 
 
 def trials(design: Design, scored: Scored, tier: int) -> list[Trial]:
-    """Every trial of a tier, finished or not; those of knobs only where the rates are all there."""
+    """Every trial of a tier, finished or not; knobs only where all learning rates are finished."""
     of_rates = [_trial(job, ("learning_rate",), scored) for job in rate_jobs(design, tier)]
     if any(t.accuracy == "unfinished" for t in of_rates):
         return of_rates

@@ -25,7 +25,7 @@ SEEDS = 3
 
 @dataclass(frozen=True)
 class Alternative:
-    """A method with a choice made otherwise, at the settings that the search chose for the method."""
+    """A method with an alternative choice, at the settings that the search chose for the method."""
 
     paper: str
     arm: str
@@ -64,7 +64,7 @@ SWEEPS = (
     ("erpo", "erpo", Knob("erpo.buckets", (5, 20))),
     ("erpo", "erpo", Knob("erpo.eta", (0.05, 0.8))),
 )
-"""Values that are not searched in the study; tried as its trials are: on the validation set, with one seed."""
+"""Values that the study does not search; tried like its trials, on the validation set, with one seed."""
 
 
 def alternative_jobs(design: Design, settings: Settings) -> list[Job]:
@@ -79,10 +79,10 @@ def alternative_jobs(design: Design, settings: Settings) -> list[Job]:
 
 
 def sweep_jobs(design: Design, rates: Settings) -> list[Job]:
-    """The values of SWEEPS at the learning rate that was chosen for the method.
+    """The values of SWEEPS at the method's chosen learning rate.
 
     Args:
-        rates: (scale, paper, method) -> settings, of which the learning rate is taken.
+        rates: (scale, paper, method) -> settings with the learning rate.
     """
     return [
         trial_job(design, sweep_arm(design, paper, arm, knob), scale,

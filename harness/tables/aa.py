@@ -1,4 +1,4 @@
-"""The page of an A/A test: an arm's training seeds against others of its own."""
+"""The page of an A/A test: training seeds of an arm against other seeds of the same arm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which measured problems are older than the base model: one note per model."""
+"""The measured problems that are older than the base model: one note per model."""
 
 from __future__ import annotations
 

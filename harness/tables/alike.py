@@ -1,7 +1,7 @@
-"""Arms whose trainings cannot be told apart: every sample of every seed is the same, so comparing them tests nothing.
+"""Arms with indistinguishable trainings: every sample of every seed is the same, so comparing them tests nothing.
 
-Different declarations can still give equal samples: a schedule that never starts, a bound that is never met, or an
-effect too small for so few steps. The logged metrics help to tell these apart.
+Different declarations can give equal samples: a schedule that never starts, a bound that is never reached, or an effect
+too small for so few steps. The logged metrics help to distinguish these cases.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class Values:
 def averaged(cell: Published, cells: Sequence[Published]) -> list[tuple[str, str]]:
     """(benchmark, metric) of the cells in an average cell's mean: the same row, metric and table.
 
-    pass without k stands for the k of each benchmark.
+    "pass" without k means the k of each benchmark.
     """
     kind, _, k = cell.metric.partition("@")
     return list(

@@ -16,7 +16,7 @@ def differing_tables(archives: Sequence[Path], folder: Path) -> list[tuple[Path,
     line.
 
     Raises:
-        DamagedFileError: an archive is not one.
+        DamagedFileError: a file is not an archive.
     """
     differing = []
     runs = ArchivedRuns(archives)

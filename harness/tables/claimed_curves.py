@@ -83,9 +83,10 @@ def _title(curve: Curve) -> str:
 
 
 def window_mean(points: Points, window: tuple[float, float]) -> float | None:
-    """The mean of the points whose step lies in the window, as shares of the last step; None where there are none.
+    """The mean of the points whose step is in the window, as shares of the last step; None if there are none.
 
-    The window [start, end] holds the steps s with start T < s <= end T, T the last step (from the first for start 0).
+    The window [start, end] contains the steps s with start T < s <= end T, where T is the last step; start 0 includes
+    the first step.
     """
     if not points:
         return None

@@ -31,7 +31,7 @@ Support = Literal["for", "against", "open"]
 class Evidence:
     """One comparison of a claim: `line` is the claim's arm minus the other, on one base model and benchmark.
 
-    `p_margin`: of the claim's own hypothesis where it has a margin ("not lower", "not higher", "equal"), corrected.
+    `p_margin`: of the claim's own hypothesis if it has a margin ("not lower", "not higher", "equal"), corrected.
     """
 
     model: str
@@ -51,8 +51,8 @@ class Checked:
         not tested: the two arms gave the same samples in every seed, so they cannot differ.
         not measured: no comparison.
     `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
-    that the p-values are corrected for. `controls` says by how much the claim's arm, and the other one, exceed their
-    own controls (rewarded at random, say), as far as these were measured.
+    that the p-values are corrected for. `controls` states by how much the claim's arm, and the other one, exceed their
+    controls (for example random rewards), as far as these were measured.
     """
 
     claim: Claim
@@ -66,8 +66,8 @@ class Checked:
 def check_claims(paper: Reproduction, measured: Sequence[Measured], scale: str) -> list[Checked]:
     """Every claim of the paper against the arms of one scale.
 
-    A claim is about the arms as declared: if an arm ran with several sets of overrides, the one with the fewest is
-    taken, the same for both arms.
+    A claim is about the arms as declared: of several sets of overrides, the one with the fewest counts, the same for
+    both arms.
     """
     here = [m for m in measured if m.scale == scale]
     compared = [_compared(paper, claim, here, scale) for claim in paper.claims]
@@ -110,9 +110,9 @@ def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
 
 
 def support(claim: Claim, e: Evidence) -> Support:
-    """Whether one comparison is for the claim, against it, or open.
+    """Whether one comparison supports the claim, contradicts it, or is open.
 
-    A difference within the margin is against "higher" and "lower": the claimed gain is missing.
+    A difference within the margin contradicts "higher" and "lower", because the claimed gain is missing.
     """
     if not e.line.seeds_covered:
         return "open"

@@ -27,7 +27,7 @@ def measured_score(match: Measured, cell: Published, every: Sequence[Published])
 def judge(paper: Reproduction, cell: Published, match: Measured, every: Sequence[Published]) -> Comeback | None:
     """Whether a published cell comes back; None if nothing was measured."""
     matrices = values_of(match, cell, every)
-    if matrices.why or cell.unit == "points":  # a printed gain is no score
+    if matrices.why or cell.unit == "points":  # a printed gain is not a score
         return None
     means = np.stack([table.mean(axis=1) for table in matrices.tables]).mean(axis=0)
     table = (

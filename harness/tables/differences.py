@@ -65,7 +65,7 @@ def difference_lines(
 
 
 def difference_rows(paper: Reproduction, measured: Sequence[Measured]) -> Iterator[dict[str, Any]]:
-    """Each of them for a JSON document, as that of `rlvr compare`; "not tested" as in `difference_grid`."""
+    """The same lines for a JSON document, as of `rlvr compare`; "not tested" as in `difference_grid`."""
     for a, b, lines in difference_lines(paper, measured):
         same = alike(a, b)
         for line in lines:

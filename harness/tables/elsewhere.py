@@ -24,8 +24,8 @@ HEADER = (
 
 
 def elsewhere_grid(reproduction: Reproduction, source: RunSource) -> Grid | None:
-    """Rows for the paper's base models on its benchmarks; None if there are none. It holds no scores of our samples,
-    and tables of arms hold none of its scores.
+    """Rows for the paper's base models on its benchmarks; None if there are none. This table has no scores of our
+    samples, and tables of arms have none of its scores.
     """
     own = records_of(reproduction, source)
     if not own:

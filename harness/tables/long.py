@@ -1,4 +1,4 @@
-"""Every cell as a row of its own, for the CSV and the JSON document."""
+"""Every cell as a separate row, for the CSV and the JSON document."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from harness.tables.tolerance import cell_margin
 
 
 def long_rows(paper: str, measured: list[Measured]) -> list[dict[str, Any]]:
-    """Every published and every measured cell, one a row, for the CSV and the JSON document."""
+    """Every published and every measured cell, one per row, for the CSV and the JSON document."""
     cells = catalogue.published(paper)
     reproduction = catalogue.load(paper)
     rows = [_published(reproduction, cell, cells, m) for cell in cells for m in (_matching(cell, measured) or (None,))]

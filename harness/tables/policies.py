@@ -1,4 +1,4 @@
-"""The same responses under several extraction policies: the policy alone can explain a gap."""
+"""The same responses under several extraction policies, because the policy alone can explain a gap."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLUMNS = ["gold", "response", "finish_reason", "verdict", "answer"]
 
 
 def policy_grids(paper: str, measured: Sequence[Measured], source: RunSource, policies: Sequence[str]) -> list[Grid]:
-    """One table a scale: an arm and a benchmark a row, its score as recorded and under each policy.
+    """One table per scale, with a row for each arm and benchmark: its score as recorded and under each policy.
 
     A score is the share of correct responses in percent, unscored ones counted as incorrect, followed by the number of
     verdicts that change (+ become correct, - no longer are). Empty without policies.

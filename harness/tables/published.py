@@ -39,7 +39,7 @@ def published_grids(paper: str, measured: Sequence[Measured]) -> list[Grid]:
 
 
 def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measured]) -> list[Grid]:
-    """A row a method; a table of more than `WIDE` columns is turned, a few models at a time."""
+    """A row per method; a table of more than `WIDE` columns is transposed, a few models at a time."""
     columns = list(dict.fromkeys((c.benchmark, c.metric, c.column) for c in cells))
     values = {(c.model, c.arm, c.benchmark, c.metric, c.column): c.printed for c in cells}
     several = len({c.model for c in cells}) > 1
@@ -66,7 +66,7 @@ def _printed(caption: str, cells: Sequence[Published], matches: Sequence[Measure
 
 
 def _name(model: str, title: str, several: bool) -> str:
-    """The paper's name of a row, with the model if there are several and the name does not hold it."""
+    """The paper's name of a row, with the model if there are several and the name does not contain it."""
     return f"{model}: {title}" if several and model not in title.lower() else title
 
 

@@ -1,4 +1,4 @@
-"""How large a difference counts as none: declared, or half of the gain that the paper's tables print."""
+"""The largest difference that counts as none: declared, or half of the gain that the paper's tables print."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def cell_margin(paper: Reproduction, cell: Published) -> tuple[float, str] | Non
     """(half of the gain that the paper prints for a cell, of which arms), for "comes back".
 
     The gain is that of the first claim that the cell's arm beats another arm in the same table; else its gain over the
-    untrained base model; for the base model, the gain of the table's first other arm over it. None where there is none.
+    untrained base model; for the base model, the gain of the table's first other arm over it. None if there is none.
     """
     others = {
         (c.model, c.arm): c

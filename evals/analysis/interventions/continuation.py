@@ -1,8 +1,8 @@
-"""Choose tokens of responses, and sample and grade continuations from there, as an evaluation does.
+"""Choose tokens of responses, then sample and grade continuations from there, as an evaluation does.
 
-A selection takes the most uncertain tokens, the most certain, or random ones. A prefix is token ids, never text that
-would have to be tokenised again. `evals.sampling.evaluate` does the rest: the same call resumes, and a folder refuses
-samples of other settings.
+A selection takes the most uncertain tokens, the most certain, or random ones. A prefix consists of token ids, never of
+text that would need tokenising again. `evals.sampling.evaluate` samples and grades: the same call resumes, and a folder
+refuses samples of other settings.
 """
 
 from __future__ import annotations
@@ -39,13 +39,13 @@ class Selection:
     Args:
         kind: "top" takes those of highest entropy, "bottom" those of lowest (ties: the earlier token first), "random"
             any, chosen by the seed.
-        share: how many, as a share of the tokens that could be taken: rounded up, so at least one.
-        count: how many at most, instead of `share`.
+        share: of the eligible tokens, rounded up, so at least one.
+        count: the maximum number, instead of `share`.
         within: the part of the response to choose from: relative positions position / length in [first, last).
-        perplexity: the responses to choose from, by the quantile of their perplexity in the table: (0.8, 1) are
-            the fifth with the highest.
+        perplexity: the responses to choose from, by the quantile of their perplexity in the table: (0.8, 1) is the
+            highest fifth.
     Raises:
-        ValueError: an unknown kind; not exactly one of share in (0, 1] and count >= 1; or a range that is not one.
+        ValueError: an unknown kind; not exactly one of share in (0, 1] and count >= 1; or an invalid range.
     """
 
     kind: str
@@ -76,8 +76,8 @@ def select(table: pd.DataFrame, selection: Selection, *, seed: int = 0) -> pd.Da
         table: needs problem_id, sample, position, length, token, entropy; and logp for a range of perplexity.
         seed: of "random"; only seed, problem and sample decide which tokens.
     Raises:
-        ValueError: a column is missing, an entropy is not finite, a response is not whole, the table is of several
-            training seeds (each is a model of its own), or no token is left to choose.
+        ValueError: a column is missing, an entropy is not finite, a response is incomplete, the table has several
+            training seeds (each is a separate model), or no token is left to choose.
     """
     import pandas as pd
 
@@ -118,7 +118,7 @@ def _of_response(rows: pd.DataFrame, selection: Selection, seed: int) -> pd.Data
 
 @dataclass(frozen=True)
 class Branch:
-    """A prefix of a response: `id` is its own, `prompt` is as the model sees it, `forced` are token ids."""
+    """A prefix of a response: its `id`, the `prompt` as the model sees it, and `forced`, the prefix's token ids."""
 
     id: str
     prompt: str
@@ -149,14 +149,14 @@ def sample_continuations(
     Returns:
         a verdict table (`evals.grading.verdicts.schema`): problem_id is the branch's id, response the whole response.
     Raises:
-        ValueError: no branch, an id that is there twice, or `folder` holds other samples.
+        ValueError: no branch, a duplicate id, or `folder` has other samples.
     """
     import pandas as pd
 
     if not branches:
         raise ValueError(f"{name}: expected one branch or more, got none")
     if len({branch.id for branch in branches}) != len(branches):
-        raise ValueError(f"{name}: expected branches with ids of their own")
+        raise ValueError(f"{name}: expected branches with different ids")
     problems = tuple(Problem(branch.id, branch.prompt, branch.gold) for branch in branches)
     path = sample_problems(
         Benchmark(name, problems, content_hash(problems), "continuations"),
@@ -196,7 +196,7 @@ class PrefixedEngine:
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """A branch that has already ended, by an end token or by its length, has itself as its only continuation."""
+        """A branch that has already ended, by an end token or by its length, is its own only continuation."""
         ends = model_stop_tokens(self._model_path, self.tokenizer)
         prefixed = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
         over = [r for r in prefixed if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
@@ -214,7 +214,7 @@ class PrefixedEngine:
 def ready(
     subject: Subject, benchmark: str, engine: Engine | None
 ) -> tuple[Engine, str, Mapping[str, str], dict[str, str]]:
-    """The engine (transformers where None), the model's path, and prompts and golds by problem.
+    """The engine (None: transformers), the model's path, and prompts and golds by problem.
 
     Raises:
         ValueError: the subject lacks one of them.

@@ -1,6 +1,6 @@
-"""The cost of an intervention: accuracy of continuations without it minus with it, by group, with tests.
+"""The cost of an intervention: accuracy of continuations without it minus accuracy with it, by group, with tests.
 
-Every frame here has one row an intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
+Every frame here has one row per intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
 continuations), `original` and `altered` (their accuracy), `drop` (original - altered) and `squared_drop`. An unknown
 drop is NaN; excluded, and counted in the caption.
 """
@@ -32,16 +32,16 @@ def impact(original: ArrayLike, altered: ArrayLike) -> float:
     """I = mean(original) - mean(altered)  (arXiv 2508.07534, Eq. 6).
 
     Args:
-        original, altered: [k], 1 where the continuation is correct, 0 where it is not, NaN where that is not known.
+        original, altered: [k], 1 if the continuation is correct, 0 if not, NaN if unknown.
     Returns:
-        in [-1, 1]; NaN where one of them has no known value.
+        in [-1, 1]; NaN if one of them has no known value.
     """
     return _known_mean(original) - _known_mean(altered)
 
 
 def squared_impact(original: ArrayLike, altered: ArrayLike) -> float:
-    """An unbiased estimate of the squared true impact: the square of I minus the part that k continuations add by
-    chance. Impacts of opposite signs cancel in a mean; their squares do not. NaN below two known values of either.
+    """An unbiased estimate of the squared true impact: I squared minus the sampling noise of k continuations. Impacts
+    of opposite signs cancel in a mean; their squares do not. NaN with fewer than two known values on either side.
     """
     noise = 0.0
     for values in (original, altered):
@@ -74,8 +74,8 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
     """The mean drop of each group, every problem counting once, with its 95 % interval over problems.
 
     Returns:
-        group, drop, low, high, squared_drop, original, altered, problems, interventions, unknown (those without a drop,
-        excluded), k (the fewest graded continuations of a branch that counts). Missing values are NaN.
+        group, drop, low, high, squared_drop, original, altered, problems, interventions, unknown (excluded, without a
+        drop), k (the fewest graded continuations of a branch that counts). Missing values are NaN.
     """
     import pandas as pd
 
@@ -123,7 +123,7 @@ def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> p
     """`compare_groups` for each pair, with Holm's correction over all of them.
 
     Returns:
-        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems; Missing values are NaN.
+        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems. Missing values are NaN.
     """
     import pandas as pd
 

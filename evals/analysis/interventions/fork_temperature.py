@@ -5,8 +5,8 @@
                                       folder=...)
     scores(frame)
 
-A position is a fork where the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
-or above the threshold (`evals.analysis.tokens.forks.fork_threshold`). The paper's is the 80th percentile of the
+A position is a fork if the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
+least the threshold (`evals.analysis.tokens.forks.fork_threshold`). The paper's threshold is the 80th percentile of the
 entropies of its own responses, 0.672 nats for its Qwen3-8B (*page*: our text of the paper lacks the section); it
 differs between models.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the temperatures that are held
+REFERENCE = (1.0, 1.0)  # (at forks, elsewhere): the fixed temperatures
 TEMPERATURES = (0.5, 1.0, 1.5)  # ours: the default variations
 
 
@@ -56,12 +56,12 @@ def choose_at_forks(
     """
     forks = entropy(logits.float().log_softmax(-1)) >= threshold
     at_forks = Decoding(fork_temperature, decoding.top_p, decoding.max_tokens)
-    # both for every row, so that a row's token equals, to the last bit, that of an engine with this temperature
+    # compute both for every row: a row's token then equals exactly that of an engine with this temperature
     return choose(logits, uniform, at_forks).where(forks, choose(logits, uniform, decoding))
 
 
 class ForkTemperatureEngine(TransformersEngine):
-    """The transformers engine with a temperature of its own at forks; elsewhere it is the decoding's.
+    """The transformers engine with a separate temperature at forks; elsewhere it uses the decoding's temperature.
 
     Args:
         fork_temperature: >= 0; 0 takes the most probable token. May be changed between runs.
@@ -108,11 +108,11 @@ def measure_fork_temperatures(
     Args:
         subject: with model_path, the benchmark's prompts and its verdict table (for the golds).
         temperatures: (at forks, elsewhere). threshold: nats.
-        folder: each pair has one of its own in it. options: of `TransformersEngine`.
+        folder: with a subfolder for each pair. options: of `TransformersEngine`.
     Returns:
         the verdict tables of all pairs, with the columns fork_temperature, other_temperature and threshold.
     Raises:
-        ValueError: no pair, or one that is there twice.
+        ValueError: no pair, or a duplicate pair.
     """
     import pandas as pd
 
@@ -249,7 +249,7 @@ def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) ->
     column = "fork_temperature" if varied == "forks" else "other_temperature"
     rows = rows[rows["varied"].isin([varied, "neither"])].sort_values(column)
     hollow = varied == "elsewhere"
-    x = rows[column] + (0.012 if hollow else -0.012)  # at a common point the bars stay apart
+    x = rows[column] + (0.012 if hollow else -0.012)  # so that bars at a common point do not overlap
     axis.plot(x, rows["score"], color=look(place)["color"], linestyle="--" if hollow else "-", linewidth=1.3)
     points(axis, x, rows["low"], rows["score"], rows["high"], place, hollow=hollow, upright=True)
 

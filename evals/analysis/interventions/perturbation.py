@@ -1,10 +1,10 @@
-"""Do high-entropy tokens matter more?  Perturb the most and the least uncertain ones  (arXiv 2603.28204, Fig. 1b).
+"""Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (arXiv 2603.28204, Fig. 1b).
 
     frame = measure_perturbation(subject, "amc23", tokens, decoding=Decoding(1.0, 0.95, 2048), folder=Path("out"))
     by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.interventions.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
-reliably, by "controlled truncation and random replacement". It states nothing more; `Perturbation` names each choice.
+reliably, by "controlled truncation and random replacement". It states no more; `Perturbation` lists our choices.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ class Perturbation:
 
     Args:
         share: of the tokens, those of highest and of lowest entropy (the paper: 0.05), at least one.
-        scope: open in the paper. "all": the first `keep` of the response is kept, all of that share in it are replaced
-            at once, and the rest is decoded again. "one": one token of that share of the whole response, chosen by the
-            seed, is replaced, the response is kept up to it, and the rest is decoded again (`keep` is not used).
-        token: what a token is replaced by. "random": any of the vocabulary but itself and special tokens, all alike
-            (the paper's word). "alternative": the most probable other one.
-        keep: open. The share of a response that is kept, in (0, 1]; the answer must come after it to be decoded again.
-        problems: how many (the paper: 50), chosen by the seed from the reliably answered ones; all if fewer.
-        sure: open. The share of a problem's graded samples that must be correct for that.
+        scope: open in the paper. "all": keep the first `keep` of the response, replace all chosen tokens in it at once,
+            and decode the rest again. "one": replace one of the response's chosen tokens, selected by the seed, keep
+            the response up to it, and decode the rest again (`keep` is not used).
+        token: the replacement. "random": uniformly any token of the vocabulary but itself and special tokens (the
+            paper's word). "alternative": the most probable other token.
+        keep: open. The share of a response to keep, in (0, 1]; only an answer after it is decoded again.
+        problems: their number (the paper: 50), chosen by the seed from the reliably answered ones; all if fewer.
+        sure: open. The share of a problem's graded samples that must be correct to count as reliable.
     Raises:
         ValueError: a value out of range.
     """
@@ -100,17 +100,17 @@ def sure_problems(verdicts: pd.DataFrame, sure: float) -> list[str]:
 def chosen_responses(
     tokens: pd.DataFrame, verdicts: pd.DataFrame, perturbation: Perturbation, *, seed: int
 ) -> pd.DataFrame:
-    """The rows of a token table of the first correct response to each reliably answered problem.
+    """The token-table rows of the first correct response to each reliably answered problem.
 
     Raises:
-        ValueError: there is no such response.
+        ValueError: no such response.
     """
     need_columns(tokens, ("problem_id", "sample", "verdict"))
     sure = sure_problems(verdicts, perturbation.sure)
     correct = tokens[(tokens["verdict"] == Verdict.CORRECT) & tokens["problem_id"].isin(sure)]
     first = correct.groupby("problem_id")["sample"].min()
     if first.empty:
-        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has that share of correct samples")
+        raise ValueError(f"sure={perturbation.sure}: no problem of the token table has this share of correct samples")
     names = sorted(first.index)
     kept = np.random.default_rng(seed).permutation(len(names))[: perturbation.problems]
     wanted = [(names[i], first[names[i]]) for i in kept]
@@ -143,7 +143,7 @@ def perturbation_branches(
     Args:
         table: whole responses. vocabulary: token ids that a token may be replaced by at random.
     Returns:
-        one row a response and group (group, problem_id, sample, length, kept and replaced tokens, and the branches
+        one row per response and group (group, problem_id, sample, length, kept and replaced tokens, and the branches
         without and with the perturbation), and the branches.
     """
     import pandas as pd
@@ -202,10 +202,10 @@ def measure_perturbation(
 ) -> pd.DataFrame:
     """Accuracy with and without the perturbation of the most and of the least uncertain tokens.
 
-    Both are decoded again from the same position, so the drop excludes the cost of decoding again.
+    Both continue from the same position, so the drop excludes the cost of decoding again.
 
     Args:
-        subject: with model_path, the benchmark's prompts, and its verdict table (for the golds, and for what is sure).
+        subject: with model_path, the benchmark's prompts, and its verdict table (for golds and reliable problems).
         tokens: the subject's token table.
         decoding, k, folder, engine, policy: see `continuation.sample_continuations`.
     Returns:

@@ -93,7 +93,7 @@ def measure_impact(
     policy: str = "boxed_last",
     workers: int = 2,
 ) -> pd.DataFrame:
-    """I_t of the tokens of all groups; a token in two groups is measured once.
+    """I_t of the tokens of all groups; measures a token in two groups once.
 
     Args:
         subject: with model_path, the benchmark's prompts and its verdict table (for the golds).

@@ -1,4 +1,4 @@
-"""Tool-integrated reasoning (arXiv 2508.07534, section 2.5): sample responses whose code is run, measure its use.
+"""Tool-integrated reasoning (arXiv 2508.07534, section 2.5): sample responses, run their code, and measure its use.
 
 `evals.sampling.engines.tools` runs the code.
 """
@@ -34,8 +34,8 @@ _ERROR = re.compile(r"^[A-Za-z_.]*(?:Error|Exception|Interrupt|Warning|Iteration
 
 @dataclass(frozen=True)
 class ToolUse:
-    """Of a table: its responses, the share of them that ran code, the mean number of blocks that ran in a response, and
-    the share of blocks that ended with an error (None where no block ran). Fractions."""
+    """For a table: the number of responses, the share that ran code, the mean number of blocks run in a response, and
+    the share of blocks that ended with an error (None if no block ran). Fractions."""
 
     responses: int
     share: float
@@ -61,7 +61,7 @@ def measure_tools(
     Args:
         subject: with its model and the benchmark's problems. prompt: should ask for code
         (`evals.data.prompts.with_tools`).
-        decoding: max_tokens counts the outputs too. folder: for samples and verdicts. workers: that grade.
+        decoding: max_tokens includes the outputs. folder: for samples and verdicts. workers: grading processes.
         engine: holds the model; None is transformers.
     Returns:
         a verdict table (`evals.grading.verdicts.schema`).
@@ -158,7 +158,7 @@ def plot_tools(
             for hollow, what in zip((False, True), _WITH[::-1], strict=True):
                 rows, style = numbers[numbers["model"] == f"{run}, {what}"], point_look(place, hollow=hollow)
                 style |= {"linestyle": "--" if hollow else "-", "linewidth": 1.3, "clip_on": False}
-                # where both are the same, a ring around a point shows that there are two
+                # if both are equal, a ring around the point shows that there are two
                 style |= {"markersize": 8, "markerfacecolor": "none"} if hollow else {"markersize": 4}
                 axis.plot(rows["k"], rows["pass@k (%)"], **style)
                 axis.fill_between(

@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CommonProblems:
-    """Verdict tables of several models, cut to the problems that all of them have scored.
+    """Verdict tables of several models, restricted to the problems that all of them have scored.
 
     Args:
         tables: model -> its table, scored rows only, with a column `train_seed`.
         problems: the problems kept, sorted. excluded: how many were excluded.
-        k: the number of scored samples that every kept problem has at least, in every model and training seed.
+        k: the fewest scored samples of a kept problem, in every model and training seed.
         unscored: rows without a verdict, of all models.
     """
 
@@ -53,7 +53,7 @@ class CommonProblems:
 
 
 def keep_common_problems(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> CommonProblems:
-    """Cut the tables of one benchmark to the problems with at least `least` scored samples in every model and seed.
+    """Restrict tables of one benchmark to the problems with at least `least` scored samples in every model and seed.
 
     Args:
         tables: model -> verdict table (`evals.grading.verdicts.schema`, and maybe `train_seed`).
@@ -86,7 +86,7 @@ def powers_of_two_to(most: int) -> list[int]:
 
 
 def check_ks(ks: Sequence[int]) -> None:
-    """Raises ValueError unless every k is at least 1 and there is one."""
+    """Raise ValueError unless there is a k and every k is at least 1."""
     if not ks or min(ks) < 1:
         raise ValueError(f"ks: expected numbers of at least 1, got {list(ks)}")
 
@@ -98,9 +98,9 @@ def _count(number: int, what: str) -> str:
 def pass_curves(
     tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
 ) -> tuple[pd.DataFrame, CommonProblems]:
-    """One row a model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and what it is over.
+    """One row per model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and the problems kept.
 
-    Every point of every curve is over the same problems, so a crossing cannot come from problems that drop out.
+    All points of all curves use the same problems, so problems that drop out cannot cause a crossing.
 
     Args:
         tables: model -> verdict table of one benchmark.
@@ -150,7 +150,7 @@ def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
 def diversity_curves(
     tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
 ) -> tuple[pd.DataFrame, CommonProblems]:
-    """One row a model and k: `model`, `k`, `distinct`, `low`, `high` (answers a problem; 95 %), `covers`.
+    """One row per model and k: `model`, `k`, `distinct`, `low`, `high` (answers per problem; 95 %), `covers`.
 
     Args and Raises: as `pass_curves`.
     """
@@ -230,7 +230,7 @@ def _over_k(
     label: str,
     limits: tuple[float, float],
 ) -> Plot:
-    """A line a run over k, with a band; columns are (value, low, high) of `numbers`, `limits` of the axis' top."""
+    """One line per run over k, with a band; columns: (value, low, high) of `numbers`; `limits`: of the axis' top."""
     value, low, high = columns
     names = list(tables)
     ks = sorted(numbers["k"].unique())

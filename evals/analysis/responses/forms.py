@@ -1,6 +1,6 @@
 """The form of responses, from a verdict table with texts: length, format, repetition, quality flags.
 
-No measure needs a verdict, so unscored responses count too.
+No measure needs a verdict, so unscored responses count.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class Mean:
 
 
 def mean_over_problems(values: pd.DataFrame, column: str, *, bounds: Bounds) -> Mean | None:
-    """The mean of a column; None where no problem has a value in every training seed.
+    """The mean of a column; None if no problem has a value in every training seed.
 
     Args:
-        values: a row a response: `problem_id`, `train_seed` (if there are several), and the column; missing values are
-            excluded.
+        values: one row per response: `problem_id`, `train_seed` (if there are several), and the column; missing values
+            are excluded.
         bounds: the least and the greatest value possible; None: without limits.
     """
     frame = values if "train_seed" in values else values.assign(train_seed=0)
@@ -93,9 +93,9 @@ def response_table(
     judge: Judge | None = None,
     problems: Mapping[str, str] | None = None,
 ) -> pd.DataFrame:
-    """One row a response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
+    """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
-    `truncated` says that the length limit stopped it (`finish_reason` "length"), missing where the reason is unknown;
+    `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown;
     `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
     `evals.analysis.responses.quality.flags`. With a judge also `judged_irrelevant` (missing if unknown).
 
@@ -126,7 +126,8 @@ def response_table(
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """One row a model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`, `samples`.
+    """One row per model and measure: `model`, `measure`, `value`, `low`, `high` (fractions; 95 %), `problems`,
+    `samples`.
 
     Args:
         responses: model -> its `response_table`. Measures without any value are excluded.
@@ -145,7 +146,7 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def lengths(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
-    """A row a model and outcome ("all", "correct", "incorrect"). Columns: `samples`; `mean`, `low`, `high`,
+    """One row per model and outcome ("all", "correct", "incorrect"). Columns: `samples`; `mean`, `low`, `high`,
     `q05`..`q95` (tokens).
 
     Quantiles are over responses; the mean and its 95 % interval over the problems that have such a response. Unscored

@@ -1,9 +1,9 @@
-"""Quality flags of a response (format, repetition, garbled text, mixed languages), by rules or by a model that judges.
+"""Quality flags of a response (format, repetition, garbled text, mixed languages), by rules or by a judge model.
 
 The paper (arXiv 2508.07534, section 3.2.2 and Fig. 3d) flags format violations (no box, or several), irrelevant content
 (repetitive or garbled; judged by a 32B model) and language mixing (a Chinese character). The first and the last are
-rules there too. Irrelevant content is detected by rules here as well, so that the flag is the same on every machine:
-text that repeats itself, or holds characters that no writing system uses. The rules miss fluent but irrelevant text.
+rules there too. Here rules also detect irrelevant content, so that the flag is the same on every machine: text that
+repeats itself, or has characters that no writing system uses. The rules miss fluent but irrelevant text.
 3-gram redundancy: section 4.4.1; arXiv 2506.14758, section 6.2.
 
 `Judge` asks a model, as the paper does:
@@ -11,8 +11,8 @@ text that repeats itself, or holds characters that no writing system uses. The r
 judge = Judge(OpenAIEngine("Qwen2.5-32B-Instruct", url="http://127.0.0.1:8000/v1"), "Qwen2.5-32B-Instruct")
 judge(["so 3 + 4 = 7, \\boxed{7}"], ["What is 3 + 4?"])    # [False]
 
-The paper does not state its question; `QUESTION` is ours. An answer that is neither yes nor no is None: unknown, never
-"not irrelevant". Without a judge the rules decide, and figures say so.
+The paper does not state its question to the judge; `QUESTION` is ours. An answer that is neither yes nor no is None:
+unknown, never "not irrelevant". Without a judge the rules decide, and figures say so.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def redundancy(text: str, measure: Kind, *, n: int = 3) -> float:
 
     Neither paper defines it.
     not_distinct: 1 - distinct n-grams / all n-grams.
-    repeated: n-grams that occur more than once, each occurrence counted, / (all n-grams + 1), as in an unused function
-        of that name in the released code of arXiv 2508.07534.
+    repeated: n-grams that occur more than once (counting each occurrence) / (all n-grams + 1), as in an unused function
+        of the same name in the released code of arXiv 2508.07534.
 
     Raises:
         ValueError: n < 1.
@@ -90,9 +90,9 @@ def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, mixing: Collec
 
 
 def garbled(text: str) -> bool:
-    """Whether the text holds a character that no writing system uses, or U+FFFD for invalid bytes.
+    """Whether the text has a character that no writing system uses, or U+FFFD for invalid bytes.
 
-    At the very end, U+FFFD only means that the response was cut inside a character.
+    At the end of the text, U+FFFD only means that the response was cut inside a character.
     """
     return any(_unused(character) for character in set(text.rstrip("\ufffd")))
 
@@ -159,7 +159,7 @@ class Judge:
             ValueError: other numbers of responses and problems. EngineError: no answer from the server.
         """
         texts = [QUESTION.format(problem=p, response=r) for p, r in zip(problems, responses, strict=True)]
-        once = list(dict.fromkeys(texts))  # equal responses are judged once
+        once = list(dict.fromkeys(texts))  # judge equal responses once
         requests = [
             Request((f"judge-{i}", 0), text, sample_seed(0, "judge", (text, 0)), ({"role": "user", "content": text},))
             for i, text in enumerate(once)
@@ -172,6 +172,6 @@ class Judge:
 
 
 def parse(answer: str) -> bool | None:
-    """The last yes or no of an answer; None where there is none."""
+    """The last yes or no of an answer, or None."""
     answers = _ANSWER.findall(answer)
     return answers[-1].lower() == "yes" if answers else None

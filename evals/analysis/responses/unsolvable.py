@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Region:
-    """The problems that exactly these models leave unsolved: regions are disjoint and together hold all problems."""
+    """The problems that exactly these models leave unsolved; regions are disjoint and cover all problems."""
 
     models: tuple[str, ...]
     problems: tuple[str, ...]
@@ -37,8 +37,8 @@ def unsolvable_sets(
 
     Args:
         tables: model -> verdict table of one benchmark.
-        k: None takes the largest that every problem with a verdict allows. The same for all models: more samples solve
-            more problems.
+        k: None takes the largest that every problem with a verdict allows. It is the same for all models, because more
+            samples solve more problems.
     Raises:
         ValueError: as `keep_common_problems`; k < 1.
     """
@@ -55,8 +55,8 @@ def unsolvable_sets(
 
 
 def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list[Region]:
-    """Every problem in one region, by the models that leave it unsolved; most models first, without empty regions. The
-    region without models holds the problems that all of them solve.
+    """The non-empty regions, those with most models first; each problem is in one. The region without models has the
+    problems that all of them solve.
     """
     held: dict[tuple[str, ...], list[str]] = {}
     for problem in problems:

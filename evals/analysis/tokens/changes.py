@@ -1,4 +1,4 @@
-"""How token probabilities change between two checkpoints that read the same responses.
+"""Changes of token probabilities between two checkpoints that read the same responses.
 
 before, after = token_table(answers, base), token_table(answers, trained)
 probability_change(before, after)     # arXiv 2508.07534, section 3.2.2, Fig. 4 and 5a
@@ -54,11 +54,11 @@ def probability_change(before: pd.DataFrame, after: pd.DataFrame) -> pd.Series:
 def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO) -> pd.DataFrame:
     """The largest probability changes by entropy, by the response's perplexity, and by position.
 
-    A token counts as changed if |change| is above 0 and among the `share` largest (ties all are). Were changes spread
-    evenly, that share of the tokens of every bin would be changed.
+    A token counts as changed if |change| is above 0 and among the `share` largest (ties included). If changes were
+    spread evenly, this share of the tokens of every bin would be changed.
 
     Args:
-        before: entropies and perplexities are those before the change. change: `probability_change`.
+        before: gives the entropies and perplexities before the change. change: `probability_change`.
     Returns:
         `by`, then `by_bin` of being changed (fractions), and `mean_change`: mean |change| of the bin's tokens. Bins are
         tenths of the tokens by entropy, fifths of the responses by perplexity, tenths of a response's length.

@@ -60,8 +60,8 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
 
 
 def summary(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
-    """A row an outcome that has tokens: `tokens`, `mean`, `q50`...`q99` (nats, over tokens), and `in_forks`: the share
-    of all entropy that the share rho of highest-entropy tokens holds (NaN where all entropies are 0)."""
+    """One row per outcome that has tokens: `tokens`, `mean`, `q50`...`q99` (nats, over tokens), and `in_forks`: the
+    share of all entropy in the share rho of highest-entropy tokens (NaN if all entropies are 0)."""
     import pandas as pd
 
     need_columns(table, ("entropy", "verdict"))
@@ -100,7 +100,7 @@ BIN = 0.1  # nats
 
 
 def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO) -> Plot:
-    """How many tokens have which entropy (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
+    """The distribution of token entropies (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
     import pandas as pd
 
     held = number_of(names, tables)
@@ -146,11 +146,11 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
 
 
 def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Plot:
-    """Mean entropy along a response, correct and incorrect ones apart (arXiv 2508.07534, Fig. 6a).
+    """Mean entropy along a response, separately for correct and incorrect ones (arXiv 2508.07534, Fig. 6a).
 
     Args:
-        count: how many parts a response has; None takes 20, or fewer where the shortest of the runs' median lengths has
-            no two tokens for each.
+        count: the number of parts of a response; None takes 20, or fewer if the shortest median length of a run has
+            less than two tokens for each.
     """
     import pandas as pd
 
@@ -205,7 +205,7 @@ def branching(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
 
 
 def _means(names: Sequence[str], tables: Tables, column: str, *, split: bool) -> pd.DataFrame:
-    """A row a run and outcome: mean of a column over problems with its interval, and over tokens at once."""
+    """One row per run and outcome: a column's mean over problems with its interval, and its mean over all tokens."""
     import pandas as pd
 
     rows = []

@@ -2,8 +2,8 @@
 
 "The bar chart shows the sample distribution of the top 20% tokens exhibiting the fastest entropy drop": those that
 occur only in incorrect responses, only in correct ones, or in both. The paper does not say how it measures a token's
-drop. Here checkpoints read the same responses, and the drop of a vocabulary token is the slope of the straight line
-through its mean entropies over the steps.
+drop. Here checkpoints read the same responses, and the drop of a vocabulary token is the slope of a straight line
+fitted to its mean entropies over the steps.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
     import pandas as pd
 
 FASTEST = 0.2  # the paper's share
-LEAST = 5  # ours: how often a token has to occur for its mean entropy to be taken
+LEAST = 5  # ours: the minimum number of occurrences of a token
 BOTH = "both"
 PLACES = (CORRECT, INCORRECT, BOTH)
 
 
 def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST) -> pd.DataFrame:
-    """Every vocabulary token that occurs often enough, with the change of its entropy.
+    """Every vocabulary token that occurs at least `minimum` times, with the change of its entropy.
 
     Args:
         readings: step -> the token table of the same responses, read by the checkpoint of that step; two steps or more.
         minimum: occurrences in scored responses.
     Returns:
         token_id; token (one of its texts); count; place ("correct": only in correct responses, "incorrect", "both");
-        slope (nats a step).
+        slope (nats per step).
     Raises:
         ValueError: fewer than two steps, or as `same_tokens`.
     """
@@ -63,12 +63,12 @@ def entropy_slopes(readings: Mapping[int, pd.DataFrame], *, minimum: int = LEAST
 
 
 def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFrame:
-    """Where the fastest-dropping tokens occur, and where all tokens do.
+    """The places of the fastest-dropping tokens, and of all tokens.
 
     Args:
-        slopes: `entropy_slopes`' frame. share: of the tokens, in (0, 1]; of equal slopes all or none.
+        slopes: `entropy_slopes`' frame. share: of the tokens, in (0, 1]; equal slopes count all or none.
     Returns:
-        A row a place: place; tokens, fastest (how many); of_all, of_fastest (shares of them, fractions).
+        One row per place: place; tokens, fastest (counts); of_all, of_fastest (their shares, fractions).
     Raises:
         ValueError: no token, or share outside (0, 1].
     """
@@ -97,10 +97,10 @@ def fastest_tokens(
     count: int = 15,
     minimum: int = LEAST,
 ) -> list[Plot]:
-    """For each run the tokens whose entropy falls fastest, marked by where they occur (arXiv 2508.07534, Fig. 3b).
+    """For each run, the tokens whose entropy falls fastest, marked by their place (arXiv 2508.07534, Fig. 3b).
 
     Args:
-        readings, minimum: as `entropy_drops`. count: how many tokens.
+        readings, minimum: as `entropy_drops`. count: the number of tokens.
     Raises:
         ValueError: as `entropy_slopes`; no token occurs often enough.
     """
@@ -146,7 +146,7 @@ def entropy_drops(
     share: float = FASTEST,
     minimum: int = LEAST,
 ) -> Plot:
-    """The tokens whose entropy falls fastest over a training, by the responses that hold them (arXiv 2508.07534,
+    """The tokens whose entropy falls fastest over a training, by the responses they occur in (arXiv 2508.07534,
     Fig. 3c, the bars).
 
     Args:

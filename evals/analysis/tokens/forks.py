@@ -1,4 +1,4 @@
-"""Forking tokens: those of highest entropy, their words, and how many remain forks after training.
+"""Forking tokens, those with the highest entropy: their words, and how many remain forks after training.
 
 Source: arXiv 2506.01939, section 3, Fig. 2. `fork_threshold` is the one definition of a fork in this project.
 """
@@ -26,12 +26,12 @@ Mask = NDArray[np.bool_]
 
 
 def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
-    """The entropy threshold of a fork: the least value at or above the (1 - rho) quantile  (arXiv 2506.01939).
+    """The entropy threshold of a fork: the smallest value at or above the (1 - rho) quantile (arXiv 2506.01939).
 
-    The paper keeps tokens with H >= tau, tau the (1 - rho) quantile. This value keeps the same tokens as the linearly
-    interpolated quantile, and is an entropy in the table, so rounding of the quantile cannot drop the token that equals
-    it. The trainer's mask (reproductions/forking_tokens/method.py) takes it from the same rank (`evals.fork_rank`), per
-    update; all figures and samplers with forks call this function.
+    The paper keeps tokens with H >= tau, where tau is the (1 - rho) quantile. This value keeps the same tokens as the
+    linearly interpolated quantile, and is an entropy of the table, so rounding cannot drop the token that equals it.
+    The trainer's mask (reproductions/forking_tokens/method.py) uses the same rank (`evals.fork_rank`) in each update;
+    all figures and samplers with forks call this function.
 
     Args:
         values: [N], nats. rho: the share of tokens that are forks.
@@ -48,9 +48,9 @@ def fork_threshold(values: ArrayLike, rho: float = RHO) -> float:
 
 
 def top_share(values: ArrayLike, rho: float = RHO) -> Mask:
-    """Which values are at or above the (1 - rho) quantile: the forks, if they are entropies. Ties all are. [N] -> [N].
+    """Which values are at or above the (1 - rho) quantile, ties included: the forks, for entropies. [N] -> [N].
 
-    Without ties 1 + floor(rho (n - 1)) of n values are.
+    Without ties these are 1 + floor(rho (n - 1)) of n values.
 
     Raises:
         ValueError: as `fork_threshold`.
@@ -59,12 +59,12 @@ def top_share(values: ArrayLike, rho: float = RHO) -> Mask:
 
 
 def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -> pd.DataFrame:
-    """The mean entropy of each word, a word being a token without the white space around it.
+    """The mean entropy of each word; a word is a token without the white space around it.
 
     Returns:
-        One row a word that occurs at least `minimum` times: `word`, `count`, `forks` (how often it is among the share
-        rho of highest entropy), `mean_entropy` (nats), the highest first (then the most frequent, then by the word).
-        White space alone, or with signs that cannot be printed, is written as in Python ('\\n').
+        One row per word that occurs at least `minimum` times: `word`, `count`, `forks` (how often it is among the share
+        rho of highest entropy), `mean_entropy` (nats); the highest first (then the most frequent, then by the word).
+        White space alone, or with unprintable characters, is written as in Python ('\\n').
     Raises:
         ValueError: minimum < 1, or as `fork_threshold`.
     """
@@ -89,8 +89,8 @@ def word_entropies(table: pd.DataFrame, *, rho: float = RHO, minimum: int = 1) -
 def fork_overlap(before: pd.DataFrame, after: pd.DataFrame, *, rho: float = RHO) -> Side:
     """The share of the highest-entropy tokens before training that are still among the highest after.
 
-    By chance it would be about rho. Forks are those of the whole table, one threshold for each model; the mean is over
-    problems that have such tokens.
+    By chance it would be about rho. Each model has one threshold for the whole table; the mean is over the problems
+    with such tokens.
 
     Raises:
         ValueError: as `same_tokens`, or rho outside (0, 1].
@@ -106,11 +106,10 @@ WORDS, MINIMUM = 15, 20
 def fork_words(
     names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO, minimum: int | None = None
 ) -> list[Plot]:
-    """For each run its words of highest and of lowest mean entropy (arXiv 2506.01939, Fig. 2b and 2c: word clouds).
+    """Each run's words of highest and of lowest mean entropy (arXiv 2506.01939, Fig. 2b and 2c: word clouds).
 
     Args:
-        minimum: how often a word has to occur; None takes 20, or the count of the tenth most frequent word if that is
-            less.
+        minimum: of a word's occurrences; None takes 20, or the count of the tenth most frequent word if that is less.
     """
     return [
         _fork_words(number, name, tables[name], benchmark, rho, minimum) for number, name in number_of(names, tables)
@@ -160,11 +159,12 @@ def fork_kept(
     rho: float = RHO,
     read: str = "the same responses",
 ) -> Plot:
-    """How many of the base model's forks are forks after training (arXiv 2506.01939, section 3, table of overlaps).
+    """The share of the base model's forks that are still forks after training (arXiv 2506.01939, section 3, table of
+    overlaps).
 
     Args:
         pairs: name of the run -> (the base model's reading, the run's own), of the same responses.
-        read: which ones, for the caption.
+        read: whose responses, for the caption.
     """
     import pandas as pd
 
@@ -203,5 +203,5 @@ def fork_kept(
 
 
 def _short(word: str) -> str:
-    """A word that fits beside its bar."""
+    """A word shortened to fit beside its bar."""
     return word if len(word) <= 14 else f"{word[:13]}…"

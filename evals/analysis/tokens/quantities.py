@@ -28,8 +28,8 @@ def entropy(log_p: Tensor) -> Tensor:
 def branching_factor(log_p: Tensor, *, mass: float) -> Tensor:
     """The size of the smallest set of tokens whose probability is at least `mass`. [..., V] -> [...], whole numbers.
 
-    Sums are in float64. The most probable tokens are tried first, since they mostly suffice: sorting a whole vocabulary
-    for each token is slow.
+    Sums are in float64. The most probable tokens are tried first, because they mostly suffice and sorting the whole
+    vocabulary for each token is slow.
 
     Raises:
         ValueError: mass outside (0, 1].
@@ -42,7 +42,7 @@ def branching_factor(log_p: Tensor, *, mass: float) -> Tensor:
     for count in (*(k for k in _TRIED if k < rows.shape[1]), rows.shape[1]):
         p = rows[left].topk(count).values.exp().double()
         total = p.cumsum(-1)
-        # a token is in the set if those ahead of it do not reach the mass
+        # a token is in the set if the more probable ones do not reach the mass
         size[left] = ((total - p < mass) & (p > 0)).sum(-1)
         left = left[total[:, -1] < mass]
         if not len(left):
@@ -79,9 +79,9 @@ def update_size(log_p: Tensor, tokens: Tensor, hidden: Tensor, alpha: Tensor | f
 def clipped_weight(ratio: Tensor, advantage: Tensor, *, clip_low: float, clip_high: float) -> Tensor:
     """alpha_t: the derivative of min(r A, clip(r, 1 - low, 1 + high) A) with respect to log pi  (A.1).
 
-    It is r A, or 0 where the clip holds; on policy (r = 1) it is A. The paper prints
-    r min(A, clip(A, 1 - eps, 1 + eps)), with the advantage clipped in the ratio's place: that is no derivative of
-    GRPO's objective (an advantage of 2 would count as 1.2), so we take the derivative.
+    It is r A, or 0 where the clip is active; on policy (r = 1) it is A. The paper prints
+    r min(A, clip(A, 1 - eps, 1 + eps)), which clips the advantage instead of the ratio. This is not the derivative of
+    GRPO's objective (an advantage of 2 would count as 1.2), so we use the derivative.
 
     Args:
         ratio, advantage: [...], the importance ratio r and A. Returns [...].

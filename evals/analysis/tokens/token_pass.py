@@ -1,8 +1,8 @@
-"""A model reads responses (teacher forcing): the values of every token, exact, full vocabulary, in one pass.
+"""A model reads responses (teacher forcing): exact values of every token over the full vocabulary, in one pass.
 
 table = token_table(responses(subject, "aime24"), subject.model_path)
 
-The body of the model runs once over a batch of responses. The output head then takes a few positions at a time: the
+The model's body runs once over a batch of responses. The output head then processes a few positions at a time, so the
 logits of a whole response (4,096 tokens of 151,936 numbers are 2.5 GB) are never in memory together.
 """
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     import pandas as pd
     from torch import Tensor
 
-_PROBE = 8  # tokens on which both ways of computing logits are compared
+_PROBE = 8  # tokens for the comparison of both ways to compute logits
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit; other types are coarser
 _COARSE = 0.03
 
 
 @dataclass(frozen=True)
 class SplitModel:
-    """`logits(hidden_states(ids))` are the model's logits. Made by `split`, which checks just that."""
+    """`logits(hidden_states(ids))` are the model's logits; `split` makes it and checks this."""
 
     model: Any
     projection: Any
@@ -48,7 +48,7 @@ class SplitModel:
         return states
 
     def logits(self, hidden: Tensor) -> Tensor:
-        """[..., d] -> [..., V], scaled and capped as the architecture has it."""
+        """[..., d] -> [..., V], scaled and capped as in the architecture."""
         logits: Tensor = self.projection(hidden)
         if self.factor != 1:
             logits = logits * self.factor
@@ -61,8 +61,8 @@ def split(model: Any, probe: Tensor) -> SplitModel:
     Args:
         model: a transformers causal language model. probe: [1, T], some tokens (the first 8 are used).
     Raises:
-        ValueError: the parts do not make up the model: it does more between hidden states and logits than to project,
-            scale and cap, so that its logits cannot be computed a few positions at a time here.
+        ValueError: the parts are not equivalent to the model: it does more between hidden states and logits than
+            project, scale and cap, so this code cannot compute its logits a few positions at a time.
     """
     import torch
 
@@ -94,7 +94,7 @@ def _scale_and_cap(model: Any) -> tuple[float, float | None]:
     return factor, None if cap is None else float(cap)
 
 
-LOGITS_AT_ONCE = 2**22  # numbers: the logits of one piece (16 MiB in float32, a few copies): pieces that fit caches are
+LOGITS_AT_ONCE = 2**22  # numbers: the logits of one piece (16 MiB in float32, a few copies); pieces that fit caches are
 
 
 # measured faster than larger ones
@@ -106,8 +106,8 @@ Values = dict[str, "np.ndarray[Any, Any]"]
 
 @dataclass(frozen=True)
 class Encoded:
-    """A prompt and a response in tokens. `ids` holds both, the last `len(pieces)` are the response's; `pieces` is the
-    response's text cut into its tokens: together they are the text."""
+    """A prompt and a response in tokens. `ids` has both, the last `len(pieces)` are the response's; `pieces` is the
+    response's text cut into its tokens, which join up to the text."""
 
     ids: tuple[int, ...]
     pieces: tuple[str, ...]
@@ -116,7 +116,7 @@ class Encoded:
 def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
     """
     Raises:
-        ValueError: the tokenizer cannot say which characters a token stands for, or the prompt has no token.
+        ValueError: the tokenizer does not give each token's characters, or the prompt has no token.
     """
     if not tokenizer.is_fast:
         raise ValueError(f"{type(tokenizer).__name__}: expected a fast tokenizer, which knows the text of each token")
@@ -124,7 +124,7 @@ def encode(tokenizer: Any, prompt: str, response: str) -> Encoded:
     if not start:
         raise ValueError(f"prompt {prompt!r}: expected at least one token, the first of a response has to follow one")
     answer = tokenizer(response, add_special_tokens=False, return_offsets_mapping=True)
-    # some tokenizers leave white space out of a token's span: what lies between two ends belongs to the later token
+    # some tokenizers exclude white space from a token's span: text between two spans belongs to the later token
     ends = [0, *(end for _, end in answer["offset_mapping"])]
     if len(ends) > 1:
         ends[-1] = len(response)
@@ -140,7 +140,7 @@ def read_tokens(
     mass: float = 0.95,
     progress: bool | None = None,
 ) -> dict[int, Values]:
-    """For each row with a response (by its number): the values of its tokens, [length] each, named as in the table.
+    """Row number -> the values of its response's tokens, [length] each, named as in the table; rows with a response.
 
     Raises:
         ValueError: a row that does not fit the model's context, or a model that `split` refuses.
@@ -189,7 +189,7 @@ def token_values(logits: Tensor, tokens: Tensor, hidden: Tensor, *, mass: float)
 
 
 def _batches(rows: Sequence[Encoded], todo: Sequence[int]) -> Iterator[list[int]]:
-    """Rows of like length together, the longest first."""
+    """Batches of rows with similar lengths, the longest first."""
     order = sorted(todo, key=lambda i: (-len(rows[i].ids), i))
     while order:
         count = max(1, TOKENS_AT_ONCE // len(rows[order[0]].ids))
@@ -203,7 +203,7 @@ def _read_batch(parts: SplitModel, rows: Sequence[Encoded], temperature: float, 
     device = parts.model.device
     width = max(len(row.ids) for row in rows)
     ids = torch.tensor([[*row.ids, *[0] * (width - len(row.ids))] for row in rows], device=device)
-    # the distribution of a token stands at the position before it
+    # a token's distribution is at the previous position
     before = [slice(len(row.ids) - len(row.pieces) - 1, len(row.ids) - 1) for row in rows]
     states = parts.hidden_states(ids)
     hidden = torch.cat([state[where] for state, where in zip(states, before, strict=True)])
@@ -215,8 +215,8 @@ def _read_batch(parts: SplitModel, rows: Sequence[Encoded], temperature: float, 
         piece = slice(start, start + at_once)
         logits = _wide(parts.logits(hidden[piece])) / temperature
         for name, values in token_values(logits, tokens[piece], _wide(hidden[piece]), mass=mass).items():
-            # written into one place: results that outlive their piece would stand between the pieces' memory, which
-            # the allocator could then not use again
+            # written into one preallocated array: results that outlive their piece would fragment the pieces' memory,
+            # which the allocator could then not reuse
             whole.setdefault(name, values.new_empty(len(tokens)))[piece] = values
     lengths = [len(row.pieces) for row in rows]
     cut = {name: [part.cpu().numpy() for part in torch.split(values, lengths)] for name, values in whole.items()}
@@ -238,7 +238,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Measure:
-    """Of one response: its tokens, and their mean entropy (nats) and branching factor. None: it has no token."""
+    """One response: its number of tokens, their mean entropy (nats) and branching factor. None: it has no token."""
 
     tokens: int
     mean_entropy: float | None
@@ -255,27 +255,27 @@ def token_table(
     dtype: str | None = None,
     progress: bool | None = None,
 ) -> pd.DataFrame:
-    """One row a response token, in the order of the responses.
+    """One row per response token, in the order of the responses.
 
     Columns: problem_id, sample; position (from 0), length (tokens of the response); token_id, token (its piece of the
     text: those of a response join up to it); logp and entropy (nats); nucleus (the smallest set of tokens with
     probability >= mass); alternative_id, alternative_logp (the most probable token other than the response's);
     update_size (G_t of arXiv 2508.07534, Eq. 4, for |alpha_t| = 1); verdict.
 
-    The tokens are those that the tokenizer makes of the response's text, without an end token. A model may have
-    sampled the same text in other pieces. A response without a token has no row.
+    The tokenizer splits the response's text into these tokens, without an end token. The model may have sampled the
+    same text as other tokens. A response without a token has no row.
 
     Args:
         answers: with their prompts.
-        model_path: the model that reads them, a folder or a hub id: the one that gave them, or another one with the
-            same tokenizer.
+        model_path: the model that reads them, a folder or a hub id: the one that generated them, or another one with
+            the same tokenizer.
         temperature: > 0; the distributions are those of logits / temperature.
         mass: of the nucleus, in (0, 1].
         device, dtype: "cuda", "bfloat16", ...; None takes a GPU if there is one, and float32 on a CPU, the checkpoint's
             own type on a GPU. Logits are float32 or wider from the head on.
         progress: a bar on stderr; None shows it when stderr is a terminal.
     Raises:
-        ValueError: a response without a prompt or that is there twice, one that does not fit the model's context,
+        ValueError: a response without a prompt, a duplicate response, one that does not fit the model's context,
             temperature or mass out of range, or a model that `split` refuses.
     """
     _check(answers, temperature, mass)
@@ -284,11 +284,11 @@ def token_table(
 
 
 def in_parts(answers: Sequence[Response], model_path: str, size: int) -> Iterator[Callable[[], pd.DataFrame]]:
-    """The token tables of `size` responses after another, each read when it is called for: together they hold the rows
-    of `token_table`, equal up to rounding (a response may stand beside others). The model is loaded once.
+    """The token tables of successive groups of `size` responses, each computed on demand. Together they have the rows
+    of `token_table`, equal up to rounding (batches may differ). Loads the model once.
 
     Raises:
-        ValueError: as `token_table`; responses that are there twice, or have no prompt, at once.
+        ValueError: as `token_table`; at once for duplicate responses or ones without a prompt.
     """
     _check(answers, 1.0, 0.95)
     engine = _engine(model_path, None, None)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def response_keys(table: pd.DataFrame) -> list[str]:
-    """The columns that name a response: training seed (where there are several), problem and sample."""
+    """The columns that identify a response: training seed (if there are several), problem and sample."""
     return [name for name in ("train_seed", "problem_id", "sample") if name in table]
 
 
@@ -39,7 +39,7 @@ def whole_responses(table: pd.DataFrame) -> Iterator[pd.DataFrame]:
     """The rows of each response, by position.
 
     Raises:
-        ValueError: a column is missing, or a response lacks tokens or has one twice.
+        ValueError: a column is missing, or a response has missing or duplicate tokens.
     """
     need_columns(table, ("problem_id", "sample", "position", "length", "token"))
     for key, rows in table.groupby(response_keys(table), sort=False):
@@ -55,7 +55,7 @@ def by_response(table: pd.DataFrame, measure: Callable[[pd.DataFrame], Sequence[
     """Apply a function of a whole response; one value per token, under the table's index.
 
     Raises:
-        ValueError: the index names a row twice, or as `whole_responses`.
+        ValueError: the index has duplicates, or as `whole_responses`.
     """
     import pandas as pd
 
@@ -91,9 +91,9 @@ OUTCOMES = (ALL, CORRECT, INCORRECT)
 
 
 def outcomes(table: pd.DataFrame) -> dict[str, pd.Series]:
-    """Outcome -> which rows: all; those of correct responses; those of wrong, unanswered and truncated ones.
+    """Outcome -> its rows: all; those of correct responses; those of wrong, unanswered and truncated responses.
 
-    Rows of unscored responses are in "all" alone: whether they are correct is not known.
+    Unscored responses are only in "all", because it is not known whether they are correct.
     """
     verdict = table["verdict"]
     correct = verdict == Verdict.CORRECT
@@ -110,8 +110,8 @@ def by_bin(values: ArrayLike, bins: Bins, problems: ArrayLike, *, count: int, bo
         values: [N], finite. bins: [N], whole numbers from 0. problems: [N]. count: of bins.
         bounds: the least and greatest possible value.
     Returns:
-        One row a bin: `bin`; `mean`, `low`, `high` (95 %, over problems); `pooled`, the mean of its tokens; `tokens`,
-        `problems`. NaN where a bin is empty or nothing shows a spread.
+        One row per bin: `bin`; `mean`, `low`, `high` (95 %, over problems); `pooled`, the mean of its tokens; `tokens`,
+        `problems`. NaN if a bin is empty or no spread is known.
     """
     import pandas as pd
 
@@ -163,7 +163,7 @@ Tables = Mapping[str, "pd.DataFrame"]
 
 
 def number_of(names: Sequence[str], tables: Tables) -> list[tuple[int, str]]:
-    """(which of the runs it is, name) of the runs that have a table, in their order.
+    """(index among the runs, name) of the runs that have a table, in their order.
 
     Raises:
         ValueError: no table, one of an unknown run, or one without rows.
@@ -190,12 +190,12 @@ def counted(tables: Tables) -> str:
 
 
 def present(tables: Tables, wanted: Sequence[str] = (CORRECT, INCORRECT)) -> list[str]:
-    """Those of the outcomes that some response has."""
+    """The outcomes that occur."""
     return [o for o in wanted if any(outcomes(table)[o].any() for table in tables.values())]
 
 
 def panels(figure: Any, titles: Sequence[str]) -> list[Any]:
-    """Axes side by side with a common y axis, tidied and titled where there are several."""
+    """Axes side by side with a common y axis, tidied, and titled if there are several."""
     axes = list(figure.subplots(1, len(titles), sharey=True, squeeze=False)[0])
     for axis, title in zip(axes, titles, strict=True):
         tidy(axis)
@@ -210,18 +210,18 @@ def band_line(axis: Any, number: int, x: ArrayLike, rows: pd.DataFrame, name: st
 
 
 def above_zero(axis: Any, means: ArrayLike) -> None:
-    """The y axis from 0 to a half above the largest mean: a wide band does not flatten the lines."""
+    """Set the y axis from 0 to 1.5 times the largest mean, so that a wide band does not flatten the lines."""
     held = np.asarray(means, float)
     top = float(held[np.isfinite(held)].max(initial=0.0))
     axis.set_ylim(0, 1.5 * top if top > 0 else 1.0)
 
 
 def legend(figure: Any, axis: Any) -> None:
-    """The legend of one panel, below all."""
+    """The legend of one panel, below all panels."""
     handles, labels = axis.get_legend_handles_labels()
     legend_below(figure, handles, labels)
 
 
 def size(names: Sequence[str], count: int = 1, height: float = 2.9) -> tuple[float, float]:
-    """Inches of so many panels with a legend of these names below."""
+    """The size, in inches, of `panels` panels with a legend of these names below."""
     return (WIDTH if count < 3 else 1.35 * WIDTH), height + legend_height(names)

@@ -90,8 +90,8 @@ def step_weights(
 ) -> pd.Series:
     """alpha_t of each token (`quantities.clipped_weight`), from the run's ratio and a group-relative advantage.
 
-    The ratio is p_after / p_before, over a whole training instead of one update. The advantage is
-    (correct - mean) / std over the scored responses to a problem (0 where all are alike), as GRPO has it.
+    The ratio is p_after / p_before, over a whole training instead of one update. The advantage is GRPO's,
+    (correct - mean) / std over the scored responses to a problem (0 if all are equal).
 
     Returns:
         by token, indexed as `before`; NaN for unscored responses.

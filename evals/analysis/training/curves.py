@@ -1,9 +1,9 @@
 """Training curves as a frame: column `step`, and one per metric under its MLflow name; NaN if a step lacks it.
 
-Lines are fitted with intervals that allow for serial correlation: residuals of successive training steps correlate, so
-the textbook interval is too narrow. With residuals that correlate as r^j at lag j, the variance of a mean grows by (1 +
-r) / (1 - r), so that the series is worth n (1 - r) / (1 + r) independent points, and that of a slope by 1 + 2 sum_j r^j
-q_j, with q_j the correlation of x at lag j (Bartlett, 1935).
+The intervals of fitted lines account for serial correlation: residuals of successive training steps correlate, so the
+textbook interval is too narrow. If residuals at lag j correlate as r^j, the variance of a mean grows by the factor
+(1 + r) / (1 - r), so the series has n (1 - r) / (1 + r) effective points. The variance of a slope grows by
+1 + 2 sum_j r^j q_j, where q_j is the correlation of x at lag j (Bartlett, 1935).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ LABELS = {
     "train/shaping_ratio": "shaping / advantage",
     "train/step_seconds": "time of a step (seconds)",
 }
-SMOOTHING = 0.24  # passes as much noise as the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
+SMOOTHING = 0.24  # keeps as much noise as the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 
 
 def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
-    """(steps, values of each metric), in order of the steps, of the steps that have all of the metrics; maybe empty.
+    """(steps, values of each metric) of the steps that have all of the metrics, in order; may be empty.
 
     Raises:
-        ValueError: no column `step`, or a step that is there twice.
+        ValueError: no column `step`, or a duplicate step.
     """
     if "step" not in curves:
         raise ValueError(f"training curves: expected a column step, got {list(curves)}")
@@ -61,8 +61,8 @@ def curve(curves: pd.DataFrame, metric: str, *more: str) -> tuple[Vector, ...]:
 def smoothed(values: ArrayLike, weight: float = SMOOTHING) -> Vector:
     """At each point t, a straight line fitted with weights (1 - weight)^|t - u| to the points u. [N] -> [N].
 
-    The moving average in papers lags behind the curve, and any average flattens a steep start; a local line does
-    neither. Points count as evenly spaced.
+    A moving average, as in papers, lags behind the curve, and any average flattens a steep start; a local line does
+    neither. Points are treated as evenly spaced.
 
     Raises:
         ValueError: weight outside (0, 1].
@@ -89,7 +89,7 @@ def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """One frame of the training curves of several seeds: the mean of each metric at each step, and a band.
 
     Args:
-        seeds: a frame a training seed: `step` and the metrics; a metric that a seed lacks at a step is excluded there.
+        seeds: one frame per training seed: `step` and the metrics; missing values are excluded.
     Returns:
         `step`, each metric's mean; of two seeds or more also `METRIC low`, `METRIC high` (pointwise 95 % t-interval
         over seeds; NaN where one seed has the metric) and `seeds` (the most that have a metric).
@@ -107,7 +107,7 @@ def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
 
 
 def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoothing: float, **style: Any) -> None:
-    """A metric over steps: the values pale, smoothed strong; with several seeds a band, smoothed alike."""
+    """A metric over steps: pale values, a strong smoothed line, and with several seeds a band, smoothed likewise."""
     steps, values = curve(curves, metric)
     if not len(steps):
         return
@@ -122,7 +122,7 @@ def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoo
 
 
 def fit_lines(axis: Any) -> None:
-    """The y axis as the lines need it, with a quarter of their range to spare: it may cut a wide band."""
+    """Fit the y axis to the lines, with a margin of a quarter of their range; it may cut a wide band."""
     values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axis.lines] or [np.empty(0)])
     values = values[np.isfinite(values)]
     if len(values):
@@ -132,7 +132,7 @@ def fit_lines(axis: Any) -> None:
 
 
 def fair_performance(curves: Curves) -> str:
-    """The metric that compares runs: accuracy where every run has it, else the reward.
+    """The metric that compares runs: accuracy if every run has it, else the reward.
 
     Rewards of different methods have different units (0 or 1, -1 or 1, with or without a format reward).
     """
@@ -148,7 +148,7 @@ def plain_name(metric: str) -> str:
 
 
 def describe_smoothing(weight: float, curves: Curves) -> str:
-    """How the lines were made, for a caption."""
+    """Describes the lines, for a caption."""
     text = f"Pale: every step; strong: local straight line, exponential weights ({weight:g})."
     seeds = {name: int(c["seeds"].max()) for name, c in curves.items() if "seeds" in c}
     if not seeds:
@@ -181,10 +181,10 @@ def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> 
 
 @dataclass(frozen=True)
 class LineFit:
-    """y = intercept + slope x by least squares, and what its intervals need.
+    """y = intercept + slope x by least squares, with the data for its intervals.
 
-    `scale` is the standard deviation of the residuals (n - 2), `correlation` their lag-1 correlation (0 where
-    negative), `mean_inflation` and `slope_inflation` of the variances, `degrees` of freedom of t.
+    `scale` is the standard deviation of the residuals (n - 2), `correlation` their lag-1 correlation (0 if negative),
+    `mean_inflation` and `slope_inflation` are the variance factors, `degrees` the degrees of freedom of t.
     """
 
     slope: float
@@ -217,20 +217,20 @@ class LineFit:
 
 
 def fit_line(x: ArrayLike, y: ArrayLike) -> LineFit:
-    """Least squares of y on x, both [N] and in the order in which they were made.
+    """Least squares of y on x, both [N], in time order.
 
     Coverage of the 95 % intervals of slope and intercept, measured (1,000 simulations each; x a smooth trend, with and
     without noise; autoregressive errors; n in (20, 50, 200, 1000)): with lag-1 correlation 0 it is 95 to 97 %, 0.3 93
     to 96 %, 0.6 92 to 96 %, 0.9 85 to 95 %.
 
     Raises:
-        ValueError: different lengths, fewer than 4 points, a value that is not finite, or x all alike.
+        ValueError: different lengths, fewer than 4 points, a value that is not finite, or constant x.
     """
     x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     if x.shape != y.shape or x.ndim != 1 or len(x) < 4:
         raise ValueError(f"a line needs at least 4 points (x, y), got shapes {x.shape} and {y.shape}")
     if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ValueError("x and y must be finite: leave out what was not measured")
+        raise ValueError("x and y must be finite: exclude what was not measured")
     centred = x - x.mean()
     spread = float(centred @ centred)
     if spread <= 1e-24 * float(x @ x):
@@ -255,8 +255,8 @@ def fit_line(x: ArrayLike, y: ArrayLike) -> LineFit:
 def serial_correlation(residuals: Vector, *, fitted: int) -> float:
     """Lag-1 correlation of the residuals of a fit with `fitted` coefficients, in [0, 0.99].
 
-    Fitting makes residuals look less correlated than the errors are, by about (fitted + (fitted + 2) r) / n; this is
-    undone. Negative correlation counts as none.
+    Residuals of a fit are less correlated than the errors, by about (fitted + (fitted + 2) r) / n; this corrects it.
+    Negative correlation counts as 0.
     """
     n = len(residuals)
     raw = _correlation(residuals, 1)
@@ -264,7 +264,7 @@ def serial_correlation(residuals: Vector, *, fitted: int) -> float:
 
 
 def worth(n: int, correlation: float) -> float:
-    """The number of independent points that n correlated ones are worth, n (1 - r) / (1 + r)."""
+    """The effective number of independent points among n correlated ones, n (1 - r) / (1 + r)."""
     return n * (1 - correlation) / (1 + correlation)
 
 

@@ -1,8 +1,8 @@
 """The trade-off of reward and entropy: R = -a exp(H) + b (arXiv 2508.07534, section 3.1, after Cui et al., arXiv
 2505.22617).
 
-Linear in x = exp(H), so that least squares has one exact solution: a is minus the slope, b the height at x = 0. The
-largest reward that the law allows, at H = 0, is b - a.
+The law is linear in x = exp(H), so least squares has one exact solution: a is minus the slope, b the value at x = 0.
+The largest reward that the law allows, at H = 0, is b - a.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Estimate:
 
 @dataclass(frozen=True)
 class EntropyReward:
-    """The fitted law. `explained` is R squared; `correlation` of successive residuals is allowed for in the intervals.
+    """The fitted law. `explained` is R squared; the intervals account for the `correlation` of successive residuals.
 
-    The law says a, b > 0; nothing here forces it.
+    The law states a, b > 0; the fit does not enforce it.
     """
 
     a: Estimate
@@ -56,9 +56,8 @@ class EntropyReward:
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> EntropyReward:
     """Fit the law to a training curve, [N] each, in order of the steps.
 
-    Intervals are those of `evals.analysis.training.curves`: exact t-intervals for independent errors, widened by
-    the serial
-    correlation of the residuals. They take the entropy as known; noise in it makes a too small.
+    Intervals are those of `evals.analysis.training.curves`: exact t-intervals for independent errors, widened for the
+    serial correlation of the residuals. They treat the entropy as known; noise in it makes a too small.
 
     Args:
         entropy: mean token entropy of a step, nats.
@@ -133,7 +132,7 @@ def entropy_against_reward(order: Sequence[str], curves: Curves, *, performance:
 def _law(points: tuple[Any, ...]) -> EntropyReward | str:
     try:
         return fit_entropy_reward(points[1], points[2])
-    except ValueError as error:  # too few steps, or an entropy that never changes: said in the caption
+    except ValueError as error:  # too few steps, or a constant entropy: the caption says so
         return f"no fit ({error})"
 
 

@@ -63,9 +63,9 @@ def plot_evaluation(order: Sequence[str], curves: Curves) -> list[Plot]:
     """A figure a benchmark: every score over steps, a panel each; then accuracy against length at the best steps.
 
     Args:
-        order: all runs; decides how each looks. curves: run -> its curves (`curves.over_seeds`).
+        order: all runs; decides their colours. curves: run -> its curves (`curves.over_seeds`).
     Raises:
-        ValueError: no run was evaluated while it trained.
+        ValueError: no run was evaluated during training.
     """
     benchmarks = measured_benchmarks(curves)
     if not benchmarks:

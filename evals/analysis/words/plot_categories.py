@@ -59,26 +59,26 @@ def point(number: int) -> dict[str, Any]:
 
 
 def offset(held: Words, words: Sequence[Words]) -> float:
-    """Where in its row a model's point lies, so that none covers another."""
+    """The offset of a model's point in its row, so that none covers another."""
     return ([other.name for other in words].index(held.name) - (len(words) - 1) / 2) * 0.7 / len(words)
 
 
 def tidy_rows(axis: Any) -> None:
-    """`tidy`, with no lines along the rows."""
+    """`tidy`, without grid lines along the rows."""
     tidy(axis)
     axis.grid(axis="y", visible=False)
 
 
 def right_end(means: pd.Series, highs: pd.Series) -> float:
-    """Where an axis from 0 ends: beyond every mean, but not beyond half again the largest for an interval's sake."""
+    """The end of an axis from 0: beyond every mean and interval, but at most 1.5 times the largest mean."""
     largest = float(means.max())
-    if not largest > 0:  # nothing there (NaN), or nothing but zeros
+    if not largest > 0:  # no value (NaN), or only zeros
         return 1.0
     return 1.05 * min(float(np.nanmax([largest, *highs])), 1.5 * largest)
 
 
 def height(rows: int, models: int) -> tuple[float, float]:
-    """Inches, for rows of as many points as there are models, and a legend."""
+    """The size in inches, for rows with one point per model, and a legend."""
     return WIDTH, 1.0 + rows * (0.25 + 0.09 * models) + (0.2 * models if models > 1 else 0)
 
 
@@ -95,7 +95,7 @@ def legend(figure: Any, series: int) -> None:
 
 
 def describe_sizes(words: Sequence[Words], benchmark: str) -> str:
-    """How many problems and responses each model has."""
+    """The number of problems and responses of each model."""
     counts = {}
     for held in words:
         problems = held.table["problem_id"].nunique()
@@ -108,7 +108,7 @@ def describe_sizes(words: Sequence[Words], benchmark: str) -> str:
 
 
 def describe_lexicon(name: str, stated_only: bool) -> str:
-    """Which lexicon, and how much of it is assumed."""
+    """The lexicon, and how much of it is assumed."""
     return f"Lexicon {load_lexicon(name, stated_only=stated_only).describe()}"
 
 

@@ -46,10 +46,10 @@ def plot_words(
 
     Args:
         subjects: the runs, the base model first.
-        tokens: name of the run -> token table. Those without are excluded, and the captions say so.
+        tokens: name of the run -> token table. Runs without one are excluded, and the captions say so.
         benchmark: its name, for the captions.
         changes: name of the run -> (token table, p_after - p_before of its rows); None: no plot of probability changes.
-        embedder: see `evals.analysis.words.embedders`; None leaves rare sentences out.
+        embedder: see `evals.analysis.words.embedders`; None skips rare sentences.
         neighbours, share: see `evals.analysis.words.embedders`.
         stated_only: use the papers' own words only.
         seed: selects the points of the map.
@@ -152,7 +152,7 @@ def exploratory_counts(words: Sequence[Words], sizes: str, *, stated_only: bool)
 
 
 def _dumbbells(axis: Any, rows: pd.DataFrame, words: Sequence[Words]) -> None:
-    """For each model the group (filled, above) and the rest (hollow, below), and what lies between them in words."""
+    """For each model the group (filled, above) and the rest (hollow, below), and their difference in words."""
     labels = []
     for y, held in enumerate(words):
         row: Any = rows.loc[held.name]
@@ -203,7 +203,7 @@ def rare_map(words: Sequence[Words], sizes: str, *, seed: int) -> Plot:
                 edge = "white" if kind == "rare" else "none"
                 axis.scatter(
                     rows["x"], rows["y"], size, shade, marker, alpha=alpha, linewidths=0.4, edgecolors=edge,
-                    label=wrap(label, 78), rasterized=True,  # thousands of points: as shapes, nearly a megabyte
+                    label=wrap(label, 78), rasterized=True,  # thousands of points as shapes take nearly a megabyte
                 )  # fmt: skip
             axis.set_title(wrap(held.name, 34), loc="left")
             axis.set(xticks=[], yticks=[], xlabel="first principal component", ylabel="second")

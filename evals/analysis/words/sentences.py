@@ -1,18 +1,18 @@
 """Split text with mathematics into sentences; the sentences of a token table with their mean entropy.
 
-A formula (LaTeX between its delimiters) is never cut; a displayed formula belongs to the sentence before it. A sentence
+A formula (LaTeX between its delimiters) is never cut; a displayed formula belongs to the previous sentence. A sentence
 ends
 
-- at . ! ? (and closing quotes, brackets or asterisks) before white space and what can begin a sentence. So decimals,
-  5!, "e.g." and "Fig. 2" end none, nor does the dot of a list number; a formula that itself ends in a dot does.
+- at . ! ? (and closing quotes, brackets or asterisks) before white space and a possible start of a sentence. Decimals,
+  5!, "e.g.", "Fig. 2" and the dot of a list number end no sentence; a formula that ends in a dot does.
 - at 。！？, and at a line break, unless the next line starts with a lower-case word or a displayed formula, or the line
   before ends in a colon, a comma or similar. A new list item always ends it.
 
 The paper (arXiv 2506.14758, section 2) says only that responses are segmented into sentences; these rules are ours.
 
-`locate_tokens` tells which characters of the text each token stands for. Tokenizers write their pieces in three
-encodings. "text": as they decode (" therefore"). "byte-level" (GPT-2, Qwen, Llama 3): one letter a byte, so that a
-space is Ġ and a line break Ċ. "sentencepiece" (Llama 2, Mistral): a space is ▁, and a byte without a piece is <0x0A>.
+`locate_tokens` gives the characters of the text that each token stands for. Tokenizers write their pieces in three
+encodings. "text": decoded (" therefore"). "byte-level" (GPT-2, Qwen, Llama 3): one letter per byte; a space is Ġ and a
+line break Ċ. "sentencepiece" (Llama 2, Mistral): a space is ▁, and a byte without a piece is <0x0A>.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _BYTE = re.compile(r"<0x([0-9A-F]{2})>")
 
 @dataclass(frozen=True)
 class TokenSpans:
-    """A text, and for each token the characters [start, end) that it stands for, wholly or in part.
+    """A text, and for each token the characters [start, end) that it stands for, fully or partly.
 
-    Tokens that share a character (each has some of its bytes) both have it in their span; in the encoding "text" the
-    later ones are empty, and an empty token stands for the character before it. Bytes that are no UTF-8 stand as lone
-    surrogates, one a byte.
+    Tokens that share a character (each has some of its bytes) both have it in their span. In the encoding "text" the
+    later ones are empty; an empty token stands for the previous character. Each byte that is not UTF-8 becomes a lone
+    surrogate.
     """
 
     text: str
@@ -48,9 +48,9 @@ class TokenSpans:
 
 
 def detect_encoding(tokens: Iterable[str]) -> str:
-    """The encoding (of `ENCODINGS`) of these tokens, by how many have a plain white space, a Ġ or Ċ, or a ▁.
+    """The encoding (one of `ENCODINGS`) of these tokens, judged by how many have plain white space, Ġ or Ċ, or ▁.
 
-    Give it all tokens of a table: one response may be too short to show. Without any such character it is "text".
+    Pass all tokens of a table, because one response may be too short. Without any such character it is "text".
     """
     counts = dict.fromkeys(ENCODINGS, 0)
     for token in tokens:
@@ -96,7 +96,7 @@ def _to_bytes(token: str, encoding: str) -> bytes:
 
 
 def _width(character: str) -> int:
-    """Bytes of a character; a byte that was no UTF-8 is one."""
+    """The number of bytes of a character; 1 for a byte that is not UTF-8."""
     return 1 if "\udc80" <= character <= "\udcff" else len(character.encode("utf-8"))
 
 
@@ -110,10 +110,10 @@ def _byte_alphabet() -> dict[str, int]:
 
 DISPLAY, INLINE = "\ue000", "\ue001"  # characters of the private use area, which texts do not use
 _BRACES = r"[^{}]"
-for _ in range(4):  # braces in braces, as deep as answers go
+for _ in range(4):  # nested braces, as deep as in answers
     _BRACES = rf"(?:[^{{}}]|\{{{_BRACES}*+\}})"
 _NO_BLANK_LINE = r"(?:(?!\n[ \t]*\n)[\s\S])"
-# Where a response was cut off, a delimiter is not closed: a formula then ends at the next blank line, or with the text.
+# A cut response may lack a closing delimiter: its formula then ends at the next blank line, or with the text.
 _MATHS = re.compile(
     rf"""
     (?P<display>
@@ -132,7 +132,7 @@ _MATHS = re.compile(
 
 
 def find_mathematics(text: str) -> list[tuple[int, int, bool]]:
-    """(start, end, whether it is displayed) of each formula, delimiters and all, from left to right.
+    """(start, end, whether it is displayed) of each formula with its delimiters, from left to right.
 
     $$..$$, \\[..\\] and environments are displayed; \\(..\\), $..$ and \\boxed{..} are inline.
     """
@@ -185,9 +185,9 @@ _GOES_ON = ":,;-–—=+"
 
 
 def split_sentences(text: str) -> list[tuple[int, int]]:
-    """[start, end) of each sentence. They cover the text without gaps: white space belongs to the sentence before it.
+    """[start, end) of each sentence. They cover the text without gaps: white space belongs to the previous sentence.
 
-    A text of nothing but white space has none.
+    A text of white space only has none.
     """
     masked = mask(text)
     if not masked.strip():
@@ -198,13 +198,13 @@ def split_sentences(text: str) -> list[tuple[int, int]]:
         if masked[start:end].strip():
             spans.append((start, end))
             start = end
-    if start < len(text):  # white space that was left over
+    if start < len(text):  # remaining white space
         spans[-1] = (spans[-1][0], len(text))
     return spans
 
 
 def _after_stops(text: str, masked: str) -> list[int]:
-    """Where sentences begin that follow a full stop, a question mark or another end."""
+    """The starts of sentences after a full stop, a question mark or another end."""
     starts = []
     for match in _END.finditer(masked):
         begin = _skip_space(masked, match.end())
@@ -216,7 +216,7 @@ def _after_stops(text: str, masked: str) -> list[int]:
 
 
 def _after_formulae(text: str, masked: str) -> list[int]:
-    """Where sentences begin that follow a formula with a full stop inside its delimiters."""
+    """The starts of sentences after a formula with a full stop inside its delimiters."""
     starts = []
     for _, end, _ in find_mathematics(text):
         closed = re.search(r"[.!?]\s*(?:\$\$?|\\[\])])$", text[max(0, end - 20) : end])
@@ -227,13 +227,13 @@ def _after_formulae(text: str, masked: str) -> list[int]:
 
 
 def _after_lines(masked: str) -> list[int]:
-    """Where sentences begin that follow a line break."""
+    """The starts of sentences after a line break."""
     starts = []
     for match in _SPACE.finditer(masked):
         begin = match.end()
         if "\n" not in match[0] or match.start() == 0 or begin == len(masked):
             continue
-        in_word = masked[begin : begin + 2].islower() and masked[begin : begin + 2].isalpha()  # no variable
+        in_word = masked[begin : begin + 2].islower() and masked[begin : begin + 2].isalpha()  # not a variable
         goes_on = in_word or masked[begin] == DISPLAY or masked[match.start() - 1] in _GOES_ON
         if _LIST_ITEM.match(masked, begin) or not goes_on:
             starts.append(begin)
@@ -267,18 +267,18 @@ def _skip_space(text: str, at: int) -> int:
 
 
 def sentence_table(table: pd.DataFrame, *, encoding: str | None = None) -> pd.DataFrame:
-    """One row a sentence.
+    """One row per sentence.
 
-    A token belongs to the sentence that has its first character that is no white space; white space alone to the
-    sentence before it.
+    A token belongs to the sentence of its first non-space character; a token of white space belongs to the previous
+    sentence.
 
     Args:
         table: a token table.
-        encoding: how its tokens are written (`sentences.ENCODINGS`); None finds it out.
+        encoding: of its tokens (`sentences.ENCODINGS`); None detects it.
     Returns:
-        The columns that name the response, `sentence` (from 0 within it), `text` (bytes that are no UTF-8 as U+FFFD),
-        `position` of its first token, `tokens`, and `entropy` (nats, mean over its tokens; NaN where a token that began
-        in the sentence before holds all of it).
+        The columns that identify the response, `sentence` (from 0), `text` (bytes that are not UTF-8 as U+FFFD),
+        `position` of its first token, `tokens`, and `entropy` (nats, mean over its tokens; NaN if a token of the
+        previous sentence covers all of it).
     Raises:
         ValueError: columns or tokens are missing.
     """
@@ -314,5 +314,5 @@ def sentence_table(table: pd.DataFrame, *, encoding: str | None = None) -> pd.Da
 
 
 def _blank(text: str) -> int:
-    """How much white space a text begins with; nothing if it is all white space."""
+    """The length of a text's leading white space; 0 if the text is only white space."""
     return len(text) - len(text.lstrip()) if text.strip() else 0

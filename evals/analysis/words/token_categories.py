@@ -1,14 +1,14 @@
 """The function of each token: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
 
-The paper gives examples and no rule. Ours: decode the tokens of a response to its text; give every character of the
-text one category; a token has the category of most of its characters that are not white space (ties: that of the
-first). So all pieces of a word, and all words of a phrase ("let's check"), go together.
+The paper gives examples but no rule. Our rule: decode a response's tokens to its text; give every character of the text
+one category; a token has the category of most of its non-space characters (ties: of the first). All pieces of a word,
+and all words of a phrase ("let's check"), thus have the same category.
 
-- formal: everything inside mathematics; outside it numbers, LaTeX commands, operators and symbols, and variables
-  (letters that stand alone, but not a, A and I), and names of functions (lexicon).
+- formal: everything inside mathematics; outside it numbers, LaTeX commands, operators and symbols, variables (single
+  letters, except a, A and I), and names of functions (lexicon).
 - logical, metacognitive: words and phrases of the lexicon.
 - semantic: every other word.
-- other: punctuation, markup, white space and special tokens, which Table 1 does not place.
+- other: punctuation, markup, white space and special tokens, which Table 1 does not cover.
 
 The word lists are lexicons, with a source for each entry:
 
@@ -65,13 +65,13 @@ class EntryMatch:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """Words of one or several categories. How an entry is read: evals/analysis/words/lexicons/token_categories.yaml."""
+    """Words of one or several categories. For the format, see evals/analysis/words/lexicons/token_categories.yaml."""
 
     name: str
     entries: tuple[Entry, ...]
 
     def find(self, text: str) -> list[EntryMatch]:
-        """Every entry in a text, from left to right, none overlapping; the longest where several start."""
+        """Every entry in a text, from left to right, without overlaps; the longest one at each start."""
         matches: list[EntryMatch] = []
         for word in _WORD_START.finditer(text):
             if matches and word.start() < matches[-1].end:
@@ -83,13 +83,13 @@ class Lexicon:
         return matches
 
     def describe(self) -> str:
-        """How many entries are the paper's, and how many are assumed."""
+        """The number of entries from the paper and of assumed ones."""
         assumed = sum(entry.assumed for entry in self.entries)
         return f"{self.name}: {len(self.entries) - assumed} words of the paper, {assumed} assumed"
 
     @cached_property
     def _by_first_word(self) -> dict[str, list[tuple[re.Pattern[str], Entry]]]:
-        """The entries that start with a word, the longest first: few words of a text start any."""
+        """The entries that start with a word, the longest first; few words of a text start any."""
         known: dict[str, list[tuple[re.Pattern[str], Entry]]] = {}
         for entry in sorted(self.entries, key=lambda entry: -len(entry.text)):
             first = _WORD_START.match(entry.text)
@@ -105,7 +105,7 @@ def load_lexicon(name: str, *, stated_only: bool = False) -> Lexicon:
         name: "token_categories", "pivotal_tokens" or "reflective".
         stated_only: exclude assumed words, so that only the paper's own remain.
     Raises:
-        ValueError: an unknown name, or a file that breaks the form (the message says where).
+        ValueError: an unknown name, or an invalid file (the message says where).
     """
     import yaml
 
@@ -151,7 +151,7 @@ def _read_group(group: Any, where: str) -> list[Entry]:
 
 
 def _expression(text: str) -> re.Pattern[str]:
-    """The whole entry, not a part of a longer word: any white space, both apostrophes, its capital if it has one."""
+    """Matches a whole entry, not part of a longer word: any white space, either apostrophe, and its capital, if any."""
     first, rest = re.escape(text[0]), re.escape(text[1:]).replace(r"\ ", r"\s+").replace("'", "['’]")
     either_case = f"{first}(?i:{rest})" if text[0].isupper() else f"(?i:{first}{rest})"
     return re.compile(rf"{either_case}(?!\w)(?![-'’]\w)")
@@ -202,7 +202,7 @@ def classify(tokens: Sequence[str], lexicon: Lexicon, encoding: str) -> list[str
     """The category of each token of one whole response, in order.
 
     Args:
-        encoding: how the tokens are written, see `sentences.ENCODINGS`.
+        encoding: of the tokens, see `sentences.ENCODINGS`.
     """
     located = locate_tokens(tokens, encoding)
     held = characters(located.text, lexicon)
@@ -218,7 +218,7 @@ def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding:
 
     Args:
         lexicon: of the categories in `CATEGORIES`; None loads "token_categories".
-        encoding: None finds it out from all tokens.
+        encoding: None detects it from all tokens.
     Raises:
         ValueError: columns or tokens are missing.
     """
@@ -235,7 +235,7 @@ def counts(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
     """Tokens of each category in a response, on average, as in Table 5.
 
     Returns:
-        One row: `responses`, `mean_length` (tokens), and one column a category (tokens a response; they sum to the
+        One row: `responses`, `mean_length` (tokens), and one column per category (tokens per response; they sum to the
         length).
     Raises:
         ValueError: the table is empty.
@@ -265,7 +265,7 @@ def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
     Args:
         table: a token table. category: of its rows (`evals.analysis.words.token_categories.categorise`).
     Returns:
-        One row a category: `tokens`; `share` of all tokens (mean over problems) with `share_low`, `share_high` and
+        One row per category: `tokens`; `share` of all tokens (mean over problems) with `share_low`, `share_high` and
         `share_pooled` (over all tokens at once); `entropy` (nats, mean over the `problems` that have such tokens) with
         `entropy_low`, `entropy_high` and `entropy_pooled`. Intervals at 95 % over problems, NaN where there is none.
     """
@@ -297,18 +297,18 @@ def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
 
 
 def category_changes(change: pd.Series, category: pd.Series, *, top: float = 0.2) -> pd.DataFrame:
-    """Where an update moved the probabilities of the tokens.
+    """The categories in which an update changed token probabilities.
 
     The paper says that "among the top 20 % of tokens with the greatest probability updates" the categories have the
-    "proportions" 0.039, 0.034, 0.033 and 0.031. These sum to 0.137, so they are neither the make-up of the top 20 %
-    (`share_of_top`, sums to 1) nor the part of each category in it (`share_in_top`, 0.2 on average); they may be mean
-    changes (`top_size`). All three are given.
+    "proportions" 0.039, 0.034, 0.033 and 0.031. These sum to 0.137, so they are neither the composition of the top 20 %
+    (`share_of_top`, sums to 1) nor the share of each category in it (`share_in_top`, 0.2 on average); they may be mean
+    changes (`top_size`). This returns all three.
 
     Args:
         change: p_after - p_before of each token, in [-1, 1]. category: of the same rows.
-        top: which part of all tokens, those with the largest |change|, is the top; of equal ones the first.
+        top: the share of all tokens, by |change|, that is the top; of equal ones the first.
     Returns:
-        One row a category: `tokens`, `change` (mean), `size` (mean of |change|), `share_of_top`, `share_in_top`,
+        One row per category: `tokens`, `change` (mean), `size` (mean of |change|), `share_of_top`, `share_in_top`,
         `top_size` (mean of |change| in the top). NaN for the mean of nothing.
     Raises:
         ValueError: top outside (0, 1], different rows, no tokens, or a change that is no difference of probabilities.
@@ -320,7 +320,7 @@ def category_changes(change: pd.Series, category: pd.Series, *, top: float = 0.2
     if not change.index.equals(category.index) or change.empty:
         raise ValueError(f"change, category: expected the same rows, at least one; got {len(change)}, {len(category)}")
     values = change.to_numpy(float)
-    if not (abs(values) <= 1 + 1e-9).all():  # NaN is caught as well
+    if not (abs(values) <= 1 + 1e-9).all():  # also false for NaN
         raise ValueError("change: expected differences of probabilities, in [-1, 1]")
     in_top = np.zeros(len(values), bool)
     in_top[np.argsort(-abs(values), kind="stable")[: int(np.ceil(top * len(values)))]] = True

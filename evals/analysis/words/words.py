@@ -33,7 +33,7 @@ def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encod
     Args:
         table: a token table.
         lexicon: None loads "pivotal_tokens".
-        encoding: how the tokens are written (`sentences.ENCODINGS`); None finds it out.
+        encoding: of the tokens (`sentences.ENCODINGS`); None detects it.
     Returns:
         Booleans under the table's index.
     Raises:
@@ -46,7 +46,7 @@ def pivotal_tokens(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encod
 
 
 def reflective_sentences(texts: pd.Series, *, lexicon: Lexicon | None = None) -> pd.Series:
-    """Which sentences hold a keyword of reflection, such as verify or check.
+    """Which sentences contain a keyword of reflection, such as verify or check.
 
     Args:
         texts: sentences (`evals.analysis.words.sentences.sentence_table`).
@@ -78,10 +78,10 @@ class Words:
     """One model's responses.
 
     Args:
-        name, number: what it is called, and which of the runs it is (its colour in figures).
+        name, number: its name, and its index among the runs (its colour in figures).
         table: its token table. category, pivotal: of each token.
         sentences: as `sentences.sentence_table`, with the column `reflective`; only those that have tokens.
-        rarity: None for the base model, and where nothing was embedded.
+        rarity: None for the base model, and without an embedder.
     """
 
     name: str
@@ -107,10 +107,10 @@ def read_words(
 
     Args:
         names: of all runs. tokens: name -> token table of its responses to one benchmark.
-        embedder: finds rare sentences, where the base model has a table; None leaves them out.
+        embedder: for rare sentences, if the base model has a table; None skips them.
         neighbours, share: see `evals.analysis.words.embedders`.
         stated_only: use the papers' own words only, none of those that we added.
-        encoding: how the tokens are written (`sentences.ENCODINGS`); None finds it out.
+        encoding: of the tokens (`sentences.ENCODINGS`); None detects it.
     Raises:
         ValueError: a table of an unknown name or without rows, or as the measurements.
     """
@@ -120,7 +120,7 @@ def read_words(
     categories, pivots, reflections = (
         load_lexicon(name, stated_only=stated_only) for name in ("token_categories", "pivotal_tokens", "reflective")
     )
-    once = CachedEmbedder(embedder) if embedder else None  # the base model's sentences serve every other run
+    once = CachedEmbedder(embedder) if embedder else None  # every other run needs the base model's sentences
     read: list[Words] = []
     for number, name in enumerate(names):
         if name not in tokens:
@@ -145,10 +145,10 @@ def entropy_contrasts(words: Sequence[Words]) -> pd.DataFrame:
     """Pivotal tokens against other tokens, reflective and rare sentences against other sentences: mean entropies.
 
     Returns:
-        One row a model and comparison: `model`, `comparison` (of `COMPARISONS`), `embedder` (of rare sentences); for
+        One row per model and comparison: `model`, `comparison` (of `COMPARISONS`), `embedder` (of rare sentences); for
         `group` and `rest` each `_count`, `_problems`, `_entropy` (nats, mean over problems) with `_low` and `_high`
         (95 %, over problems), `_pooled` (over all at once, as the paper counts); `problems` that have both, their mean
-        `difference` (group - rest) with `difference_low`, `difference_high`, `p_value` and `test`. NaN where there is
+        `difference` (group - rest) with `difference_low`, `difference_high`, `p_value` and `test`. NaN if there is
         none.
     """
     import pandas as pd
@@ -184,9 +184,9 @@ def frequencies(words: Sequence[Words]) -> pd.DataFrame:
     """Counts per response: all tokens, tokens of each category, pivotal tokens, reflective sentences.
 
     Returns:
-        One row a model and `what`: `mean` over problems (of the problem's mean over its responses) with `low` and
-        `high` (95 %, over problems; NaN where there is none), `pooled` (over responses at once, as the papers count),
-        and the numbers of `problems` and `responses`. A response without a token is not among them.
+        One row per model and `what`: `mean` over problems (of the problem's mean over its responses) with `low` and
+        `high` (95 %, over problems; NaN if there is none), `pooled` (over responses at once, as the papers count),
+        and the numbers of `problems` and `responses`, which exclude responses without a token.
     """
     import pandas as pd
 

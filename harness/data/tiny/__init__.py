@@ -1,4 +1,4 @@
-"""The tiny families: made-up problems, a tokenizer and a base model each, on which every method runs on two CPU cores.
+"""The tiny families: made-up problems, a tokenizer and a base model each; every method runs on two CPU cores.
 
 chain.py      family "tiny": a chain of small calculations, told forwards or backwards
 search.py     family "tiny_search": find the signs of an equation by trying them
@@ -10,12 +10,12 @@ Evaluation tiers (``TIERS``), each written by ``write_benchmarks`` as ``<name>.j
 
 tiny_short    two steps, stated in the order of the calculation
 tiny_long     four steps, stated in the order of the calculation
-tiny_rare     three steps, stated backwards: only the rarer and longer of the two correct strategies solves them
+tiny_rare     three steps, stated backwards: only the rarer and longer of the two strategies solves them
 search_short  one sign to find
 search_long   two signs to find; the first is + or -
 search_rare   two signs to find; the first is *, which the systematic strategy tries last
 
-``tiny_validation`` and ``search_validation`` have other problems of their family's tiers, for tuning.
+``tiny_validation`` and ``search_validation`` contain other problems of their family's tiers, for tuning.
 
 Every report of a number measured here calls it tiny-scale.
 """

@@ -1,7 +1,7 @@
 """Train a tiny base model: a small Qwen2, from scratch, on its family's supervised mixture.
 
-The models that runs start from are shipped (`harness.data.tiny.pinned`), because another type of CPU rounds differently
-and so ends in another model. This file is what made them:
+The base models of runs are shipped (`harness.data.tiny.pinned`), because another type of CPU rounds differently and
+trains another model. This file made them:
 
     python -m harness.data.tiny.base tiny            trains it again (about four minutes of two cores) and compares
     python -m harness.data.tiny.base tiny out=DIR    also keeps the model
@@ -33,8 +33,8 @@ Row = tuple[list[int], list[int]]  # token ids of a prompt and of its answer
 
 @dataclass(frozen=True)
 class BaseSettings:
-    """Everything besides the seed that decides the base model; ``threads`` because the order of a sum decides its last
-    bits."""
+    """All settings that decide the base model, except the seed; ``threads`` is one because the order of a sum decides
+    its last bits."""
 
     hidden: int = 128
     intermediate: int = 384
@@ -159,8 +159,8 @@ def new_model(words: Qwen2Tokenizer, settings: BaseSettings) -> Qwen2ForCausalLM
 
 
 def encoded(words: Qwen2Tokenizer, pairs: list[tuple[str, str]]) -> list[Row]:
-    """Token ids of prompt and answer. The prompt is what the chat template makes of the problem, so that a model meets
-    in use what it met in training; the answer ends with the end-of-sequence token."""
+    """Token ids of prompt and answer. The chat template renders the prompt, so that training and use have the same
+    prompts; the answer ends with the end-of-sequence token."""
     chats = [[{"role": "user", "content": problem}] for problem, _ in pairs]
     prompts = words(words.apply_chat_template(chats, add_generation_prompt=True, tokenize=False)).input_ids
     answers = words([answer + tokenizer.EOS for _, answer in pairs]).input_ids
@@ -185,7 +185,7 @@ def padded(rows: list[Row]) -> tuple[Tensor, Tensor]:
 
 @contextmanager
 def fixed_threads(threads: int) -> Iterator[None]:
-    """Run torch with this many threads, then with as many as before."""
+    """Run torch with this many threads inside the block."""
     import torch
 
     before = torch.get_num_threads()
@@ -197,7 +197,7 @@ def fixed_threads(threads: int) -> Iterator[None]:
 
 
 def main(arguments: list[str]) -> int:
-    """Train a pinned base model again; says whether today's equals it, file by file. 1 if it does not."""
+    """Train a pinned base model again and print whether the result equals it, file by file; returns 1 if not."""
     from evals.fingerprint import model_fingerprint
     from harness.data.tiny.pinned import PINNED, pinned
 

@@ -8,7 +8,7 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is searched) and
     told order       right    so 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
     by name          right    first 7 is K now 7 + 5 = 12 is B next 12 * 3 = 36 is T \\boxed{36}
     either           mended   so 7 + 5 = 13 wait 7 + 5 = 12 then 12 * 3 = 36 \\boxed{36}
-    either           guess    \\boxed{36}                        (no chain: a small model mostly guesses wrong)
+    either           guess    \\boxed{36}                        (no chain: a small model mostly guesses incorrectly)
     either           stop     so 7 + 5 = 12 \\boxed{12}           (the last step is skipped)
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
@@ -124,7 +124,7 @@ def sample_problem(rng: random.Random, n_steps: int, backwards: bool) -> Problem
 
 
 def possible_slips(start: int, steps: tuple[Step, ...]) -> list[tuple[int, int]]:
-    """Every (step index, wrong value): off by one or by ten, and working on from there stays within 0..50.
+    """Every (step index, incorrect value): off by one or by ten, such that the following values stay within 0..50.
 
     Never empty for a chain within 0..50: at the last step, one of value - 1 and value + 1 is in range.
     """
@@ -195,7 +195,7 @@ def sample_problems(rng: random.Random, split: str, shapes: dict[Shape, float]) 
 
 
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps from: either route, always carried out faithfully."""
+    """Endless (problem, answer text) pairs to learn the steps: either route, always without errors."""
     rng = random.Random(f"tiny practice {seed}")
     for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, PRACTICE_ROUTES), "right", rng)
@@ -213,8 +213,8 @@ def train_problems(n: int, seed: int, *, backwards: float = 0.05) -> list[dict[s
     """``n`` problems for reinforcement learning: rows of ``id``, ``problem``, ``answer``.
 
     Args:
-        backwards: the share told backwards, in [0, 1]. With few of them little holds a policy back from told order, and
-            ``tiny_rare`` shows what that costs; with many, by name takes over.
+        backwards: the share told backwards, in [0, 1]. With few of them, a policy may collapse onto told order, which
+            costs accuracy on ``tiny_rare``; with many, by name becomes dominant.
     Raises:
         ValueError: ``n`` < 1, or ``backwards`` outside [0, 1].
     """
@@ -293,8 +293,8 @@ def row(identifier: str, problem: str, answer: str) -> dict[str, str]:
 
 
 def pieces() -> list[str]:
-    """Every word, name, sign and number, in the forms (with a space before it, without) that the family has."""
-    starts = [*OPENERS.values(), "\\boxed{"]  # what an answer can begin with
+    """Every word, name, sign and number of the family, in each form (with a space before it, or without)."""
+    starts = [*OPENERS.values(), "\\boxed{"]  # possible starts of an answer
     numbers = [str(n) for n in range(LARGEST + 1)]
     words = ["is", "What is", "wait", "answer", *OPERATORS, *OPERATORS.values(), "="]
     words += dict.fromkeys([*starts, *(word for words in STEP_WORDS.values() for word in words)])

@@ -1,8 +1,8 @@
 """The tiny base models that this repository ships, so that every machine starts from the same weights.
 
 Floating-point sums depend on the CPU's instruction set, so training the base model on another type of CPU gives another
-model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another). `harness.data.tiny.base` trained
-these and can train them again.
+model (an outside review measured pass@1 of tiny_rare: 21.5 % here, 19.9 % on another CPU). `harness.data.tiny.base`
+trained these models and can train them again.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ PINNED = {
 
 @cache
 def pinned(name: str) -> Path:
-    """The checkpoint folder of a pinned base model, its content checked once a process.
+    """The checkpoint folder of a pinned base model; checks its content once per process.
 
     Raises:
         ValueError: no such model.
-        RuntimeError: the files are not those that were pinned.
+        RuntimeError: the files differ from the pinned ones.
     """
     from evals.fingerprint import model_fingerprint
 

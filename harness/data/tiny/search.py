@@ -64,7 +64,7 @@ class Problem:
 
 
 def code(signs: Signs) -> str:
-    """The answer that stands for signs: one digit a sign, such as "32" for * and -."""
+    """The answer for signs: one digit per sign, such as "32" for * and -."""
     return "".join(CODES[sign] for sign in signs)
 
 
@@ -80,7 +80,7 @@ def attempt(numbers: tuple[int, ...], signs: Signs) -> tuple[str, int | None]:
 
 
 def solutions(numbers: tuple[int, ...], target: int) -> list[Signs]:
-    """Every choice of signs that makes the target within 0..50 all along."""
+    """Every choice of signs that makes the target with all values within 0..50."""
     return [s for s in product(SIGNS, repeat=len(numbers) - 1) if attempt(numbers, s)[1] == target]
 
 
@@ -113,7 +113,7 @@ def write_answer(problem: Problem, route: str, finish: str, rng: random.Random) 
     tries = order[: order.index(problem.signs) + 1]
     failed = len(tries) - 1
     if finish in ("give up", "false") and failed:
-        tries = tries[: rng.randint(1, min(failed, 3))]  # otherwise the first try is correct: nothing to spoil
+        tries = tries[: rng.randint(1, min(failed, 3))]  # otherwise the first try is correct
     words = [f"try {attempt(problem.numbers, signs)[0]} no" for signs in tries]
     if finish == "false" or tries[-1] == problem.signs:
         words[-1] = words[-1].removesuffix("no") + "yes"
@@ -138,7 +138,7 @@ def sample_problems(rng: random.Random, split: str, shapes: dict[Shape, float]) 
 
 
 def practice_pairs(seed: int) -> Iterator[tuple[str, str]]:
-    """Endless (problem, answer text) pairs to learn the steps from: either route, always until the answer is found."""
+    """Endless (problem, answer text) pairs to learn the steps: either route, always until the answer is found."""
     rng = random.Random(f"tiny search practice {seed}")
     for problem in sample_problems(rng, "supervised", SUPERVISED_SHAPES):
         yield problem.text, write_answer(problem, pick(rng, ROUTES), "found", rng)

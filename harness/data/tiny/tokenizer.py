@@ -1,12 +1,13 @@
 """The tiny tokenizer: each word, name, sign and whole number of a family is one token, so that sequences are short.
 
-In the chain family every sentence of a problem has six tokens (the first has four), so what a step needs stands at a
-fixed distance; this is part of what lets the base model learn in minutes.
+In the chain family every sentence of a problem has six tokens (the first has four), so the inputs of a step are at a
+fixed distance; this helps the base model to learn in minutes.
 
-It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` takes that class for every Qwen2 checkpoint, whichever class the
-folder names (transformers 5.10). The class brings Qwen's rules for cutting text, which split numbers into digits, so
-the family's pieces are *added* tokens: those are matched first. A piece carries the space before it, so " 12" and "12"
-differ. Below the pieces lie the 256 bytes: any text can be read, and decoding gives it back (in Unicode NFC).
+It is a ``Qwen2Tokenizer`` because ``AutoTokenizer`` uses that class for every Qwen2 checkpoint, whichever class the
+folder names (transformers 5.10). The class applies Qwen's rules for cutting text, which split numbers into digits.
+Therefore the family's pieces are *added* tokens, which are matched first. A piece includes the space before it, so
+" 12" and "12" differ. The 256 bytes are tokens too, so any text can be encoded, and decoding restores it (in Unicode
+NFC).
 """
 
 from __future__ import annotations

@@ -66,7 +66,10 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
 
 def test_invalid_branches_are_refused(random_model: Path, tmp_path: Path) -> None:
     inner = Rule(random_model, lambda _: True)
-    for branches, message in (([], "one branch or more"), ([Branch("a", "p", (), "7")] * 2, "ids of their own")):
+    for branches, message in (
+        ([], "one branch or more"),
+        ([Branch("a", "p", (), "7")] * 2, "branches with different ids"),
+    ):
         with pytest.raises(ValueError, match=message):
             sample_continuations(
                 branches, name="x", engine=inner, model_path=str(random_model), decoding=DECODING, k=1, seed=0,
