@@ -33,7 +33,7 @@ Row = tuple[list[int], list[int]]  # token ids of a prompt and of its answer
 
 @dataclass(frozen=True)
 class BaseSettings:
-    """All settings that decide the base model, except the seed; ``threads`` is one because the order of a sum decides
+    """All settings that decide the base model, except the seed; ``threads`` counts because the order of a sum decides
     its last bits."""
 
     hidden: int = 128
