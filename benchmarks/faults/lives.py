@@ -56,6 +56,7 @@ def warm() -> None:
     """Import and read what every fork needs, without starting threads."""
     os.environ.setdefault("HF_HUB_OFFLINE", "1")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("MLFLOW_DISABLE_TELEMETRY", "true")  # as Tracker.open, before it imports MLflow
     import mlflow.store.tracking.sqlalchemy_store  # noqa: F401
     import pandas  # noqa: F401
     import pyarrow.parquet  # noqa: F401

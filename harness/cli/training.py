@@ -148,15 +148,27 @@ def do_sync(arguments: Any) -> int:
     from harness.runs.track import Tracker, home, shown_uri
 
     tracker = Tracker.open()
+    from mlflow.exceptions import MlflowException
+
     deliverer = Deliverer(tracker)
-    sent = 0
+    sent, why = 0, ""
     for outbox in outboxes(home()):
-        run_id, count = outbox.delivered()
-        if run_id is not None and count and not tracker.has_run(run_id):  # a new store, or another one
-            outbox.note_delivered(None, 0)
-        sent += deliverer.deliver(outbox)
+        waiting = outbox.pending()
+        try:
+            run_id, count = outbox.delivered()
+            if run_id is not None and count and not tracker.has_run(run_id):  # a new store, or another one
+                outbox.note_delivered(None, 0)
+                waiting = outbox.pending()
+            deliverer.deliver(outbox)
+        except (MlflowException, OSError) as error:  # the store has gone, or fails; what was sent is noted
+            why = f": {redact(str(error))[:300]}. `rlvr sync` again sends the rest"
+        sent += waiting - outbox.pending()
+        if why:
+            break
     pending = sum(outbox.pending() for outbox in outboxes(home()))
-    print(f"delivered {sent} messages to {shown_uri()}; {pending} are pending")
+    print(f"delivered {sent} messages to {shown_uri()}; {pending} are pending{why}")
+    if why:
+        return 1
     if other is not None:
         new = sum(mirror(run, tracker, other) > 0 for paper in wanted for run in tracker.arms(paper))
         print(f"{other.name}: {new} runs written")

@@ -257,6 +257,7 @@ def _prepare_mlflow() -> None:
     """Settings that MLflow reads from the environment; the user's own values stay, but for what shows a password."""
     own = {
         "MLFLOW_ENABLE_ARTIFACTS_PROGRESS_BAR": "false",
+        "MLFLOW_DISABLE_TELEMETRY": "true",  # its thread changes os.environ, while requests iterates over it
         "MLFLOW_HTTP_REQUEST_TIMEOUT": "30",  # MLflow's own: 120 s, and seven retries, 256 s in all
         "MLFLOW_HTTP_REQUEST_MAX_RETRIES": "1",
         "MLFLOW_HTTP_REQUEST_BACKOFF_FACTOR": "1",
