@@ -27,11 +27,11 @@ def _ordered(values: Mapping[str, Any]) -> str | None:
 def clip_cov(batch: TokenBatch, *, share: Share, low: float, high: float) -> Tensor:
     """0 on tokens chosen at random among those with low < Cov < high, at most share * N of them, else 1 (section 4.2).
 
-    This is the only random choice in a method. It depends on `batch.step` and on the order of the tokens alone, so that
-    a resumed run chooses the same tokens; another order of the sequences gives others, with the same probabilities.
+    This is the only random choice in a method. It depends only on `batch.step` and the order of the tokens, so a
+    resumed run chooses the same tokens; another order of the sequences gives other tokens, with the same probabilities.
 
     The authors' code chooses only among tokens that the ratio clipping does not affect; the paper does not say so, and
-    we do not (the authors' scripts set the ratio clipping to 1, where it hardly ever acts).
+    we do not (the authors' scripts set the ratio clipping to 1, where it rarely acts).
 
     Args:
         share: of all N tokens, in (0, 1]; the paper's r. At least one token is chosen if there is a candidate.

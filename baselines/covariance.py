@@ -1,4 +1,4 @@
-"""How much each token pulls the policy's entropy down: the covariance of Clip-Cov and KL-Cov (arXiv 2505.22617)."""
+"""How much each token lowers the policy's entropy: the covariance of Clip-Cov and KL-Cov (arXiv 2505.22617)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 def token_covariance(batch: TokenBatch) -> tuple[Tensor, Tensor]:
     """Cov(y_i) = (log pi(y_i) - mean log pi) * (A_i - mean A), means over the N tokens of the batch (section 4.2).
 
-    pi is the policy being updated, as in the authors' code. A token of probability 0 under it (log-probability -inf)
-    is not one of the N: it enters no mean and has no covariance.
+    pi is the policy being updated, as in the authors' code. A token of probability 0 under it (log-probability -inf) is
+    excluded: it enters no mean and has no covariance.
 
     Returns:
         (covariances [N], which tokens they belong to: bool [B, T]), in row order.

@@ -31,9 +31,9 @@ def _unclipped(experiment: Experiment, values: Mapping[str, Any]) -> str | None:
 def kl_cov(batch: TokenBatch, *, share: Share, coefficient: NonNegative) -> Tensor:
     """`coefficient` on the share of all N tokens with the highest covariance, 0 on the others (section 4.2).
 
-    The loss adds it times |log pi - log pi_old|, the authors' estimate of the KL divergence to the sampling policy,
-    whose gradient at the first update of a rollout is that of |0|, which is 0: the method acts from the second on.
-    Of tokens with equal covariances the earlier in row order is taken first.
+    The loss adds it times |log pi - log pi_old|, the authors' estimate of the KL divergence to the sampling policy. Its
+    gradient at the first update of a rollout is that of |0|, which is 0, so the method acts from the second update on.
+    Of tokens with equal covariances, the earlier in row order comes first.
 
     Args:
         share: in (0, 1], the paper's k; at least one token is taken. coefficient: >= 0, the paper's beta.

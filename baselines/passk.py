@@ -31,10 +31,10 @@ def passk(batch: TokenBatch, *, k: Count, epsilon: NonNegative) -> Tensor:
 
     correct: (1 - R) / (s + epsilon); incorrect: (1 - R - C(m - 1, k - 1) / C(n - 1, k - 1)) / (s + epsilon).
 
-    This is the paper's analytical derivation (section 2.4): the mean, over the k-subsets that hold a response, of the
-    subset's advantage, where a subset's reward is 1 if any member is correct, and R and s are mean and standard
-    deviation of that over all k-subsets. At k = 1 it is GRPO with the population standard deviation. The advantage is 0
-    in a group whose responses are all correct or all incorrect, or that has fewer than k incorrect ones.
+    This is the paper's analytical derivation (section 2.4): the mean of the subset's advantage over the k-subsets that
+    contain a response. A subset's reward is 1 if any member is correct; R and s are its mean and standard deviation
+    over all k-subsets. At k = 1 this is GRPO with the population standard deviation. The advantage is 0 in a group
+    whose responses are all correct or all incorrect, or that has fewer than k incorrect ones.
 
     Unscored responses (NaN reward) are excluded and get 0; a group with fewer than k scored responses gets 0.
 
@@ -59,7 +59,7 @@ def passk(batch: TokenBatch, *, k: Count, epsilon: NonNegative) -> Tensor:
 
 
 def _advantage(n: int, m: int, k: int, epsilon: float, *, correct: bool) -> float:
-    if m < k or m == n:  # every k-subset holds a correct response, or none does
+    if m < k or m == n:  # every k-subset contains a correct response, or none does
         return 0.0
     missed = math.comb(m, k) / math.comb(n, k)  # 1 - R
     scale = math.sqrt(missed * (1 - missed)) + epsilon

@@ -17,7 +17,7 @@ Discount = Annotated[float, Range("[0, 1]")]
 
 
 def returns(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
-    """What the critic learns: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
+    """The critic's target: A_t + V_t with the advantage before whitening (TD(lambda); r at gamma = lambda = 1).
 
     [B, T], 0 on masked positions. The target of an unscored response (NaN reward) is its own values.
     """
@@ -30,8 +30,8 @@ def returns(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) 
 def gae(batch: TokenBatch, *, gamma: Discount, lam: Discount, whiten: bool) -> Tensor:
     """A_t = sum_l (gamma lambda)^l d_{t+l}, d_t = r_t + gamma V_{t+1} - V_t  (arXiv 1506.02438, section 3).
 
-    The reward of a response falls on its last token, and the value behind it is 0. At gamma = lambda = 1 this is
-    r - V_t. Unscored responses (NaN reward) get 0 and are excluded from the whitening.
+    A response gets its reward at its last token, and the value after it is 0. At gamma = lambda = 1 this is r - V_t.
+    Unscored responses (NaN reward) get 0 and are excluded from the whitening.
 
     Args:
         gamma, lam: in [0, 1].

@@ -1,4 +1,4 @@
-"""Importance weights for a sampler whose probabilities are not exactly the trainer's (vLLM's are not)."""
+"""Importance weights for a sampler, such as vLLM, whose probabilities differ slightly from the trainer's."""
 
 from __future__ import annotations
 

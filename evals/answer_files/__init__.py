@@ -48,13 +48,13 @@ def grade_file(
 ) -> Report:
     """Grade a file of JSON Lines, or of any format of `evals.answer_files.formats`.
 
-    JSON Lines of our own form are read three times (to be checked, graded and written) and never held whole; the other
-    formats are held as they are read.
+    JSON Lines of our own form are read three times (to check, grade and write) and never held in memory as a whole; the
+    other formats are.
 
     Args:
         path: the file. answers: rows are pairs of bare answers instead of responses.
-        out: where to write the rows in input order with our columns beside theirs (see `evals.answer_files.table`):
-            .jsonl or .parquet. Graded responses can be compared: `rlvr compare` reads either.
+        out: where to write the rows in input order with our columns added (see `evals.answer_files.table`): .jsonl or
+            .parquet. `rlvr compare` reads either.
         ks: the k of pass@k and maj@k; by default the powers of two up to the fewest samples of a problem.
         policy: of extraction (`evals.grading.extraction`); None for boxed_last, or for letter where every gold is a
             letter of a multiple choice.
@@ -63,10 +63,10 @@ def grade_file(
         explain: numbers of rows, from 1, whose verdicts are explained.
         columns: our name -> the file's, for a table of another form (`evals.answer_files.formats`).
         reading: all facts that the file does not state (`evals.answer_files.reading.Reading`), its columns included.
-        progress: told (done, all) rows.
+        progress: called with (done, all) rows.
     Raises:
-        ValueError: a bad line (named by number and field), a suffix of `out` that is not known, or an impossible k; all
-            before anything is graded.
+        ValueError: before anything is graded: a bad line (with its number and field), an unknown suffix of `out`, or an
+            impossible k.
         OSError: the file cannot be read, or `out` cannot be written.
     """
     if reading is not None and columns:
@@ -107,7 +107,7 @@ class _File(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What has to be known of all rows before the first is graded. Of pairs: no samples, no ks, no policy."""
+    """Facts about all rows that grading needs. For pairs: no samples, no ks, no policy."""
 
     rows: int
     samples: Counter[str]  # of each problem
@@ -118,7 +118,7 @@ class _Asked(NamedTuple):
 def _asked(
     file: _File, policy: str | None, ks: Sequence[int] | None, explain: Sequence[int], parquet: ParquetColumns | None
 ) -> _Asked:
-    """Raise a ValueError for what cannot be graded, measured, explained or written."""
+    """Raise ValueError if something cannot be graded, measured, explained or written."""
     count, samples, letters = 0, Counter[str](), True
     for piece in pieces(file.rows()):
         count += len(piece)
@@ -164,7 +164,7 @@ def _stated(path: Path, reading: Reading) -> AnswerFile | None:
 
 
 def policy_for(rows: Sequence[Row]) -> str:
-    """The extraction policy of a file that names none: letter where every gold is a letter, else boxed_last."""
+    """The extraction policy of a file that names none: letter if every gold is a letter, else boxed_last."""
     golds = {as_text(row["answer"]).strip() for row in rows}
     return "letter" if all(re.fullmatch(r"\(?[A-H]\)?", gold) for gold in golds) else "boxed_last"
 

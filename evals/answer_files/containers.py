@@ -29,7 +29,7 @@ def contents(path: Path) -> Contents:
     """Read a file. Compressed (.gz) files are decompressed.
 
     Raises:
-        ValueError: its content contradicts its first bytes or its name, or it holds no objects.
+        ValueError: its content contradicts its first bytes or its name, or it has no objects.
         OSError: it cannot be read.
     """
     data = path.read_bytes()
@@ -75,7 +75,7 @@ def _zipped(data: bytes) -> Contents:
 
 
 def _member(data: bytes, archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    """A file of the archive; those in zstandard are unpacked here."""
+    """A file of the archive; decompresses zstandard itself."""
     if info.compress_type != ZSTD:
         return archive.read(info)
     import pyarrow as pa

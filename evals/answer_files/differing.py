@@ -1,4 +1,4 @@
-"""Samples on which the authors' verdict and ours differ, and why: for the ledger, and as a page to send to them."""
+"""Samples on which the authors' verdict and ours differ, and why: for the ledger, and as a page for the authors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def differing(
     """Every scored sample whose `expected` differs from our verdict.
 
     Args:
-        grades: of the rows, under `policy`. policies: those that may explain a difference by what they extract.
+        grades: of the rows, under `policy`. policies: those whose extraction may explain a difference.
     """
     differing_rows = [
         i
@@ -69,7 +69,7 @@ _UNIT = re.compile(r"\\(?:text|mathrm|rm)\b|\\%|\\circ|[a-z]{2,}", re.IGNORECASE
 
 
 def cause(row: Mapping[str, Any], grade: Grade, others: Sequence[Grade]) -> str:
-    """Why a label and our verdict differ, as far as a rule can tell from gold and answers; else "other".
+    """Why a label and our verdict differ, as far as rules can tell from gold and answers; else "other".
 
     The rules, in order: no answer for us; the answer that another extraction policy finds agrees with the label; the
     file's gold is their extracted answer to the letter, and ours is more than it (their normalisation took something
@@ -138,7 +138,7 @@ def _number(text: str) -> float | None:
 
 
 def letter(disagreements: Sequence[Disagreement], *, about: str, policy: str, labelled: int) -> str:
-    """A page to send to the authors: how many samples, why, and each with what either side read, as Markdown.
+    """A Markdown page for the authors: the number of samples, the causes, and what each side read in each sample.
 
     Args:
         about: the file, as they know it. labelled: samples that have a label and a verdict.

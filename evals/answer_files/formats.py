@@ -2,7 +2,7 @@
 
 Each reader turns one object of a file into rows with `problem_id`, `answer` (the gold) and `response`, and, where the
 file has them, `problem`, `finish_reason`, `tokens`, `step`, `labels` (their own verdicts on the sample, by the name
-that they have there: true, false, or null for anything between), `their_answer` (what they extracted) and `benchmark`.
+that they have there: true, false, or null for values between), `their_answer` (what they extracted) and `benchmark`.
 Nothing is guessed: `evals.answer_files.reading` reports what a file lacks.
 
     rows            our own: problem_id, answer, response
@@ -33,8 +33,8 @@ def format_of(first: Mapping[str, Any]) -> str | None:
 
 
 def as_label(value: Any) -> bool | None:
-    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), the same as text (as in a CSV); -1
-    is a reward of wrong. None for values in between (0.5, "P") and other values."""
+    """A verdict as tools write it: true and false, 1 and 0, C, I and N (no answer), also as text (as in a CSV); -1 is
+    the reward of an incorrect answer. None for values in between (0.5, "P") and other values."""
     if isinstance(value, str):
         return _AS_TEXT.get(value.strip().lower())
     numbers = {1.0: True, 0.0: False, -1.0: False}  # True == 1 == 1.0
@@ -86,7 +86,7 @@ def _lm_eval(_: int, row: Row) -> list[Row]:
 
 
 def samples_named(metric: str) -> int | None:
-    """The n that a metric's name says, such as 4 of "pass@k:k=1&n=4", "math_pass@1:4_samples", "avg@n:n=4"."""
+    """The n in a metric's name, such as 4 in "pass@k:k=1&n=4", "math_pass@1:4_samples", "avg@n:n=4"."""
     match = re.search(r"(?:\bn=|pass@1:)(\d+)", metric)
     return int(match[1]) if match else None
 
@@ -195,7 +195,7 @@ def _trl(_: int, row: Row) -> list[Row]:
 
 
 def text_of(messages: Any) -> str:
-    """The text of a conversation, or of a message in parts; a text is itself."""
+    """The text of a conversation, or of a message in parts; a string is returned unchanged."""
     if messages is None or isinstance(messages, str):
         return messages or ""
     parts = (m.get("content", m.get("text")) if isinstance(m, dict) else m for m in messages)

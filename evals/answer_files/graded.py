@@ -1,4 +1,4 @@
-"""The grades of a file's rows, gathered piece by piece, and what follows from them."""
+"""The grades of a file's rows, collected piece by piece, and the results computed from them."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ def pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
 
 @dataclass(slots=True)
 class _Problem:
-    """The grades of one problem's rows: how many have each, in order of the first; how many hold a box."""
+    """The grades of one problem's rows: the number of each, by first occurrence; and the number with a box."""
 
     grades: dict[tuple[Verdict, str | None], int] = field(default_factory=dict)
     boxed: int = 0
 
 
 class Graded:
-    """What the grades of the rows say. It holds the different answers to each problem, and no row.
+    """Results from the grades of the rows. Keeps the distinct answers to each problem in memory, but no rows.
 
     Args:
         grader: one that keeps the outcome of a comparison that failed (`retry=False`), so that equal rows of two
@@ -63,7 +63,7 @@ class Graded:
         return self._done
 
     def add(self, rows: Sequence[Row], progress: Progress | None = None) -> None:
-        """Grade the next rows; `progress` is told (done, all) rows of the file."""
+        """Grade the next rows; calls `progress` with (done, all) rows of the file."""
         start = len(self)
 
         def told(done: int, total: int) -> None:
@@ -89,11 +89,11 @@ class Graded:
             progress(len(self), self._all)
 
     def verdicts(self) -> dict[str, int]:
-        """How many rows have each verdict."""
+        """The number of rows with each verdict."""
         return dict(sorted(self._verdicts.items()))
 
     def unscored_reasons(self) -> dict[str, int]:
-        """How many rows are unscored, by the kind of the reason."""
+        """The number of unscored rows, by the kind of the reason."""
         return dict(self._reasons)
 
     def beside(self, rows: Iterable[Row]) -> Iterator[tuple[list[Row], Columns]]:

@@ -2,7 +2,7 @@
 
 A manifest is a JSON list: for each file its `file` (path beside the manifest), `repository`, `commit`, `path`,
 `benchmark` and `reported_by_the_repository`. For each file: does the reported score come back from the file's own
-labels, what is the score under each extraction policy, and why do labels and verdicts differ.
+labels, what is the score under each extraction policy, and why do labels and verdicts differ?
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from evals.grading.verdicts import Verdict
 from evals.stats.intervals import Interval, over_problems
 from evals.stats.score import bounds_text, number_text
 
-COMPARED = "qwen"  # the policy whose verdicts are compared with labels: the evaluators of most files extract like it
+COMPARED = "qwen"  # the policy for comparisons with labels: most files' evaluators extract like it
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,8 @@ def _graded(
 def _gap(rows: Sequence[Row], grades: Sequence[Grade], differing: Sequence[Disagreement]) -> dict[str, float]:
     """Cause -> points (percent) that it moves the score by, from their labels to our verdicts (policy COMPARED).
 
-    A sample weighs 1 in the mean of its problem. Unscored samples leave the mean; their effect is a separate cause, so
-    that the causes add up to the whole gap. Empty where a sample has no label.
+    Each sample has weight 1 in its problem's mean. Unscored samples leave the mean; their effect is a separate cause,
+    so the causes add up to the whole gap. Empty if a sample has no label.
     """
     if any(row.get("expected") is None for row in rows):
         return {}
@@ -252,7 +252,7 @@ def page(entries: Sequence[Entry]) -> str:
 
 
 def _attributed(entries: Sequence[Entry]) -> list[str]:
-    """What moves the score, in points: from what is reported to their labels, and from these to ours by cause."""
+    """The gap in points: from the reported score to their labels, and from these to our verdicts, by cause."""
     lines = [
         "",
         "## The gap, attributed",
@@ -299,8 +299,8 @@ def _checkpoints(entries: Sequence[Entry]) -> list[str]:
 
 
 def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    """A row for each sample whose label and verdict differ, with where it is from. No text of a response: that stays
-    with its authors."""
+    """A row for each sample whose label and verdict differ, with its source. Without the responses' text, which belongs
+    to its authors."""
     return [
         {"repository": e.repository, "commit": e.commit, "path": e.path, "benchmark": e.benchmark}
         | {name: value for name, value in asdict(one).items() if name != "end"}

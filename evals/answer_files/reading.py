@@ -21,9 +21,9 @@ class Reading:
 
     Args:
         columns: our name -> the file's (dots reach into objects: problem_id -> doc.id).
-        gold: a table with the golds: `answer`, and `problem_id` or `problem` to find them by.
+        gold: a table with the golds: `answer`, and `problem_id` or `problem` as the key.
         benchmark: the benchmark's name, if the file has none or another.
-        label: which of several verdicts of the authors is compared with ours.
+        label: the one of several verdicts of the authors to compare with ours.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict)
@@ -219,8 +219,8 @@ def _choose_label(path: Path, rows: Iterable[Row], wanted: str | None) -> tuple[
 
 
 def _recomputed(rows: Sequence[Row]) -> dict[str, float]:
-    """Of each of the authors' verdicts the share of true ones in a problem, averaged over problems; a name that some
-    sample lacks has none."""
+    """For each of the authors' verdicts, the share of true ones in a problem, averaged over problems; none for a name
+    that some sample lacks."""
     problems: dict[str, dict[str, list[bool]]] = {}
     gaps = set()
     names = {name for row in rows for name in row.get("labels") or {}}
@@ -239,5 +239,5 @@ def _recomputed(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def clean_name(text: str) -> str:
-    """A benchmark's name as a folder may be called."""
+    """A benchmark's name in a form that a folder may have."""
     return re.sub(r"[^\w.+-]+", "-", text).strip("-") or "answers"

@@ -1,4 +1,4 @@
-"""The rows of a file of answers, one after the other: read, and checked before grading."""
+"""The rows of an answer file, one after another: read, and checked before grading."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _require(path: Path, number: int, row: Row, field: str, kinds: tuple[type, .
 
 
 def as_text(value: str | float) -> str:
-    """An answer as it is graded: numbers as they are written."""
+    """An answer as text for grading; a number as written in the file."""
     return value if isinstance(value, str) else str(value)
 
 

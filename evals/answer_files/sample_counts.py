@@ -11,8 +11,8 @@ SMALL = 0.05  # points: scores are stated to a tenth
 
 
 def counting(reported: float, ids: Sequence[str], labels: Sequence[bool], metric: str | None = None) -> str | None:
-    """The explanation of a reported score that is not the average of the labels; None if it is, or without one. Nothing
-    is fitted: each rule predicts one value, which must equal the reported one to `SMALL`.
+    """Explains a reported score that is not the average of the labels; None if it is, or without an explanation.
+    Nothing is fitted: each rule predicts one value, which must equal the reported one to `SMALL`.
 
     Args:
         reported: percent. labels: of each sample, of the problem in `ids`. metric: its name, which may say n.

@@ -17,7 +17,7 @@ _EXAMPLE_ROWS = re.compile(r"^[\w]+-(?P<temperature>[\d.]+)-\d+-(?P<max_tokens>\
 
 
 def settings(name: str | None, where: Path, first: Mapping[str, Any], header: Mapping[str, Any]) -> dict[str, Any]:
-    """Model and sampling, as far as the file, its header or its name states them."""
+    """Model and sampling, if the file, its header or its name states them."""
     read = _SETTINGS.get(name or "")
     values = read(where, first, header) if read else {}
     return {key: values[key] for key in NAMES if values.get(key) is not None}

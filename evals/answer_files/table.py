@@ -74,7 +74,7 @@ def columns_of_responses(rows: Sequence[Row], grades: Sequence[Grade], grader: G
 
 
 class ParquetColumns:
-    """The types of the input's columns in Parquet, found piece by piece before grading, to reject what cannot be held.
+    """The Parquet types of the input's columns, determined piece by piece before grading, to reject unsupported ones.
 
     A column of texts and numbers that is graded as text (7 beside "7") is written as text.
     """
@@ -126,7 +126,7 @@ _AS_TEXT = ("problem_id", "answer", "gold", "prediction")
 
 
 def _common(one: Any, other: Any) -> Any:
-    """The type that holds both, as for the values of one column."""
+    """The common type of both, for the values of one column."""
     import pyarrow as pa
 
     schemas = [pa.schema([("value", kind)]) for kind in (one, other)]
@@ -134,7 +134,7 @@ def _common(one: Any, other: Any) -> Any:
 
 
 def write(target: Path, pieces: Iterable[tuple[Sequence[Row], Columns]], columns: ParquetColumns | None) -> None:
-    """Write rows with our columns, a piece after the other; as JSON Lines where there are no `columns`."""
+    """Write rows with our columns, piece by piece; as JSON Lines without `columns`."""
     if columns is None:
         write_atomically(target, lambda part: _write_lines(part, pieces))
     else:

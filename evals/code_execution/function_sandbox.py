@@ -1,8 +1,8 @@
 """Test a model's function with tests that it cannot see, change or outlive.
 
-Program and tests run in two sandboxes (`evals.code_execution.inside.jail`), joined by two pipes that carry plain data.
-A program that exits early, patches `assert`, returns an object equal to everything or prints a verdict of its own
-therefore changes only its own answers. Without a sandbox nothing is run.
+Program and tests run in two sandboxes (`evals.code_execution.inside.jail`), connected by two pipes for plain data. A
+program that exits early, patches `assert`, returns an object equal to everything or prints its own verdict therefore
+changes only its own answers. Without a sandbox nothing is run.
 
 Only Linux, 5.12 or later, with user namespaces allowed.
 """
@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 INSIDE = Path(__file__).parent / "inside"
-FIRST_USER = 2_000_000_000  # user ids that nobody has; a sandbox started by root runs as one of them
+FIRST_USER = 2_000_000_000  # unused user ids; a sandbox started by root runs as one of them
 VERDICT_BYTES = 2**16
 
 
@@ -31,8 +31,8 @@ VERDICT_BYTES = 2**16
 class Limits:
     """Limits of each of the two sandboxes.
 
-    `cpu_s` and `memory_mb` (address space) hold for one process. `wall_s` holds for the whole run; it is long enough
-    that only an idle program or a crowded machine reaches it.
+    `cpu_s` and `memory_mb` (address space) apply to one process, `wall_s` to the whole run; it is so long that only an
+    idle program or an overloaded machine reaches it.
     """
 
     cpu_s: int = 10
@@ -85,7 +85,7 @@ def run(program: str, prompt: str, tests: str, entry_point: str, limits: Limits 
 
 @functools.cache
 def unavailable_reason() -> str | None:
-    """Why programs cannot be run here, or None. Tried once, with a correct and an incorrect program."""
+    """Why programs cannot run here, or None; tries one correct and one incorrect program, once."""
     if sys.platform != "linux":
         return f"it needs Linux, this is {sys.platform}"
     tests = "def check(f):\n    assert f(1) == 2\n"

@@ -76,7 +76,7 @@ class ProgramGrader:
         ]
 
     def answer_classes(self, answers: Sequence[str | None], grades: Sequence[Grade]) -> list[int | None]:
-        """Programs that pass form one class; others are equal if their texts are. Unscored ones have no class."""
+        """Programs that pass form one class; others are equal if their texts are equal. Unscored ones have no class."""
         keys = [
             None
             if grade.verdict not in (Verdict.CORRECT, Verdict.WRONG)
@@ -87,7 +87,7 @@ class ProgramGrader:
         return [None if key is None else numbers[key] for key in keys]
 
     def _outcome(self, gold_answer: str, program: str) -> Future[Outcome]:
-        """The outcome of a program, started now unless it already was."""
+        """The outcome of a program; starts it unless it has already started."""
         with self._lock:
             key = (gold_answer, program)
             if key not in self._outcomes:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # as in the paper: these start something new
+STOPS = ("\nclass", "\ndef", "\n#", "\nif", "\nprint")  # as in the paper: lines that end the function's body
 _BLOCK = re.compile(
     r"^[ \t]*```[ \t]*(?:python|python3|py)?[ \t]*\n(.*?)^[ \t]*```", re.DOTALL | re.MULTILINE | re.IGNORECASE
 )

@@ -1,1 +1,1 @@
-"""Benchmarks, prompts and protocols: what is measured, and how each paper measures it."""
+"""Benchmarks, prompts and protocols: what each paper measures, and how."""

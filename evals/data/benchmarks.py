@@ -6,12 +6,12 @@ must match the pin in both cases, so that "MATH500" always means the same 500 pr
 
 Keys under `metadata` that this module reads:
 
-    rows         how many problems there are
+    rows         the number of problems
     sha256       `content_hash` of them, or null if we had no copy to hash; then `file_sha256` is checked instead
     file_sha256  SHA-256 of the publisher's own file, as public sources state it. A copy of the same rows in another
-    form looks like changed rows, and is refused unless changed data is allowed. From the hub the
-                 rows are those of `dataset_kwargs.revision`, a git commit, which pins them as well
-    columns      the hub's names for our columns (id, problem, answer, choices); ours are always understood as well.
+                 form counts as changed, and is refused unless changed data is allowed. Rows from the hub are those of
+                 `dataset_kwargs.revision`, a git commit, which pins them as well
+    columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
     published    the month when the last problem became public ("2025-02"), or never (see `evals.data.dates`)
@@ -44,7 +44,7 @@ LETTERS = "ABCDEFGHIJ"
 
 @dataclass(frozen=True)
 class Problem:
-    """One question. `choices` are the offered answers in the order shown; `answer` is then the correct one's letter."""
+    """One question. `choices` are the offered answers in the order shown; `answer` is then the correct letter."""
 
     id: str
     problem: str
@@ -56,8 +56,8 @@ class Problem:
 class Benchmark:
     """The problems in the dataset's order.
 
-    `sha256` is the hash of the rows that were read; `changed` says that they are not the pinned ones, which the caller
-    must have allowed. `choice_seed` ordered the choices; None without choices.
+    `sha256` is the hash of the rows read; `changed`: they differ from the pinned ones, and the caller allowed it.
+    `choice_seed` ordered the choices; None without choices.
     """
 
     name: str
@@ -90,13 +90,13 @@ OWN: dict[str, Path] = {}  # the user's own benchmarks known to this process, by
 
 
 def adopt(path: str | Path) -> str:
-    """Make a benchmark of your own known in this process; its name.
+    """Register a benchmark of your own in this process; returns its name.
 
         task: fractions            # its name
         file: fractions.jsonl      # the problems, beside this file; columns id, problem, answer
         metadata:
           columns: {problem: question}   # optional: the file's names for our columns
-          rows: 40                       # optional, and sha256 too: what the file must hold
+          rows: 40                       # optional, like sha256: what the file must contain
 
     Raises:
         ValueError: no such file, no YAML mapping, a field that is missing or unknown, or a name that is taken.
@@ -121,7 +121,7 @@ def adopt(path: str | Path) -> str:
 
 
 def _read_own(path: Path) -> dict[str, Any]:
-    """A file that its user may change while this process runs."""
+    """Read a file that its user may change while this process runs."""
     import yaml
 
     fields = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -177,9 +177,9 @@ def load(
 
     Args:
         data_dir: a folder with files of the hub's columns or of ours (id, problem, answer).
-        allow_changed_data: accept other rows than the pinned ones (a subset, another version); `changed` then says so.
-        choice_seed: orders the choices of a multiple-choice benchmark, for each problem apart; None keeps the file's
-            order, the correct answer first.
+        allow_changed_data: accept other rows than the pinned ones (a subset, another version); sets `changed`.
+        choice_seed: orders the choices of a multiple-choice benchmark, separately for each problem; None keeps the
+            file's order, the correct answer first.
     Raises:
         ValueError: unknown name, no file, missing column, empty value, repeated id, wrong row count or wrong content.
     """
@@ -208,9 +208,9 @@ def load(
 def content_hash(problems: Iterable[Problem]) -> str:
     """SHA-256 of the problems in order: canonical JSON of [problem, answer, *other choices] for each.
 
-    Only questions and answers count, not ids (copies number their rows differently). Text is in Unicode NFC with runs
-    of white space as one space; answers also lose surrounding dollar signs, and a whole number is written plainly
-    (`025`, `25`, `25.0` are one answer), since copies of one dataset differ in just these ways.
+    Only questions and answers count, not ids (copies number their rows differently). Text is in Unicode NFC with each
+    run of white space as one space. Answers also lose surrounding dollar signs, and whole numbers are normalised
+    (`025`, `25`, `25.0` are one answer), because copies of one dataset differ in these ways.
     """
     rows = [[_plain(p.problem), _plain_answer(p.answer), *map(_plain, p.choices or ())] for p in problems]
     text = json.dumps(rows, ensure_ascii=False, separators=(",", ":"))
@@ -242,7 +242,7 @@ def _mismatch(metadata: Mapping[str, Any], rows: int, sha256: str, file: Path | 
 
 
 def _shuffle(problem: Problem, seed: int | None) -> Problem:
-    """Put the choices (the correct one first) into a seeded order and make `answer` the letter of the correct one."""
+    """Shuffle the choices (the correct one is first) by a seed, and set `answer` to the correct one's letter."""
     if problem.choices is None:
         return problem
     order = list(range(len(problem.choices) + 1))
@@ -314,7 +314,7 @@ def _text(row: Mapping[str, Any], column: str, where: str) -> str:
 
 
 def _find(name: str, metadata: Mapping[str, Any], data_dir: Path) -> Path | None:
-    """The first file of the benchmark that is there; None for a generated one without a file."""
+    """The first existing file of the benchmark; None for a generated one without a file."""
     stems = (name, *metadata.get("files", ()))
     candidates = [data_dir / f"{stem}{suffix}" for stem in stems for suffix in SUFFIXES]
     for path in candidates:
@@ -343,7 +343,7 @@ def _read_hub(config: Mapping[str, Any]) -> tuple[list[dict[str, Any]], str]:
     revision = (config.get("dataset_kwargs") or {}).get("revision")
     try:
         if not Path(path).exists():
-            check_hub("dataset", path)  # in two seconds: `datasets` tries for half a minute
+            check_hub("dataset", path)  # takes at most two seconds; `datasets` tries for half a minute
         from datasets import load_dataset
 
         table = load_dataset(path, config.get("dataset_name"), split=split, revision=revision)

@@ -1,7 +1,7 @@
 """Dates of problems and models: could a model have been trained on a benchmark?
 
-The dates are to the month. A problem published before a model's release may be in its training data (nothing here can
-rule that out); one published after it cannot, unless the set was edited from older problems.
+Dates are months. A problem published before a model's release may be in its training data (nothing here can rule that
+out); one published later cannot be, unless the set was edited from older problems.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RELEASED: tuple[tuple[str, str], ...] = (
 
 
 def published(benchmark: str) -> str | None:
-    """The month when the last of a benchmark's problems became public, "never", or None if unknown.
+    """The month in which the last of a benchmark's problems became public, "never", or None if unknown.
 
     Raises:
         ValueError: no such benchmark.
@@ -37,7 +37,7 @@ def published(benchmark: str) -> str | None:
 def released(model: str) -> str | None:
     """The release month of the base model that a hub id names; None if unknown.
 
-    A model trained from another keeps the name of its base in its id, as a rule; its problems are at least as old.
+    A model trained from another usually has its base's name in its id.
     """
     for pattern, month in RELEASED:
         if re.search(pattern, model.lower()):

@@ -1,8 +1,8 @@
-"""Generated benchmarks: word problems from templates with random numbers, which no model can have seen.
+"""Generated benchmarks: word problems from templates with random numbers, so that no model can have seen them.
 
-The answer is computed with the problem, so that any number of rows is correct by construction. Rows depend on the seed
-alone: the same seed gives the same rows on every machine, and row i does not depend on how many there are. The pinned
-seed of a task file is a pin, not a secret: for a set that nobody trained on, choose a seed of your own (`write_rows`).
+The answer is computed with the problem, so any number of rows is correct by construction. Rows depend only on the seed:
+it gives the same rows on every machine, and row i does not depend on the number of rows. The seed in a task file is
+public: for a set that nobody has trained on, choose your own seed (`write_rows`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ THINGS = ("pencils", "lanterns", "tickets", "melons", "stamps", "bolts", "marble
 
 
 def rows(count: int, seed: int = 0) -> list[Row]:
-    """`count` problems, the templates taking turns.
+    """`count` problems, from the templates in turn.
 
     Args:
         count: at least 1.

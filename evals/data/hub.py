@@ -1,4 +1,4 @@
-"""Check within seconds that a model or data set is available: in the local cache, or on a hub that answers."""
+"""Check within seconds that a model or data set is available, in the local cache or on a hub that answers."""
 
 from __future__ import annotations
 

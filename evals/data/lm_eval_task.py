@@ -4,16 +4,16 @@
         --metadata '{"data_dir": "path/to/files", "repeats": 16, "ks": [1, 16]}' ...
 
 Without `data_dir` the rows come from the hub, as in `evals.data.benchmarks.load`. lm-eval 0.4.13 takes the number of
-samples
-from the task alone: `repeats` of a YAML that includes one of ours, or of `metadata`, which goes first. Reported are
-avg@n, and pass@k and maj@k for each of `ks`; the values equal those of `evals.stats.score` on the same responses.
-Remaining differences:
+samples only from the task: `repeats` of `metadata`, or else of a YAML that includes one of ours. It reports avg@n, and
+pass@k and maj@k for each of `ks`; the values equal those of `evals.stats.score` on the same responses. Remaining
+differences:
 
-- lm-eval does not say why a response ended. A cut response without an answer is `no_answer` here unless it ends inside
-  a box, and `truncated` there; a response that ended by itself inside a box is `truncated` here. No metric differs.
-- A problem with fewer than k scored samples has no pass@k and maj@k, here as there; lm-eval warns of it, and leaves a
-  metric out that no problem has.
-- No standard errors: lm-eval has formulas for its own means alone. `evals.stats.score` gives intervals.
+- lm-eval does not say why a response ended. A truncated response without an answer is `no_answer` here unless it ends
+  inside a box, and `truncated` in our evaluator; a response that stopped inside a box is `truncated` here. No metric
+  differs.
+- In both, a problem with fewer than k scored samples has no pass@k and maj@k; lm-eval warns, and omits a metric that no
+  problem has.
+- No standard errors: lm-eval has formulas only for its own means. `evals.stats.score` gives intervals.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ METRICS = ("avg", "pass", "maj")
 
 
 class SampledTask(ConfigurableTask):  # type: ignore[misc]
-    """lm-eval's task of a YAML, with n = `repeats` samples for each problem, all of them graded.
+    """The lm-eval task of a YAML, with n = `repeats` samples for each problem, all graded.
 
     `metadata` may hold `repeats` (else that of the YAML, else 1) and `ks` (else the powers of two up to n, and n).
 

@@ -19,7 +19,7 @@ from evals.suggest import expected
 
 @dataclass(frozen=True)
 class Prompt:
-    """A template. `{problem}` in `user` stands for the problem (and its choices).
+    """A template; `{problem}` in `user` is replaced by the problem (and its choices).
 
     `chat` prompts go through the model's own chat template, with `system` as the system message where there is one
     (None leaves it to the chat template's default). Others are given to the model verbatim. `policy` names the
@@ -211,7 +211,7 @@ def with_tools(name: str) -> str:
 
 
 def question(problem: Problem) -> str:
-    """The problem's text, followed by its lettered choices if it has any."""
+    """The problem's text, followed by its lettered choices, if any."""
     if problem.choices is None:
         return problem.problem.strip()
     offered = "\n".join(f"{letter}) {choice}" for letter, choice in zip(LETTERS, problem.choices, strict=False))
@@ -247,10 +247,10 @@ def render(prompt: Prompt, problem: Problem, tokenizer: Any) -> str:
 
 
 def check_template(prompt: Prompt, problem: Problem, folder: Path) -> None:
-    """Raise ValueError, as `render`, where a model folder's chat template itself refuses the conversation.
+    """Raise ValueError, as `render`, if a model folder's chat template refuses the conversation.
 
-    In a small part of the time that transformers takes to be imported. Only the template's own raise_exception counts:
-    what else may be wrong with it `render` says.
+    This is much faster than importing transformers. It reports only the template's own raise_exception; `render`
+    reports other faults.
     """
     from jinja2 import TemplateError
     from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -270,18 +270,18 @@ def check_template(prompt: Prompt, problem: Problem, folder: Path) -> None:
         environment.from_string(template).render(messages=messages(prompt, problem), add_generation_prompt=True)
     except RefusedError as error:
         raise _template_fails(prompt, problem, str(folder), error) from error
-    except (TemplateError, ValueError, TypeError, LookupError, AttributeError):  # transformers has more than we give it
+    except (TemplateError, ValueError, TypeError, LookupError, AttributeError):  # transformers offers it more names
         return
 
 
 def _template(folder: Path) -> str | None:
-    """The text of a model folder's only chat template; None where there is none, or several."""
+    """The text of a model folder's only chat template; None if it has none or several."""
     file, settings = folder / "chat_template.jinja", folder / "tokenizer_config.json"
     try:
         if file.is_file():
             return file.read_text(encoding="utf-8")
         template = json.loads(settings.read_text(encoding="utf-8")).get("chat_template") if settings.is_file() else None
-    except ValueError:  # not UTF-8, not JSON: transformers says so
+    except ValueError:  # not UTF-8 or JSON: transformers reports it
         return None
     return template if isinstance(template, str) else None
 

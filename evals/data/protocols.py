@@ -1,7 +1,7 @@
-"""Protocols: how each paper measures: benchmarks, number of samples, decoding, which k.
+"""Protocols: each paper's benchmarks, number of samples, decoding, and k.
 
-A score without its protocol is comparable with nothing, so every value states its source. Values that a paper does not
-state are `assumed`, with the reason for the choice.
+A score without its protocol cannot be compared, so every value states its source. Values that a paper does not state
+are `assumed`, with the reason for the choice.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Protocol:
         temperature, top_p, max_tokens: decoding; temperature 0 is greedy. max_tokens counts response tokens.
         prompt: a name in `evals.data.prompts`.
         ks: the k of pass@k (and maj@k) to report; each must be <= n.
-        rows: how many problems from the start of the benchmark; None for all.
+        rows: the number of problems, from the start of the benchmark; None for all.
         choice_seed: orders the choices of multiple-choice questions.
         extraction: how an answer is extracted from a response: a policy of `evals.grading.extraction` (boxed_last,
             boxed_strict, answer_line, qwen, letter, ...), or "prompt" for the form that the prompt asks for.
@@ -87,7 +87,7 @@ class Protocol:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "name"}
 
     def override(self, values: Mapping[str, Any], origin: Origin, note: str) -> Protocol:
-        """The same protocol with other values; what they replace stays on record (`Sourced.was`).
+        """The same protocol with other values; each keeps the value that it replaces (`Sourced.was`).
 
         Raises:
             ValueError: an unknown field (the nearest name is given), or a value that does not fit.

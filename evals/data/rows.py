@@ -15,8 +15,8 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """All rows, in order.
 
     Raises:
-        ValueError: the file is not what its ending says, or a line is not a JSON object of UTF-8 text; the line is
-            named.
+        ValueError: the content does not match the file's ending, or a line is not a JSON object in UTF-8 (with its
+            number).
     """
     if path.suffix == ".parquet":
         return _parquet(path)

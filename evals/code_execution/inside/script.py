@@ -1,8 +1,8 @@
 """Inside the sandbox: run a whole program and capture what it prints.
 
 Runs after jail.py and wire.py; `job` holds `program` and `cpu_s`, `config` the descriptors `out` and `printed`. Two
-messages go to `out`: that it starts, and how it ended. The program could forge the second one, so it is only shown
-beside the program's output and decides nothing.
+messages go to `out`: that it starts, and how it ended. The program could forge the second one, so it decides nothing
+and is only shown with the program's output.
 """
 
 # ruff: noqa: F821, SIM115

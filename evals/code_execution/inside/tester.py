@@ -35,7 +35,7 @@ def verdict():
         space[job["entry_point"]] = candidate
         exec(compile(job["tests"], "tests", "exec"), space)
         space["check"](candidate)
-    except BaseException as error:  # a failed assertion, or what a wrong value led to
+    except BaseException as error:  # a failed assertion, or an error from an incorrect value
         return {"passed": False, "why": f"{type(error).__name__}: {str(error)[:200]}"}
     return {"passed": True}
 
