@@ -32,7 +32,7 @@ from evals.analysis.training.entropy_reward import entropy_against_reward
 from evals.analysis.training.stages import entropy_by_outcome as training_entropy_by_outcome
 from evals.analysis.training.stages import stages
 from evals.plots.parts import common_benchmarks, legend_below, legend_height, names_of, tables_of
-from evals.plots.plot import HEIGHT, WIDTH, Plot, tidy
+from evals.plots.plot import HEIGHT, WIDTH, Plot, step_axis, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -199,7 +199,8 @@ def dynamics(
         for axis, metric in zip(axes, metrics, strict=False):
             for name in names:
                 smoothed_line(axis, curves[name], metric, order.index(name), smoothing)
-            axis.set(xlabel="optimiser step", ylabel=LABELS[metric])
+            step_axis(axis)
+            axis.set_ylabel(LABELS[metric])
             fit_lines(axis)
             tidy(axis)
         for axis in axes[len(metrics) :]:
@@ -258,7 +259,8 @@ def single(order: Sequence[str], curves: Curves, metric: str, *, smoothing: floa
         axis = figure.subplots()
         for name in names:
             smoothed_line(axis, curves[name], metric, order.index(name), smoothing)
-        axis.set(xlabel="optimiser step", ylabel=LABELS[metric])
+        step_axis(axis)
+        axis.set_ylabel(LABELS[metric])
         if metric == "train/zero_variance_groups":
             axis.set_ylim(-0.03, 1.03)
         else:

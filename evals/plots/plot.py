@@ -68,6 +68,12 @@ def tidy(axis: Any) -> None:
         axis.spines[side].set_visible(False)
 
 
+def step_axis(axis: Any) -> None:
+    """Optimiser steps along x, which are whole numbers."""
+    axis.set_xlabel("optimiser step")
+    axis.xaxis.get_major_locator().set_params(integer=True)
+
+
 ENDINGS = ("svg", "png", "csv", "json")
 
 

@@ -17,7 +17,7 @@ from evals.analysis.responses.forms import MEASURES, response_table, shares
 from evals.analysis.training.curves import Curves, curve, long_table
 from evals.plots.intervals import band
 from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.plots.plot import WIDTH, Plot, look, step_axis, tidy
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -96,7 +96,8 @@ def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> P
                 if len(part):
                     ends = [part.get(f"{metric} {end}", part[metric] * np.nan) for end in ("low", "high")]
                     (handles[name],) = band(axis, part["step"], ends[0], part[metric], ends[1], order.index(name))
-            axis.set(xlabel="optimiser step", ylabel=_label(metric))
+            step_axis(axis)
+            axis.set_ylabel(_label(metric))
             tidy(axis)
         for axis in axes[len(metrics) :]:
             axis.remove()
@@ -204,7 +205,7 @@ def quality_over_steps(
                 part = numbers[(numbers["measure"] == flag) & (numbers["model"] == name)]
                 (handles[name],) = band(axis, part["step"], part["low"], part["value"], part["high"], order.index(name))
             axis.set_title(fill(MEASURES[flag], 22), loc="left")
-            axis.set_xlabel("optimiser step")
+            step_axis(axis)
             tidy(axis)
         axes[0].set_ylabel("responses (%)")
         axes[0].set_ylim(bottom=0)

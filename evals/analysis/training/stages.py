@@ -39,7 +39,7 @@ from evals.analysis.training.curves import (
     worth,
 )
 from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look, tidy
+from evals.plots.plot import WIDTH, Plot, look, step_axis, tidy
 from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def stages(
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
             fit_lines(axis)
             tidy(axis)
-        axes[1].set_xlabel("optimiser step")
+        step_axis(axes[1])
         legend_below(figure, line_handles(figure, order, names), names)
 
     told = "; ".join(f"{name}: {_stage_words(of_model[name])}" for name in names)
@@ -234,7 +234,7 @@ def entropy_by_outcome(
                 smoothed_line(axis, curves[name], metric, order.index(name), smoothing, linestyle=line, marker="")
             mark_break(axis, of_model[name], colour)
             axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
-            axis.set_xlabel("optimiser step")
+            step_axis(axis)
             axis.tick_params(labelbottom=True)
             tidy(axis)
         for axis in axes[::columns]:
