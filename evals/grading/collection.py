@@ -58,6 +58,8 @@ def is_name(text: str) -> bool:
         return all(is_name(part) for part in parts)
     if re.fullmatch(r"\\vec\{?\s*\w+\}?\s*\\cdot\s*\\vec\{?\s*\w+\}?", text.replace("overrightarrow", "vec")):
         return True  # a scalar product
+    if re.fullmatch(r"[A-Z](?:\s*\\(?:cap|cup|setminus)\s*[A-Z])+", text):
+        return True  # a set made of others
     if re.fullmatch(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
         return True  # a derivative
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):

@@ -18,6 +18,9 @@ _BOUND = re.compile(r"\\(le|ge)(?![A-Za-z])|([<>])")
 
 _REALS = r"\\mathbb\s*\{?\s*R\s*\}?"
 _BUILDER = re.compile(rf"\\\{{\s*([a-zA-Z])(?:\s*\\in\s*{_REALS})?\s*[|:](.*)\\\}}", re.DOTALL)
+_BARE_BUILDER = re.compile(  # plain braces are taken for a group, and are gone
+    rf"([a-zA-Z])(?:\s*\\in\s*{_REALS})?\s*\|([^|]*(?:[<>]|\\[lg]e(?![A-Za-z]))[^|]*)"
+)
 _MEMBER = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?\s*\\in(?![A-Za-z])(.*)", re.DOTALL)
 _WITHOUT = re.compile(
     rf"(?:{_REALS}|(?P<open>[(\[])(?P<low>[^()\[\],]+),(?P<high>[^()\[\],]+)(?P<close>[)\]]))"
@@ -39,7 +42,7 @@ def set_form(text: str) -> str | None:
     None where a relation has no such form.
     """
     text = _IN_THE_REALS.sub("", text.strip())
-    if builder := _BUILDER.fullmatch(text):
+    if builder := _BUILDER.fullmatch(text) or _BARE_BUILDER.fullmatch(text):
         return set_form(builder[2].strip())
     if member := _MEMBER.fullmatch(text):
         return member[1].strip()

@@ -36,13 +36,19 @@ def table(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]], flags: i
     return tuple(Rewrite(name, re.compile(pattern, flags), replacement) for name, pattern, replacement in rows)
 
 
-_GREEK = "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu π pi ρ rho σ sigma φ phi ω omega"
+_GREEK = (
+    "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu π pi ρ rho σ sigma φ phi ω omega ϕ phi ϵ epsilon"
+)
+_GREEK += " ζ zeta η eta ι iota κ kappa ν nu ξ xi τ tau χ chi ψ psi"
+_GREEK += " Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Σ Sigma Φ Phi Ψ Psi Ω Omega"
 _SIGNS = {
     **{"×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "±": r"\pm ", "∓": r"\mp "},
     **{"≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\neq ", "≈": r"\approx ", "∈": r"\in "},
     **{"∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "√": r"\sqrt ", "∛": r"\sqrt[3]"},
     **{"∠": r"\angle ", "∨": r"\lor ", "∧": r"\land ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "°": r"^{\circ}"},
     **{"½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}"},
+    **{"→": r"\to ", "⇒": r"\Rightarrow ", "⇔": r"\iff ", "∥": r"\parallel ", "⊥": r"\perp ", "¬": r"\neg "},
+    **{"∉": r"\notin ", "⊂": r"\subset ", "⊆": r"\subseteq ", "∀": r"\forall ", "∃": r"\exists "},
     **{"…": r"\ldots ", "⁄": "/", "、": ", ", "¢": r"\text{ cents}"},
 }
 _CHARACTERS = str.maketrans(
@@ -91,6 +97,8 @@ SIGNS = table(
     ("equality of code", r"(?<![=<>!])==(?!=)", "="),
     ("arrow", rf"\\(?:rightarrow|longrightarrow){END}|->", r"\\to "),
     ("double arrow", rf"\\(?:Longrightarrow|implies){END}", r"\\Rightarrow "),
+    ("negation", rf"\\lnot{END}", r"\\neg "),
+    ("triangle", r"\\triangle\s*(?:\{\s*([A-Z]{3})\s*\}|([A-Z]{3})(?![A-Z]))", r"\1\2"),
     ("big union", rf"\\bigcup(?=\s*[(\[{{\\])(?!\s*[_^]){END}", r"\\cup "),
     ("unequal", rf"(?<![\d)])!=|\\ne{END}", r"\\neq "),  # but 3!=6 is a factorial
     ("hat and vector", r"\\wide(hat|tilde)(?![A-Za-z])", r"\\\1"),
@@ -174,6 +182,7 @@ LOOK = table(
         "",
     ),
     ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
+    ("amounts in text", r"^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1"),
     ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
     ("choices in one text", r"\\text\s*\{\s*(\(?[A-Z]\)?(?:(?:\s*,\s*|\s+and\s+)\(?[A-Z]\)?)+)\s*\}", r"\1"),
     (
