@@ -1,10 +1,10 @@
 """Build labelled answer pairs from other projects' tests: `python -m benchmarks.heldout REPOSITORIES DATA OUT`.
 
 REPOSITORIES holds clones as `<owner>+<name>/repo` (a git directory is enough), DATA is ../shared/data, whose triples
-are left out. Writes OUT/{development,heldout,second,third}.jsonl like DATA/grader/*.jsonl. The first two are the
-halves of `heldout_sources.FIRST`: the half of a row depends on its gold alone (SHA-256 of the gold without spaces,
-first byte even: development, odd: held out). second.jsonl has the pairs of SECOND that are in neither, and
-third.jsonl those of THIRD that are in none of these.
+are left out. Writes files like DATA/grader/*.jsonl into OUT: development and heldout, the halves of
+`heldout_sources.FIRST`, where a row's half depends on its gold alone (SHA-256 of the gold without spaces, first byte
+even: development, odd: held out); second, the pairs of SECOND that are in neither; third, those of THIRD that are in
+none of these; fourth_development and fourth, the halves of `benchmarks.heldout_fourth`.
 OUT/golds/*.jsonl gets the golds of public problem sets. Test files are read as syntax trees and never run. The rows
 stay out of this repository, as not every licence allows copies; `benchmarks.agreement --heldout OUT` reports on them.
 """
@@ -46,6 +46,11 @@ def main() -> int:
         rows = agreed([*suites(repositories, files)])
         later[name] = [row for row in rows if key(row) not in known]
         known |= {key(row) for row in rows}
+    from benchmarks.heldout_fourth import fourth
+
+    rows = [row for row in agreed([*fourth(repositories)]) if key(row) not in known]
+    later["fourth_development"] = [row for row in rows if half_of(row) == "development"]
+    later["fourth"] = [row for row in rows if half_of(row) == "heldout"]
     for name, answers in golds(repositories).items():
         write(out / "golds" / f"{name}.jsonl", [{"answer": answer} for answer in answers])
     parts = {half: [row for row in new if half_of(row) == half] for half in ("development", "heldout")}
