@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import rewrites
+from benchmarks import heldout_fourth, rewrites
 from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
 from evals.grading.numbers import number
@@ -200,8 +200,8 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         "of that day, which were written for the first set alone (their author had read the pairs of the second, to "
         "check that the tests were read rightly). Rules for its disagreements were written since: what is shown is "
         "today's score (grader_heldout_second_look.md keeps the first one, 93.55 %). The third set was fixed by its "
-        "hash after that, unread, and scored once (68.57 %); it is development material since. The fourth set was split "
-        "by hash before it was read; rules were written with its development half in view, and the other half was "
+        "hash after that, unread, and scored once (68.57 %); it is development material since. The fourth set was "
+        "split by hash before it was read; rules were written with its development half in view, and the other half was "
         "scored once, after the last of them. math-verify gets a string as it is where it was written "
         "to be parsed so, else in a box.\n"
     ]
@@ -235,7 +235,7 @@ def disagreements(rows: list[Row], mine: list[bool | None]) -> list[str]:
     verdicts = {True: "correct", False: "not correct", None: "unscored"}
     return [
         f"- `{row['gold']}` | `{row['prediction']}`: label {verdicts[row['expected']]}, ours {verdicts[own]} "
-        f"({row['source'].partition(':')[0]}). {REASONS.get(pair(row), 'Not read yet')}"
+        f"({row['source'].partition(':')[0]}). {(REASONS | heldout_fourth.REASONS).get(pair(row), 'Not read yet')}"
         for row, own in zip(rows, mine, strict=True)
         if own is not row["expected"]
     ]

@@ -47,6 +47,38 @@ DEPENDS = (
     "multiple_answers",
 )  # words of tests whose label depends on more
 Row = dict[str, Any]
+# why ours disagrees with a label, as read by hand after the one scoring: (gold, prediction) -> reason
+EXTRACTION = "its project's rule on boxes; boxed_last takes the last box wherever it stands"
+UNIT = "our error: a unit is not in the table, or not converted"
+ROUNDED = "our error: a converted quantity is not compared as a rounding"
+REASONS = {
+    (r"\text{Evelyn}", "Final answer: Evelyn has the greatest average speed."): "our error: a name in a sentence",
+    ("A", r"Therefore \boxed{a}."): "convention: letters keep their case",
+    ("A", "Final answer: A"): "equal in value; the label asks for a box",
+    ("x = 7", "X = 7"): "convention: letters keep their case",
+    ("def add(a, b):\n    return a + b\n", "Write add"): "no mathematics",
+    ("42", "the answer is forty-two"): "equal in value; the label asks for digits",
+    ("atan2(x,y)**2", "atan2**2(x,y)"): "our error: this function of code is not read",
+    ("2^4!", "2^4!!!"): "our error: unscored",
+    ("int(3*x*y, (x, 0, 2))", "6y"): "our error: integrals of code are not read",
+    ("int(g(x)+f(x), (x, a, b))", "int(f(x)+g(x), (x, a, b))"): "our error: integrals of code are not read",
+    ("10 ohm", "10 Ω"): UNIT,
+    ("10 microA", "10 μA"): UNIT,
+    ("2.00 km/h", "0.556 m/s"): ROUNDED,
+    ("2.00 km/h", "0.002 megametre/hour"): UNIT,
+    ("2.00 km/h", "2 metre/millihour"): UNIT,
+    ("2.00 km/h", "1.243 mile/hour"): UNIT,
+    ("2.00 km/h", "109.12 foot/minute"): UNIT,
+    ("1.24 mile/hour", "2 km/h"): UNIT,
+    ("1.24 mile/hour", "109.12 foot/minute"): ROUNDED,
+    ("plus_minus x**2 + minus_plus y**2", "-minus_plus x**2 - plus_minus y**2"): "its project's own words for signs",
+    ("factorial(2**4)", "2^4!"): "our error: the factorial of a power, which can be read in two ways",
+    ("4", r"Check: \boxed{ 4 }. Final: \boxed{4}"): EXTRACTION,
+    ("4", r"The answer is not \boxed{4}. Final answer: 5"): EXTRACTION,
+    ("4", r"Candidate: \boxed{4}. Final answer: 5"): EXTRACTION,
+    ("4", r"\boxed{4}. Actually the final answer is 5."): EXTRACTION,
+    ("4", "x" * 50 + r"\boxed{4}"): EXTRACTION,
+}
 
 
 def fourth(repositories: Path) -> Iterator[Row]:

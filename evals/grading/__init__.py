@@ -1,7 +1,8 @@
 """The only answer checker: from a gold answer and a response to a verdict.
 
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
-spelling.py     one spelling for equivalent notations
+spelling.py code.py
+                one spelling for equivalent notations, LaTeX for what is written as code
 equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify
                 (called only there)
 conventions.py  which answers count as equal where mathematics leaves a choice; limits for one answer
