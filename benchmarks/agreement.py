@@ -201,8 +201,8 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         "check that the tests were read rightly). Rules for its disagreements were written since: what is shown is "
         "today's score (grader_heldout_second_look.md keeps the first one, 93.55 %). The third set was fixed by its "
         "hash after that, unread, and scored once (68.57 %); it is development material since. The fourth set was "
-        "split by hash before it was read; rules were written with its development half in view, and the other half was "
-        "scored once, after the last of them. math-verify gets a string as it is where it was written "
+        "split by hash before it was read; rules were written with its development half in view, and the other half "
+        "was scored once, after the last of them. math-verify gets a string as it is where it was written "
         "to be parsed so, else in a box.\n"
     ]
     for half in sets:
