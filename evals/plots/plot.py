@@ -71,7 +71,7 @@ def tidy(axis: Any) -> None:
 def step_axis(axis: Any) -> None:
     """Optimiser steps along x, which are whole numbers."""
     axis.set_xlabel("optimiser step")
-    axis.xaxis.get_major_locator().set_params(integer=True)
+    axis.xaxis.get_major_locator().set_params(integer=True, min_n_ticks=1)
 
 
 ENDINGS = ("svg", "png", "csv", "json")
