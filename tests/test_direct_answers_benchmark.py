@@ -13,7 +13,7 @@ def test_guesses_and_searches_are_counted_apart() -> None:
     assert (counted.share, counted.guessed, counted.searched) == (0.75, pytest.approx(1 / 3), 1.0)
 
 
-def test_no_accuracy_is_made_up_where_no_response_is() -> None:
+def test_without_responses_there_is_no_accuracy() -> None:
     assert direct([("\\boxed{1}", True)]).searched is None
     with pytest.raises(ValueError, match="got none"):
         direct([])

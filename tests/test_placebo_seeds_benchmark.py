@@ -10,7 +10,7 @@ from benchmarks.placebo_seeds import parse_seeds, with_seeds
 from tests.harness.tables.test_claims import measured
 
 
-def test_seeds_are_both_ends() -> None:
+def test_seed_ranges_include_both_ends() -> None:
     assert list(parse_seeds("2-4")) == [2, 3, 4] and list(parse_seeds("7-7")) == [7]
 
 
@@ -20,7 +20,7 @@ def test_another_form_is_refused(text: str) -> None:
         parse_seeds(text)
 
 
-def test_other_seeds_leave_nothing_behind() -> None:
+def test_other_seeds_are_removed_completely() -> None:
     arm = measured("egsw", 20)
     kept = with_seeds(arm, range(1, 3))
     assert kept.seeds == (1, 2)

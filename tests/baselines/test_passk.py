@@ -52,7 +52,7 @@ def test_by_hand() -> None:
     assert torch.allclose(got, torch.tensor([root, root, -root, -root], dtype=torch.float64))
 
 
-def test_groups_that_teach_nothing() -> None:
+def test_groups_without_a_signal_have_no_advantage() -> None:
     # all correct; all incorrect; fewer than k incorrect (each pair holds a correct one); one response; under k scored
     for rewards in ([1, 1, 1], [0, 0, 0], [1, 1, 0], [1], [1, math.nan, math.nan]):
         assert passk(batch_of(rewards, [0] * len(rewards)), k=2, epsilon=1e-6).eq(0).all()

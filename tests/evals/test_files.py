@@ -74,7 +74,7 @@ lines = st.lists(
 
 
 @given(lines, st.integers(0, 10_000))
-def test_a_torn_last_line_is_no_line(rows: list[dict[str, Any]], cut: int) -> None:
+def test_an_incomplete_last_line_is_ignored(rows: list[dict[str, Any]], cut: int) -> None:
     """Wherever a kill cuts the file: the rows of whole lines are read, and appending continues after them."""
     import tempfile
 
@@ -143,7 +143,7 @@ def test_hashes_find_missing_and_changed_files(tmp_path: Path) -> None:
     assert differing_files(tmp_path, sums) == ["a has changed", "sub/b is missing"]
 
 
-def test_a_lock_is_held_across_processes_and_goes_with_them(tmp_path: Path) -> None:
+def test_a_lock_holds_across_processes_and_ends_with_them(tmp_path: Path) -> None:
     code = f"from evals.files import locked\nfrom pathlib import Path\nwith locked(Path({str(tmp_path)!r})): pass"
     with locked(tmp_path):
         other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

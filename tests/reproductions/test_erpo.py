@@ -262,7 +262,7 @@ def test_equal_rewards_and_groups_of_one_give_zero_exactly(batch: TokenBatch) ->
     assert erpo(alone.with_advantages(grpo(alone, std="sample", epsilon=0.0)), **DEFAULTS).eq(0).all()
 
 
-def test_no_token_at_all_is_fine() -> None:
+def test_an_empty_batch_is_valid() -> None:
     empty = replace(small([1.0, -1.0], [[0.1, 0.2]] * 2, [[1.0, 2.0]] * 2), mask=torch.zeros(2, 2, dtype=torch.bool))
     assert erpo(empty, **DEFAULTS).eq(0).all()
 

@@ -134,7 +134,7 @@ def test_ppl_by_hand() -> None:
     assert torch.allclose(released, torch.tensor([[1.2, 1.2], [-2.0, 0.0], [-1.6, 0.0]], dtype=torch.float64))
 
 
-def test_released_statistics_leave_outliers_out() -> None:
+def test_released_statistics_exclude_outliers() -> None:
     # 1, 2, 3, 4, 100: quartiles 2 and 4, fences -1 and 7, so 100 is out. Mean 2.5, population std sqrt(5/4).
     values = torch.tensor([1.0, 2.0, 3.0, 4.0, 100.0], dtype=torch.float64)
     want = (values - 2.5) / math.sqrt(1.25)

@@ -155,7 +155,7 @@ def test_table_3_has_its_own_protocol() -> None:
         ("27.50", 17408, [4787, 4788]),  # 27.4988 and 27.5046: both print as 27.50
     ],
 )
-def test_counts_that_print_as_this(printed: str, total: int, expected: list[int]) -> None:
+def test_counts_that_round_to_the_printed_value(printed: str, total: int, expected: list[int]) -> None:
     assert counts(printed, total) == expected
 
 

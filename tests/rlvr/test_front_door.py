@@ -31,7 +31,7 @@ def test_import_loads_nothing_heavy():
     assert (Path(rlvr.__file__).parent / "py.typed").is_file()
 
 
-def test_grades_show_themselves():
+def test_grades_have_html_tables():
     grades = rlvr.grade_answers([("1/2", "0.5"), ("1/2", "<b>"), ("3", "x = 3")])
     assert [str(grade.verdict) for grade in grades] == ["correct", "wrong", "correct"]
     html = grades._repr_html_()

@@ -169,7 +169,7 @@ def test_pieces_give_what_the_whole_file_gives(write, tmp_path, monkeypatch, pie
     assert [row["sample"] for row in written] == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
-def test_rows_are_not_held(write, monkeypatch):
+def test_rows_are_not_kept_in_memory(write, monkeypatch):
     """No more rows of a file are alive at a time than two pieces hold."""
     alive, most = 0, 0
 

@@ -45,6 +45,6 @@ def test_one_sample_a_problem_has_only_the_division(labels: list[bool], n: int) 
     assert (count is None) == (average - average / n <= 0.05)
 
 
-def test_names_that_say_n() -> None:
+def test_n_is_read_from_the_name_of_a_metric() -> None:
     names = {"pass@k:k=1&n=4": 4, "math_pass@1:16_samples": 16, "avg@n:n=8": 8, "pass@1_answer_tag": None, "acc": None}
     assert {name: samples_named(name) for name in names} == names

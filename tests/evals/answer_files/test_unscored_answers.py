@@ -14,7 +14,7 @@ TOWER = r"\boxed{9^{9^{9^{9}}}}"  # not 4, and plainly so
 
 
 @pytest.mark.parametrize(("rest", "ends"), [(LONG, ("100.0", "as wrong 25.0")), (TOWER, ("25.0", None))])
-def test_one_correct_sample_and_three_that_hide(
+def test_one_correct_and_three_unscored_samples(
     rest: str, ends: tuple[str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     responses = [r"\boxed{4}", rest, rest, rest]

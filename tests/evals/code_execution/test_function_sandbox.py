@@ -170,7 +170,7 @@ def test_a_program_has_no_network() -> None:
 
 
 @needs_sandbox
-def test_no_way_to_other_powers() -> None:
+def test_no_privileges_can_be_gained() -> None:
     for call in (
         "libc.unshare(0x10000000)",  # a user namespace, and with it capabilities
         "libc.mount(b'none', b'/sandbox', b'tmpfs', 0, None)",
@@ -219,7 +219,7 @@ def children() -> list[str]:
     return pids
 
 
-def test_where_it_cannot_be_made_nothing_is_run(tmp_path: Path) -> None:
+def test_without_a_sandbox_nothing_is_run(tmp_path: Path) -> None:
     """As where a container's rules forbid namespaces: here, a limit of none."""
     code = (
         "import sys\nfrom evals.code_execution import function_sandbox as sandbox\nfrom evals.code_execution.inside import *\n"

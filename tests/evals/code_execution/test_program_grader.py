@@ -301,7 +301,7 @@ def test_an_evaluation_runs_programs_and_scores_pass_at_k(data: Path, model_dir:
 
 
 @needs_sandbox
-def test_lm_eval_s_rows_and_marks(data: Path) -> None:
+def test_lm_eval_gives_the_same_rows_and_verdicts(data: Path) -> None:
     from evals.data import lm_eval_task
 
     metadata = benchmarks.task("humaneval")["metadata"]

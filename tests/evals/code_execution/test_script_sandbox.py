@@ -56,11 +56,11 @@ def test_output_beyond_the_limit_is_cut() -> None:
         ("import os, time\nif os.fork() == 0: time.sleep(1000)", None),  # what it leaves behind ends with it
     ],
 )
-def test_programs_that_do_not_end_well(program: str, error: str | None) -> None:
+def test_failing_programs_report_their_error(program: str, error: str | None) -> None:
     assert printed(program).error == error
 
 
-def test_a_program_that_swallows_its_end_is_ended() -> None:
+def test_a_program_that_catches_its_timeout_is_killed() -> None:
     stubborn = printed("while True:\n  try:\n    while True: pass\n  except BaseException: pass")
     assert stubborn.error in (ENDED, "TimeoutError: more than 1 s of processor time")  # by the kernel, or by chance
 
@@ -70,7 +70,7 @@ def test_an_idle_program_is_stopped() -> None:
     assert idle == ExecutionResult("1\n", False, "TimeoutError: not finished after 1.5 s")
 
 
-def test_nothing_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_outside_the_sandbox_is_visible(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("A_SECRET_KEY", "sk-1")
     (tmp_path / "file").write_text("x")
     assert "sk-1" not in printed("import os; print(dict(os.environ))", longest=10_000).text
@@ -80,7 +80,7 @@ def test_nothing_outside_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert printed("open('mine', 'w').write('x'); print(open('mine').read())").text == "x\n"
 
 
-def test_no_sandbox_no_program(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_no_program_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(role: str, job: object, descriptors: dict[str, int], *_: object) -> object:
         os.write(descriptors["out"], b'{"sandbox": "no namespaces"}\n')
         raise OSError("not started")

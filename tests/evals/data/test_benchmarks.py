@@ -297,7 +297,7 @@ def test_rows_without_a_hash_are_pinned_by_the_publisher_s_file(
         benchmarks.load("gpqa_diamond", data_dir=tmp_path)
 
 
-def test_a_packed_file_is_read(toy: Path) -> None:
+def test_a_gzipped_file_is_read(toy: Path) -> None:
     import gzip
 
     with gzip.open(toy / "toy_2.jsonl.gz", "wt") as file:

@@ -149,7 +149,7 @@ def test_the_lm_eval_task_and_our_score_give_the_same_numbers(table: Any, result
     assert values(result)["avg@6"] == pytest.approx((1 + 1 / 6 + 2 / 6 + 3 / 6 + 1 / 4 + 1 + 1 / 5 + 2 / 6) / 10)
 
 
-def test_the_same_verdict_rows_but_for_why_it_ended(table: Any, data: Path, result: Any) -> None:
+def test_verdict_rows_differ_only_in_the_finish_reason(table: Any, data: Path, result: Any) -> None:
     samples = result["samples"]["tiny_short"]
     assert all(len(s["resps"][0]) == len(s["filtered_resps"][0]) == N for s in samples)
     rows = [row for s in samples for row in lm_eval_task.verdicts(s["doc"], s["filtered_resps"][0])]

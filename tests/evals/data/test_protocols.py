@@ -178,7 +178,7 @@ def test_an_unknown_extraction_is_refused() -> None:
         protocols.get("trial_and_error").override({"extraction": "qwen"}, Origin.USER, "test")
 
 
-def test_a_protocol_of_ones_own_is_a_yaml_file(tmp_path: Path) -> None:
+def test_own_protocols_are_yaml_files(tmp_path: Path) -> None:
     file = tmp_path / "mine.yaml"
     file.write_text(
         "base: egsw\nbenchmarks: [math500, aime24]\nn: 8\nks: [1, 8]\ntemperature: {default: 0.6, math500: 1.0}\n"

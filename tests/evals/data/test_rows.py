@@ -43,7 +43,7 @@ def test_a_file_that_cannot_be_read_is_named(name: str, content: bytes, words: s
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
-def test_a_byte_order_mark_and_blank_lines_are_no_content(name: str, tmp_path: Path) -> None:
+def test_byte_order_marks_and_blank_lines_are_ignored(name: str, tmp_path: Path) -> None:
     content = b"\xef\xbb\xbf" + LINES.replace(b"\n", b"\r\n\n")
     (tmp_path / name).write_bytes(gzip.compress(content) if name.endswith(".gz") else content)
     assert read_rows(tmp_path / name) == ROWS

@@ -99,7 +99,7 @@ def test_claims_are_marked_by_their_outcome() -> None:
         claims_forest(frame.assign(outcome="maybe"))
 
 
-def test_placebos_stand_beside_their_method() -> None:
+def test_placebos_are_plotted_beside_their_method() -> None:
     variants = ["method", "permuted in the group", "permuted in the response"]
     rows = itertools.product(["EGSW", "ERPO"], variants, ["chain", "search"])
     frame = pd.DataFrame(rows, columns=["method", "variant", "family"]).assign(value=0.02, low=-0.01, high=0.05)

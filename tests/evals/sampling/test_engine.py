@@ -148,7 +148,7 @@ def slow_decode(engine: TransformersEngine, request: Request, decoding: Decoding
 
 
 @pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 24), Decoding(0.6, 0.95, 24), Decoding(0.0, 1.0, 24)])
-def test_batches_give_what_one_row_alone_gives(engine: TransformersEngine, decoding: Decoding) -> None:
+def test_batches_equal_single_rows(engine: TransformersEngine, decoding: Decoding) -> None:
     requests = some_requests(problems=6, samples=3)
     expected = {r.key: slow_decode(engine, r, decoding) for r in requests}
     for rows in (18, 5):
@@ -277,7 +277,7 @@ def test_a_forced_prefix_is_continued(engine: TransformersEngine, decoding: Deco
         assert got[request.key] == Completion(request.key, text, n + alone.tokens, alone.finish_reason)
 
 
-def test_a_forced_beginning_leaves_room(engine: TransformersEngine) -> None:
+def test_a_forced_prefix_must_leave_room(engine: TransformersEngine) -> None:
     request = replace(some_requests(1, 1)[0], forced=(20, 21, 22))
     with pytest.raises(ValueError, match=r"max_tokens=3: 3 tokens of the response to problem 'p0' are forced"):
         list(engine.generate([request], Decoding(1.0, 1.0, 3)))

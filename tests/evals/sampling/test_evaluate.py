@@ -83,7 +83,7 @@ def killed() -> None:
 
 
 @pytest.mark.parametrize("dies_at", range(8))  # 15 samples, 4 to a chunk, 2 to a batch: 8 batches
-def test_a_killed_evaluation_resumes_where_it_was(place: dict[str, Any], dies_at: int) -> None:
+def test_a_killed_evaluation_resumes_where_it_stopped(place: dict[str, Any], dies_at: int) -> None:
     first = Scripted(dies_at, killed)
     with pytest.raises(KilledError):
         evaluate(protocol=protocol(3), engine=first, **place)
@@ -136,7 +136,7 @@ def test_repeated_kills_generate_each_sample_once(place: dict[str, Any]) -> None
     assert sorted(asked + last.asked) == [(p.id, s) for p in PROBLEMS for s in range(3)]
 
 
-def test_a_half_written_shard_is_not_read(place: dict[str, Any]) -> None:
+def test_an_incomplete_shard_is_not_read(place: dict[str, Any]) -> None:
     with pytest.raises(KilledError):
         evaluate(protocol=protocol(3), engine=Scripted(3, killed), **place)
     (place["out_dir"] / "toy" / "shards" / ".000003.parquet.part").write_bytes(b"PAR1 and then the power went")
@@ -152,7 +152,7 @@ def test_more_samples_keep_the_first(place: dict[str, Any]) -> None:
     assert fewer.asked == []
 
 
-def test_a_resumed_run_forms_the_batches_of_an_unbroken_one(place: dict[str, Any]) -> None:
+def test_a_resumed_run_has_the_batches_of_an_uninterrupted_one(place: dict[str, Any]) -> None:
     """What is asked for in one piece decides rounding in a real engine, so it must not change."""
     whole, chunks = Scripted(), []
     generate = whole.generate
@@ -182,7 +182,7 @@ def test_a_resumed_run_forms_the_batches_of_an_unbroken_one(place: dict[str, Any
         ({"note": "2"}, r'engine.note was "1", now "2"'),
     ],
 )
-def test_other_samples_are_not_mixed_in(place: dict[str, Any], change: dict[str, Any], message: str) -> None:
+def test_samples_of_other_settings_are_refused(place: dict[str, Any], change: dict[str, Any], message: str) -> None:
     path = evaluate(protocol=protocol(3), engine=Scripted(), **place)["toy"]
     before = path.read_bytes()
     other = {"seed": 0, "note": "1", **change}
@@ -238,7 +238,7 @@ def test_two_processes_do_not_share_a_folder(place: dict[str, Any]) -> None:
         evaluate(protocol=protocol(1), engine=Scripted(), **place)
 
 
-def test_shards_without_a_manifest_are_not_guessed_at(place: dict[str, Any]) -> None:
+def test_shards_without_a_manifest_are_refused(place: dict[str, Any]) -> None:
     evaluate(protocol=protocol(1), engine=Scripted(), **place)
     (place["out_dir"] / "toy" / "manifest.json").unlink()
     with pytest.raises(ValueError, match="without a manifest"):

@@ -154,7 +154,7 @@ def test_a_plain_prompt_is_continued(engine: OpenAIEngine, server: Server) -> No
 
 
 @pytest.mark.parametrize("fault", [code(429), code(500), code(503), code(408), drop, cut_short, code(200, '{"cho')])
-def test_a_passing_fault_is_tried_again(engine: OpenAIEngine, server: Server, waits: list[float], fault: Reply) -> None:
+def test_a_temporary_fault_is_retried(engine: OpenAIEngine, server: Server, waits: list[float], fault: Reply) -> None:
     server.faults = {1: [fault, fault], 3: [fault] * 3}
     assert {c.text for c in sample(engine, chat(5)).values()} == {f"seed {i}" for i in range(5)}
     assert server.attempts() == {0: 1, 1: 3, 2: 1, 3: 4, 4: 1}
@@ -172,7 +172,7 @@ def test_a_passing_fault_is_tried_again(engine: OpenAIEngine, server: Server, wa
         (code(200, '{"choices": []}'), "the answer lacks"),
     ],
 )
-def test_a_lasting_fault_names_problem_and_sample(
+def test_a_permanent_fault_names_problem_and_sample(
     engine: OpenAIEngine, server: Server, fault: Reply, message: str
 ) -> None:
     server.faults = {1: [fault] * 9}
@@ -203,7 +203,7 @@ def test_a_refusal_is_final(engine: OpenAIEngine, server: Server, fault: Reply, 
     assert server.attempts() == {0: 1}
 
 
-def test_what_came_before_a_failure_is_kept(engine: OpenAIEngine, server: Server) -> None:
+def test_completions_before_a_failure_are_kept(engine: OpenAIEngine, server: Server) -> None:
     server.faults = {6: [code(400)]}
     came: list[Any] = []
     batches = engine.generate(chat(40), DECODING)
@@ -214,7 +214,7 @@ def test_what_came_before_a_failure_is_kept(engine: OpenAIEngine, server: Server
     )
 
 
-def test_a_silent_server_is_given_up(server: Server, waits: list[float]) -> None:
+def test_a_silent_server_times_out(server: Server, waits: list[float]) -> None:
     silent = threading.Event()
     server.faults = {0: [lambda *_: silent.wait(60)] * 2}  # type: ignore[list-item]
     engine = OpenAIEngine("m", url=server.url, attempts=2, timeout_s=0.05, sleep=waits.append)
@@ -223,7 +223,7 @@ def test_a_silent_server_is_given_up(server: Server, waits: list[float]) -> None
     silent.set()
 
 
-def test_an_empty_answer_is_an_answer(engine: OpenAIEngine, server: Server) -> None:
+def test_an_empty_text_is_a_valid_completion(engine: OpenAIEngine, server: Server) -> None:
     server.faults = {
         0: [lambda h, b: h.reply(200, completion(b, "", tokens=1))],
         1: [lambda h, b: h.reply(200, completion(b, None, tokens=32, reason="length"))],
@@ -285,7 +285,7 @@ def test_a_key_that_no_header_can_hold_is_not_repeated(monkeypatch: pytest.Monke
     assert "secret" not in str(caught.value)
 
 
-def test_no_key_no_header(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_key_no_header_is_sent(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     sample(OpenAIEngine("m", url=server.url), chat(1))
     assert "Authorization" not in server.seen[0][1]
@@ -308,7 +308,7 @@ def test_no_key_no_header(server: Server, monkeypatch: pytest.MonkeyPatch) -> No
         ({"url": "http://h/v1", "timeout_s": 0.0}, r"timeout_s=0\.0"),
     ],
 )
-def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
+def test_impossible_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message) as caught:
         engines.create("openai", "m", **options)
     assert "secret" not in str(caught.value)

@@ -14,7 +14,7 @@ def some(problem: str, *samples: int) -> list[Completion]:
     return [Completion((problem, sample), "x", 10, "stop") for sample in samples]
 
 
-def test_the_line(capfd: pytest.CaptureFixture[str]) -> None:
+def test_the_progress_line(capfd: pytest.CaptureFixture[str]) -> None:
     now = [100.0]
     line = Progress("toy", 3, 2, 1, True, clock=lambda: now[0])
     line.sampled(some("a", 0), kept=True)
@@ -48,7 +48,7 @@ def test_nothing_is_shown_or_computed(capfd: pytest.CaptureFixture[str], monkeyp
     assert capfd.readouterr() == ("", "")
 
 
-def test_without_a_terminal_lines_come_seldom(capfd: pytest.CaptureFixture[str]) -> None:
+def test_without_a_terminal_few_lines_are_printed(capfd: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
     bar = Bar("toy", 100, done=10, clock=lambda: now[0])
     for done in (20, 30, 40):  # at 0, 29.9 and 30 seconds: only the last is due

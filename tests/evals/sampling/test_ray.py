@@ -106,7 +106,7 @@ def test_the_file_is_that_of_one_engine(
 
 
 @needs_ray
-def test_what_the_cluster_cannot_hold(address: str, model_dir: Path) -> None:
+def test_replicas_that_the_cluster_cannot_hold_are_refused(address: str, model_dir: Path) -> None:
     for options, message in (
         ({"replicas": 3}, "replicas=3 of 0 GPUs and 1 CPUs each do not fit the cluster, which has 0 GPUs and 2 CPUs"),
         ({"gpus": 1.0}, "do not fit the cluster"),

@@ -82,7 +82,7 @@ def test_a_fault_is_reported_and_the_next_request_starts_fresh(
     assert len(generated(two, some_requests(6))) == 6
 
 
-def test_a_caller_who_stops_listening_ends_them(two: Replicas) -> None:
+def test_replicas_end_when_the_caller_stops(two: Replicas) -> None:
     batches = two.generate(some_requests(4, "wait", "wait"), DECODING)
     process = int(next(batches)[0].text.split()[2])
     batches.close()  # type: ignore[attr-defined]
@@ -111,7 +111,7 @@ def test_replicas_end_with_a_killed_parent() -> None:
     assert select.select([watch], [], [], 60)[0], "the replica lives on"  # readable once the process is gone
 
 
-def test_counts_that_cannot_be() -> None:
+def test_impossible_replica_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="replicas=0, expected >= 1"):
         Replicas(FACTORY, "m", count=0)
     short = Replicas(FACTORY, "m", count=3, devices=["0", "1"])

@@ -58,7 +58,7 @@ def test_logits_are_those_of_the_whole_sequence(model: Any, prompts: list[tuple[
 
 
 @pytest.mark.parametrize("decoding", [Decoding(1.0, 1.0, 14), Decoding(0.7, 0.9, 14), Decoding(0.0, 1.0, 14)])
-def test_samples_are_those_of_the_long_way(
+def test_samples_equal_those_of_transformers(
     model: Any, prompts: list[tuple[int, ...]], decoding: Decoding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fifth of the vocabulary ends a response, so that rows leave the batch at many steps."""
@@ -71,7 +71,7 @@ def test_samples_are_those_of_the_long_way(
         assert len(set(short[1])) > 3, "rows should end at several steps"
 
 
-def test_what_is_not_plain_goes_the_long_way(model: Any) -> None:
+def test_other_models_use_transformers(model: Any) -> None:
     def changed(change: Any) -> bool:
         other = copy.deepcopy(model)
         change(other)

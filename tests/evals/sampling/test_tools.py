@@ -89,7 +89,7 @@ def test_blocks(text: str, expected: tuple[str, int] | None) -> None:
     assert next_block(text, 0) == expected
 
 
-def test_only_what_is_new_is_looked_at() -> None:
+def test_only_new_text_is_searched_for_code() -> None:
     text = code("1") + "\n" + code("2")
     assert next_block(text, len(code("1"))) == ("2\n", len(text))
     assert next_block(text, len(code("1")) + 2) is None
@@ -215,7 +215,7 @@ def test_a_folder_refuses_other_tools(model_path: Path, tmp_path: Path) -> None:
 # ------------------------------------------------------------------------------------------------------------ refusals
 
 
-def test_no_sandbox_no_tools(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_sandbox_tools_are_refused(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "unavailable_reason", lambda: "no namespaces")
     with pytest.raises(ValueError, match="a model's code never runs without it"):
         ToolEngine(Writer(model_path, {}))
@@ -224,7 +224,7 @@ def test_no_sandbox_no_tools(model_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @needs_sandbox
-def test_a_sandbox_that_is_lost_on_the_way(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sandbox_that_fails_during_sampling_is_an_error(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> ExecutionResult:
         raise SandboxError("no more")
 

@@ -231,7 +231,7 @@ def test_one_problem_gives_no_interval_of_a_difference() -> None:
     assert (result.difference, result.interval, result.p_value) == (1.0, None, None)
 
 
-def test_all_problems_moved_alike_with_seeds() -> None:
+def test_an_equal_shift_of_all_problems_with_seeds() -> None:
     # no spread at all: the interval at level 1 - p reaches zero where (p/2)^(1/P) = 1/2, so p = 2/2^5
     result = paired(np.ones((2, 5)), np.zeros((2, 5)))
     assert result.p_value == pytest.approx(2 / 2**5)

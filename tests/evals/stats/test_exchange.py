@@ -39,7 +39,7 @@ def test_every_division_by_enumeration(metric: str, k: int | None) -> None:
     assert exchange_p(of(a, n), of(b, n), metric, k) == pytest.approx(larger + ties / 2, abs=0.03)
 
 
-def test_it_holds_its_level_where_the_test_over_problems_never_rejects() -> None:
+def test_it_keeps_its_level_where_the_test_over_problems_never_rejects() -> None:
     # 30 problems, 16 samples, most of them always or never solved: results/coverage.md has 0 % for pass@8 over problems
     rng, wrong = np.random.default_rng(4), 0
     for _ in range(300):

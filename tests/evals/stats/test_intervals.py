@@ -110,7 +110,7 @@ def test_few_problems_give_few_degrees_of_freedom() -> None:
 
 
 @given(vectors)
-def test_all_or_nothing_is_the_widest(values: list[float]) -> None:
+def test_binary_values_give_the_widest_interval(values: list[float]) -> None:
     count, mean = len(values), sum(values) / len(values)
     got = over_problems(values)
     assert got is not None
@@ -172,7 +172,7 @@ def test_incorrect_is_the_mirror_of_correct(values: list[float]) -> None:
 
 
 @given(vectors)
-def test_bounds_may_be_any(values: list[float]) -> None:
+def test_intervals_scale_with_the_bounds(values: list[float]) -> None:
     plain, stretched = over_problems(values), over_problems([10 * v - 3 for v in values], bounds=(-3, 7))
     assert plain is not None
     assert stretched is not None
@@ -334,7 +334,7 @@ def test_coverage_over_problems_and_seeds(seeds: int, centre: float, deviation: 
 
 @pytest.mark.parametrize("deviation", [0.0, 0.8])
 @pytest.mark.parametrize("seeds", [3, 10])
-def test_coverage_over_seeds_on_these_very_problems(seeds: int, deviation: float) -> None:
+def test_coverage_over_seeds_on_fixed_problems(seeds: int, deviation: float) -> None:
     assert 0.93 <= coverage.on_fixed_problems(Crossed(seeds, 30, 16, 0.0, deviation), 2_000).share <= 0.97
 
 

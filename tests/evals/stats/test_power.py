@@ -216,7 +216,7 @@ def test_an_effect_that_few_problems_carry_has_less_power() -> None:
         carried_by(0.05, 0)
 
 
-def test_where_some_problems_are_redrawn_the_truth_lies_in_the_range_and_two_runs_find_it() -> None:
+def test_with_some_problems_sampled_again_the_range_contains_the_truth_and_two_runs_show_it() -> None:
     # the second method has a tenth of the problems anew and all 6 points lower: effects differ by problem
     problems, samples, runs = 100, 4, 400
     rng = np.random.default_rng(0)

@@ -79,7 +79,7 @@ def test_unsolvable_problems_are_counted() -> None:
     assert fours.factor * fours.value == 1
 
 
-def test_scores_have_names_for_people_and_keys_for_files() -> None:
+def test_scores_have_names_for_tables_and_keys_for_files() -> None:
     frame = table({"p": "+a", "q": "aa"}, tokens=5, finish_reason="stop")
     scores = score(frame, ks=(2,), metrics=METRICS, taus=(0.75,))
     assert [(s.name, s.key) for s in scores] == [

@@ -54,7 +54,7 @@ def test_it_is_symmetric_and_its_interval_agrees(values: list[float], threshold:
 
 
 @given(SHARES, st.data())
-def test_what_comes_after_a_decision_changes_nothing(values: list[float], data: st.DataObject) -> None:
+def test_values_after_a_decision_change_nothing(values: list[float], data: st.DataObject) -> None:
     made = decide(values, 0.5, alpha=0.3)
     if made.verdict is not None:
         assert decide(values[: made.used] + data.draw(SHARES), 0.5, alpha=0.3) == made

@@ -139,7 +139,7 @@ def test_maj_of_one_is_the_share_of_correct_samples(case: Answers) -> None:
     assert maj_at_k(classes, correct, 1) == pytest.approx(np.mean(correct))
 
 
-def test_maj_shares_ties_and_leaves_out_none() -> None:
+def test_maj_splits_ties_and_missing_answers_have_no_vote() -> None:
     right = [True, False, False, False]
     # all four: 1, 2, 3 have a vote each, the sample without an answer has none: a third
     assert maj_at_k([1, 2, 3, None], right, 4) == pytest.approx(1 / 3)

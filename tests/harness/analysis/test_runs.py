@@ -21,7 +21,7 @@ def job(folder: Path) -> Path:
     return folder
 
 
-def test_scores_stand_beside_the_metrics_of_their_step(tmp_path: Path) -> None:
+def test_scores_are_joined_with_the_metrics_of_their_step(tmp_path: Path) -> None:
     kept = kept_curves(job(tmp_path / "a"))
     assert kept is not None and kept["step"].tolist() == [1, 2, 3, 4]
     assert kept["curve/b/avg@4"].fillna(-1).tolist() == [-1, 0.2, -1, 0.4]

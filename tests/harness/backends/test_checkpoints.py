@@ -30,7 +30,7 @@ def cut(path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["model.safetensors", "optimizer.pt", "rng_state.pth", "trainer_state.json", WHOLE])
 @pytest.mark.parametrize("how", [Path.unlink, change, cut])
-def test_a_damaged_checkpoint_is_replaced_by_the_one_before(
+def test_a_damaged_checkpoint_is_replaced_by_the_previous_one(
     name: str, how: Callable[[Path], None], tmp_path: Path
 ) -> None:
     older, newer = make(tmp_path, 9), make(tmp_path, 10)

@@ -99,7 +99,9 @@ def kept_steps(out: Path) -> list[int]:
 @pytest.mark.parametrize(
     ("fault", "quantity"), [(nan_gradient, "gradient norm"), (nan_logits, "loss")], ids=["gradient", "logits"]
 )
-def test_a_fault_in_a_grpo_step_stops_there(fault: Fault, quantity: str, model_dir: Path, tmp_path: Path) -> None:
+def test_a_fault_in_a_grpo_step_stops_the_training(
+    fault: Fault, quantity: str, model_dir: Path, tmp_path: Path
+) -> None:
     trainer = grpo_trainer(model_dir, tmp_path, alternate)
     at_step(trainer, 3, fault)
     with pytest.raises(Diverged, match=f"step 3: {quantity} is nan"):
@@ -107,7 +109,7 @@ def test_a_fault_in_a_grpo_step_stops_there(fault: Fault, quantity: str, model_d
     assert kept_steps(tmp_path) == [1, 2]
 
 
-def test_an_error_inside_a_step_passes_as_itself_and_costs_only_that_step(model_dir: Path, tmp_path: Path) -> None:
+def test_an_error_inside_a_step_is_unchanged_and_costs_only_that_step(model_dir: Path, tmp_path: Path) -> None:
     """Out of memory, and a reward that raises: never a reward of zero, and a later start resumes after step 2."""
     from torch import OutOfMemoryError
 

@@ -20,7 +20,7 @@ def words() -> Any:
     return tokenizer.build_tokenizer(family("tiny").pieces())
 
 
-def test_rendered_once_for_what_is_equal(words: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_prompts_are_rendered_once(words: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     common._rendered.cache_clear()
     first = common.prompt_rows(experiment(), words, seed=5)
     monkeypatch.setattr("evals.data.prompts.render", lambda *_: pytest.fail("rendered again"))
@@ -33,7 +33,7 @@ def test_rendered_once_for_what_is_equal(words: Any, monkeypatch: pytest.MonkeyP
     assert 0 < len(short) < len(first[0])
 
 
-def test_rendered_again_for_what_differs(words: Any) -> None:
+def test_different_prompts_are_rendered_again(words: Any) -> None:
     plain, _, digest = common.prompt_rows(experiment(), words, seed=5)
     of_seed, _, other = common.prompt_rows(experiment(), words, seed=6)
     assert plain != of_seed

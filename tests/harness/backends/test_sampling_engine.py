@@ -23,7 +23,7 @@ from harness.spec.hardware import Hardware
         ({"engine": "ray_vllm", "ray_address": "a:1"}, "ray", {"inner": "vllm", "address": "a:1"}),
     ],
 )
-def test_the_engine_is_the_one_that_is_named(
+def test_the_named_engine_is_made(
     values: dict[str, Any], name: str, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made: list[tuple[str, str, dict[str, Any]]] = []

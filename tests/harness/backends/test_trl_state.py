@@ -50,7 +50,9 @@ def run(declared: Experiment, model_dir: Path, out_dir: Path) -> tuple[dict[str,
 
 
 @pytest.mark.parametrize("declared", [RESET, SEARCH], ids=["reference", "entropy_search"])
-def test_a_run_cut_off_after_three_steps_ends_the_same(declared: Experiment, model_dir: Path, tmp_path: Path) -> None:
+def test_a_run_stopped_after_three_steps_ends_with_equal_results(
+    declared: Experiment, model_dir: Path, tmp_path: Path
+) -> None:
     _, want = run(declared, model_dir, tmp_path)
     shutil.rmtree(tmp_path / "checkpoint-4")
     shutil.rmtree(tmp_path / "final")

@@ -99,7 +99,7 @@ def test_a_float32_head_and_determinism_reach_trl() -> None:
     assert translated({}, deterministic=True)["full_determinism"] is True
 
 
-def test_a_value_that_was_added_leaves_old_digests_alone() -> None:
+def test_added_fields_keep_old_digests() -> None:
     def digest(**values: Any) -> str:
         (job,) = resolve("egsw", arms=["grpo"], seeds=[0], overrides=values)
         return job.digest

@@ -33,7 +33,7 @@ def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: 
     return seen
 
 
-def test_steps_come_in_order_and_whole(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_steps_arrive_complete_and_in_order(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lines = [STEP.format(number) for number in (1, 2, 3)]
     script = "".join(
         f"steps.write({part!r}); steps.flush(); time.sleep(0.7)\n"
@@ -49,14 +49,14 @@ def test_a_failure_quotes_the_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     assert str(tmp_path / launch.LOG) in str(failure.value)
 
 
-def test_a_training_that_stands_still_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_training_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(RuntimeError, match=r"no step in 0\.02 minutes \(hardware\.stall_minutes\)"):
         watch(monkeypatch, tmp_path, "time.sleep(600)", Hardware(device="cpu", stall_minutes=0.02))
     assert time.monotonic() - started < 300
 
 
-def test_steps_of_an_earlier_attempt_are_not_handed_on_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_steps_of_an_earlier_attempt_are_not_reported_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / "steps.jsonl").write_text(STEP.format(1))
     assert watch(monkeypatch, tmp_path, "") == []
 

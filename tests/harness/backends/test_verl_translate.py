@@ -193,6 +193,6 @@ def test_float16_determinism_and_a_float32_head() -> None:
 
 
 @pytest.mark.parametrize("unscored", ["skip", "incorrect", "error"])
-def test_what_an_unscored_answer_earns_reaches_the_reward_function(unscored: str) -> None:
+def test_the_reward_of_unscored_answers_reaches_the_reward_function(unscored: str) -> None:
     config = translated(with_values(experiment(), unscored=unscored))
     assert config["reward.custom_reward_function.reward_kwargs"]["unscored"] == unscored

@@ -180,7 +180,7 @@ def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]):
     )
 
 
-def test_a_reader_that_goes_away_is_no_error():
+def test_a_closed_pipe_is_no_error():
     process = subprocess.Popen(
         [sys.executable, "-m", "harness.cli", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )

@@ -22,7 +22,7 @@ def test_columns_are_markdown_and_aligned() -> None:
     ]
 
 
-def test_timed_calls_take_turns() -> None:
+def test_timed_calls_alternate() -> None:
     order: list[str] = []
     seconds = medians({"ours": lambda: order.append("o"), "theirs": lambda: order.append("t")}, 3, warm=False)
     assert order == ["o", "t"] * 3

@@ -15,7 +15,7 @@ from harness.cli.main import main
 
 
 @given(st.text(st.characters(exclude_categories=())))
-def test_nothing_that_a_terminal_obeys_is_left(text: str) -> None:
+def test_no_control_sequence_is_left(text: str) -> None:
     inert = shown(text)
     assert not any((ord(c) < 32 and c not in "\t\n") or 127 <= ord(c) < 160 for c in inert)
     inert.encode("utf-8")  # no half surrogate
@@ -36,7 +36,7 @@ def test_a_graded_answer_cannot_clear_the_screen(tmp_path: Path, capsys: pytest.
     assert "\\x1b[2J3" in out
 
 
-def test_what_a_command_writes_is_not_writable_by_everybody(capsys: pytest.CaptureFixture[str]) -> None:
+def test_files_of_a_command_are_not_world_writable(capsys: pytest.CaptureFixture[str]) -> None:
     before = os.umask(0)
     try:
         assert main(["list"]) == 0

@@ -15,5 +15,5 @@ from harness.jobs.pace import time_left
         ([0.1, 30.0, 50.0, 40.0], "; 2.0 min left at this pace"),  # median 40 s, three jobs left
     ],
 )
-def test_the_time_left_is_that_of_the_jobs_that_really_ran(seconds: list[float], text: str) -> None:
+def test_the_time_left_comes_from_the_jobs_that_ran(seconds: list[float], text: str) -> None:
     assert time_left(seconds, 3) == text

@@ -214,7 +214,7 @@ def test_two_processes_do_not_share_a_job(unbroken: tuple[Path, str]) -> None:
     assert other.returncode != 0 and "is in use by another process" in other.stderr
 
 
-def test_a_checkpoint_in_pieces_is_passed_over(tmp_path: Path) -> None:
+def test_an_incomplete_checkpoint_is_skipped(tmp_path: Path) -> None:
     from harness.backends.checkpoints import last_verified, seal
     from harness.backends.trl.common import checkpoint_step
 

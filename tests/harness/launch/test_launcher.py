@@ -68,7 +68,7 @@ def log(folder: Path, step: int) -> None:
     (folder / "train" / "metrics.jsonl").write_text(line + "\n")
 
 
-def test_what_is_left_follows_from_the_pace_of_this_launch(tmp_path: Path) -> None:
+def test_the_time_left_follows_from_the_pace_of_this_launch(tmp_path: Path) -> None:
     job = row(tmp_path)
     job.read(0.0)
     assert progress(job, 0.0) == "training" and job.eta(0.0) is None

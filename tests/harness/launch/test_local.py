@@ -32,7 +32,7 @@ def start(home: Path, model: Path, *more: str) -> Command:
     return Command(["run", *SMALL, f"base_model={model}", "max_steps=12", *more], environment)
 
 
-def test_stopped_and_killed_it_ends_as_one_after_another(model_dir: Path, tmp_path: Path) -> None:
+def test_stopped_and_killed_jobs_end_like_serial_ones(model_dir: Path, tmp_path: Path) -> None:
     import psutil
 
     serial, local = tmp_path / "serial", tmp_path / "local"

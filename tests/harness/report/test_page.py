@@ -125,7 +125,7 @@ def test_notes_of_tables_are_shown_once_and_the_longer_of_two() -> None:
     assert notes_of(grids) == ["Two.", "One. And more."]
 
 
-def test_what_all_arms_share_stands_once_above_the_results() -> None:
+def test_overrides_of_all_arms_are_printed_once_above_the_results() -> None:
     results = tuple(Grid(f"t{i}", ("a", "b"), (("x", "1"),), above="In all arms: n=4.") for i in range(3))
     page = render(document(results=results))
     assert page.count("In all arms: n=4.") == 1

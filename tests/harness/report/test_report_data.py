@@ -123,7 +123,7 @@ def test_wrong_options_are_answered_at_once(
     assert said in capsys.readouterr().err
 
 
-def test_nulls_of_a_table_are_no_words() -> None:
+def test_nulls_of_a_table_are_not_printed_as_text() -> None:
     from harness.report.data import _shown
 
     row = {"problem_id": "p", "sample": 0, "verdict": "unscored", "answer": None, "gold": "1", "response": "r"}

@@ -77,7 +77,7 @@ def test_a_response_that_was_not_read_keeps_its_text() -> None:
     assert [run["fork"] for run in data["runs"]] == [1.0, None]
 
 
-def test_what_does_not_fit_is_sampled_evenly_from_correct_and_incorrect_ones() -> None:
+def test_responses_beyond_the_budget_are_sampled_evenly_from_correct_and_incorrect_ones() -> None:
     shown = [response(run, p, s, "wrong" if s == 3 else "correct") for run in "ab" for p in "xy" for s in range(4)]
     cost = shown[0].cost
     kept = keep(shown, budget=8 * cost)  # of 4 pairs of run and problem with 4 samples each, 2 each
@@ -98,7 +98,7 @@ def test_kept_responses_fit_the_budget(lengths: list[int], budget: int) -> None:
 
 
 @pytest.mark.parametrize("bad", [(0.1, math.nan), (0.1, -1.0), (0.1,), (0.1, math.inf)])
-def test_entropies_that_cannot_be_are_refused(bad: tuple[float, ...]) -> None:
+def test_impossible_entropies_are_refused(bad: tuple[float, ...]) -> None:
     shown: Shown = replace(response("a", "p", 0), tokens=("x", "y"), entropies=bad)
     with pytest.raises(ValueError, match="a, p, sample 0"):
         pack([shown], {}, of=1)

@@ -121,7 +121,7 @@ def test_a_step_that_is_trained_again_is_logged_once(tmp_path: Path) -> None:
     assert sum(m["op"] == "run" for m in again.messages()) == 1
 
 
-def test_a_run_that_never_began_is_not_delivered(tmp_path: Path) -> None:
+def test_a_run_that_never_started_is_not_delivered(tmp_path: Path) -> None:
     outbox = Outbox(tmp_path)
     outbox.start("p", "n", {})
     outbox.settings({"alpha": assumed(0.5, "why")})
@@ -161,7 +161,7 @@ def test_a_permanent_refusal_of_mlflow_is_reported_and_does_not_block(tmp_path: 
     assert len(next(iter(store.runs.values()))["points"]) == 7
 
 
-def test_a_child_makes_its_parent(tmp_path: Path) -> None:
+def test_a_child_run_creates_its_parent(tmp_path: Path) -> None:
     parent = Outbox(tmp_path / "egsw" / "tiny", "command-1234")
     parent.start("egsw", "a command", {"kind": "command"})
     child = Outbox(tmp_path / "egsw" / "tiny" / "job")

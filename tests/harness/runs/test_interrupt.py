@@ -38,7 +38,7 @@ def test_the_second_signal_stops_at_once() -> None:
     assert stopped.value.code == 128 + 15
 
 
-def test_no_signal_no_stop() -> None:
+def test_without_a_signal_nothing_stops() -> None:
     with handled():
         check("anywhere")
         assert not requested()

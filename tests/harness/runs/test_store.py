@@ -47,7 +47,7 @@ def test_mlflow_prints_no_address_with_a_password(
     assert len(capsys.readouterr().out.splitlines()) == lines
 
 
-def test_a_silent_server_is_given_up(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_silent_server_times_out(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(track, "CHECK_S", 0.5)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -88,7 +88,7 @@ def test_a_damaged_store_is_named(content: bytes | None, home: Path) -> None:
         Tracker.open()
 
 
-def test_what_a_killed_process_left_half_written_is_rolled_back(home: Path) -> None:
+def test_an_unfinished_transaction_of_a_killed_process_is_rolled_back(home: Path) -> None:
     """A kill inside a transaction leaves a journal beside a store with some of its pages written already."""
     Tracker.open().experiment("before")
     path = home / "mlflow.db"

@@ -43,7 +43,7 @@ def test_finite_values_pass_and_masked_positions_do_not_count() -> None:
         check_metrics({"norm": math.inf}, {"norm": "gradient norm"}, step=1)
 
 
-def test_a_process_leaves_word_for_the_one_that_started_it(tmp_path: Path) -> None:
+def test_a_process_reports_its_divergence_to_its_parent(tmp_path: Path) -> None:
     raise_left_word(tmp_path)  # nothing there
     leave_word(Diverged(5, "loss", "nan"), tmp_path)
     with pytest.raises(Diverged) as caught:

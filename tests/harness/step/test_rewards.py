@@ -57,7 +57,7 @@ EARNED = {
 
 
 @pytest.mark.parametrize("unscored", EARNED)
-def test_what_an_unscored_answer_earns_is_declared(unscored: str) -> None:
+def test_the_reward_of_unscored_answers_is_declared(unscored: str) -> None:
     names = ("accuracy", "signed_accuracy")
     with Grader(workers=1) as grader:
         got = score_responses(names, RESPONSES, ["4"] * 4, grader, policy="boxed_last", unscored=unscored)
@@ -81,7 +81,7 @@ def test_an_unscored_answer_may_be_an_error() -> None:
 
 
 @pytest.mark.parametrize("unscored", EARNED)
-def test_both_trainers_earn_what_is_declared(unscored: str) -> None:
+def test_both_trainers_give_the_declared_rewards(unscored: str) -> None:
     expected = EARNED[unscored]["accuracy"]
     declared = experiment().override({"unscored": unscored}, Origin.USER, "a test")
     with Grader(workers=1) as grader:

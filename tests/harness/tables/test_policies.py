@@ -52,7 +52,7 @@ def tracker(folder: Path) -> Any:
 BOXED = {"protocol.prompt": {"value": {"default": "boxed_system"}}, "protocol.extraction": {"value": "prompt"}}
 
 
-def test_both_scores_stand_side_by_side(tmp_path: Path) -> None:
+def test_both_scores_are_side_by_side(tmp_path: Path) -> None:
     write(tmp_path)
     [grid] = policy_grids("p", [arm(BOXED)], tracker(tmp_path), ["boxed_last", "qwen"])
     assert grid.header == ("arm", "benchmark", "policy", "responses", "as recorded", "boxed_last", "qwen")
@@ -60,7 +60,7 @@ def test_both_scores_stand_side_by_side(tmp_path: Path) -> None:
     assert grid.rows == (("grpo", "math500", "boxed_last", "4", "25.0", "25.0 (+0, -0)", "50.0 (+1, -0)"),)
 
 
-def test_no_policy_no_table_and_no_responses_no_number(tmp_path: Path) -> None:
+def test_without_policies_no_table_and_without_responses_no_number(tmp_path: Path) -> None:
     assert policy_grids("p", [arm(BOXED)], tracker(tmp_path), []) == []
     write(tmp_path)
     path = tmp_path / "math500" / "verdicts.parquet"

@@ -94,7 +94,7 @@ def test_the_most_and_the_least_uncertain() -> None:
     assert taken(Selection("top", share=0.3)) == {("a", 0): [1, 3], ("a", 1): [1], ("b", 0): [0]}
 
 
-def test_random_tokens_are_the_response_s_own() -> None:
+def test_random_tokens_come_from_the_response() -> None:
     first = taken(Selection("random", count=2))
     assert taken(Selection("random", count=2), TABLE[::-1]) == first  # in any order of the rows
     alone = TABLE[TABLE["problem_id"] == "a"]
@@ -146,6 +146,6 @@ def test_invalid_selections_are_refused(values: dict[str, Any], message: str) ->
         (TABLE.drop(index=2), "expected the positions 0 to 4, each once"),
     ],
 )
-def test_tables_that_are_not_whole(table: pd.DataFrame, message: str) -> None:
+def test_incomplete_tables_are_refused(table: pd.DataFrame, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         select(table, Selection("top", count=1))

@@ -33,7 +33,7 @@ def branches_of(perturbation: Perturbation, seed: int = 0) -> tuple[pd.DataFrame
     return rows, {branch.id: branch.forced for branch in branches}
 
 
-def test_all_tokens_of_the_share_at_once() -> None:
+def test_all_selected_tokens_are_replaced_at_once() -> None:
     rows, forced = branches_of(Perturbation(share=0.4, token="alternative"))
     # the first half is kept: 5 tokens with entropies 5, 1, 4, 0, 2, of which 40 % are two
     kept = [40, 41, 42, 43, 44]
@@ -46,7 +46,7 @@ def test_all_tokens_of_the_share_at_once() -> None:
     assert rows["branch_original"].tolist() == ["a|0|5|as it was", "b|0|5|as it was"] * 2
 
 
-def test_one_token_of_the_share() -> None:
+def test_one_selected_token_is_replaced() -> None:
     cuts = set()
     for seed in range(40):
         rows, forced = branches_of(Perturbation(share=0.4, scope="one", token="alternative"), seed)
@@ -73,7 +73,7 @@ def test_random_replacements_are_other_tokens_with_equal_probability() -> None:
     assert branches_of(Perturbation(share=0.4), seed=1)[1] != forced
 
 
-def test_special_tokens_are_no_replacements(random_model: Path) -> None:
+def test_special_tokens_never_replace_a_token(random_model: Path) -> None:
     tokenizer = load_tokenizer(str(random_model))
     plain = plain_tokens(tokenizer)
     assert tokenizer.eos_token_id not in plain
@@ -90,13 +90,13 @@ def verdicts(**letters: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def test_sure_problems_have_at_least_the_asked_accuracy() -> None:
+def test_reliable_problems_have_at_least_the_requested_accuracy() -> None:
     table = verdicts(a="ccc", b="ccw", c="cuc", d="uuu", e="www")
     assert sure_problems(table, 1.0) == ["a", "c"]  # unscored is not wrong, and three of them say nothing
     assert sure_problems(table, 0.6) == ["a", "b", "c"]
 
 
-def test_the_first_correct_response_to_each() -> None:
+def test_the_first_correct_response_of_each_problem_is_chosen() -> None:
     samples = {(p, s): [(40, 1.0, 41)] for p in "abc" for s in (0, 1, 2)}
     tokens = token_table(samples)
     tokens.loc[(tokens["problem_id"] == "b") & (tokens["sample"] < 2), "verdict"] = "wrong"

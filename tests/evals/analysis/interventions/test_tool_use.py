@@ -76,7 +76,7 @@ def test_responses_hold_the_output_of_their_code(random_model: Path, tmp_path: P
         measured(tools=Tools(turns=1))
 
 
-def test_what_tools_cannot_be_measured_of(random_model: Path, tmp_path: Path) -> None:
+def test_subjects_that_tools_cannot_measure_are_refused(random_model: Path, tmp_path: Path) -> None:
     subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
     options: dict[str, Any] = {"decoding": Decoding(1.0, 1.0, 9), "n": 1, "folder": tmp_path}
     for lacking in (replace(subject, model_path=None), replace(subject, problems={})):
@@ -123,7 +123,7 @@ def test_outputs_of_code_blocks_are_read_from_a_response(response: str, turns: i
     assert outputs(response, turns) == expected
 
 
-def test_use_by_hand() -> None:
+def test_tool_use_by_hand() -> None:
     table = pd.DataFrame({"response": [ONE + BAD, SILENT, "x", "y"]})
     assert tool_use(table, 4) == ToolUse(responses=4, share=0.5, mean_blocks=0.75, failed=1 / 3)
     assert tool_use(table[2:], 4) == ToolUse(2, 0.0, 0.0, None)

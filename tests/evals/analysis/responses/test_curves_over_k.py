@@ -21,7 +21,7 @@ from tests.evals.analysis.verdict_tables import table
 
 
 @given(st.lists(st.sampled_from([None, 0, 1, 2]), min_size=1, max_size=8), st.data())
-def test_is_the_mean_over_k_subsets(classes: list[int | None], data: st.DataObject) -> None:
+def test_distinct_answers_are_a_mean_over_k_subsets(classes: list[int | None], data: st.DataObject) -> None:
     k = data.draw(st.integers(1, len(classes)))
     counts = [len({c for c in subset if c is not None}) for subset in combinations(classes, k)]
     assert distinct_at_k(classes, k) == pytest.approx(sum(counts) / len(counts))
@@ -66,7 +66,7 @@ def test_by_hand() -> None:
     assert set(frame["covers"]) == {"problems"} and same.k == 4
 
 
-def test_curves_stand_on_the_same_problems() -> None:
+def test_curves_use_the_same_problems() -> None:
     # q has two scored samples only: asked for k = 3 it leaves both curves, at k = 1 and 2 too
     a, b = table({"p": "cww", "q": "ccu"}), table({"p": "www", "q": "ccc"})
     frame, same = pass_curves({"a": a, "b": b}, ks=[1, 3])
@@ -91,7 +91,7 @@ def test_problems_without_a_scored_sample_in_some_model_are_excluded() -> None:
     assert keep_common_problems({"b": b}).note() == ""
 
 
-def test_least_asks_for_more_samples_and_not_for_fewer_problems_than_needed() -> None:
+def test_least_requires_samples_and_keeps_as_many_problems_as_possible() -> None:
     a, b = table({"p": "ccw", "q": "wwu"}), table({"p": "ccw", "q": "www"})
     same = keep_common_problems({"a": a, "b": b}, least=3)
     assert (same.problems, same.excluded, same.k) == (("p",), 1, 3)

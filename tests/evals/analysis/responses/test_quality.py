@@ -26,7 +26,7 @@ def test_a_clean_response_has_no_flag() -> None:
     ("text", "violation"),
     [(r"\boxed{1}", False), ("1", True), (r"\boxed{1} and \boxed{1}", True), (r"\boxed 1", True), (r"\boxed{1", False)],
 )
-def test_a_format_violation_is_another_number_of_openings_than_one(text: str, violation: bool) -> None:
+def test_a_response_without_exactly_one_box_violates_the_format(text: str, violation: bool) -> None:
     assert flags(text).format_violation is violation  # the paper counts "\boxed{" in the text, closed or not
 
 
@@ -39,12 +39,12 @@ def test_irrelevant_is_repetitive_or_garbled() -> None:
 
 
 @pytest.mark.parametrize("character", ["\x00", "\x1b", "\ue000", "\U0010ffff", "\ufffd", chr(0xD800), "\u0378"])
-def test_characters_of_no_writing_are_garbled(character: str) -> None:
+def test_characters_of_no_writing_system_are_garbled(character: str) -> None:
     assert garbled(f"a{character}b")
 
 
 @pytest.mark.parametrize("text", ["", "a\n\tb\r\n", "é 漢 🙂 ∑", "cut inside a charac\ufffd", "a\u200bb"])
-def test_what_writing_uses_is_not_garbled(text: str) -> None:
+def test_characters_of_writing_systems_are_not_garbled(text: str) -> None:
     assert not garbled(text)
 
 
@@ -90,7 +90,7 @@ def test_equals_loops(words: list[str], n: int) -> None:
     assert redundancy(" ".join(words), "repeated", n=n) == pytest.approx(repeated / (len(grams) + 1))
 
 
-def test_n_must_be_a_size() -> None:
+def test_n_must_be_positive() -> None:
     with pytest.raises(ValueError, match="n: expected at least 1, got 0"):
         redundancy("a", "repeated", n=0)
 

@@ -25,7 +25,7 @@ def test_sets_by_hand() -> None:
         unsolvable_sets({"a": a}, k=0)
 
 
-def test_samples_count_in_their_order_and_of_the_first_seed() -> None:
+def test_the_first_k_samples_of_the_first_seed_count() -> None:
     shuffled = table({"p": "cww"}).iloc[::-1]
     assert unsolvable_sets({"a": shuffled}, k=1)[0] == {"a": frozenset()}
     seeds = pd.concat([table({"p": "ccc"}, train_seed=7), table({"p": "www"}, train_seed=3)])

@@ -15,7 +15,7 @@ from reproductions.forking_tokens.method import forking_tokens
 
 
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=30), st.sampled_from([0.05, 0.2, 0.3, 0.5, 0.999, 1.0]))
-def test_forks_are_those_of_the_method(values: list[int], rho: float) -> None:
+def test_forks_equal_those_of_the_training_method(values: list[int], rho: float) -> None:
     n = len(values)
     entropies = torch.tensor([values], dtype=torch.float64)
     batch = TokenBatch(

@@ -25,7 +25,7 @@ def test_update_size_by_hand() -> None:
     assert float(output_error(sure, torch.tensor([0]))) == pytest.approx(math.sqrt(2) * 1e-9, rel=1e-6)
 
 
-def test_it_is_the_gradient_of_a_model(tmp_path: Path) -> None:
+def test_update_size_is_the_gradient_norm_of_a_model(tmp_path: Path) -> None:
     from transformers import AutoModelForCausalLM
 
     # untied, so that the output layer's weight has no second use
@@ -83,7 +83,7 @@ def test_uncertainty_by_hand() -> None:
 
 
 @given(st.lists(st.floats(-8, 8), min_size=1, max_size=12), st.floats(0.01, 1))
-def test_the_set_is_the_smallest(values: list[float], mass: float) -> None:
+def test_the_nucleus_is_the_smallest_set(values: list[float], mass: float) -> None:
     log_p = torch.tensor(values, dtype=torch.float64).log_softmax(-1)
     size = int(branching_factor(log_p, mass=mass))
     p = sorted(log_p.exp().tolist(), reverse=True)

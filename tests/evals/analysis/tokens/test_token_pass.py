@@ -105,7 +105,7 @@ def test_pieces_and_batches_change_nothing(folder: Path, monkeypatch: pytest.Mon
             assert rows[name].to_numpy() == pytest.approx(other[name].to_numpy(), abs=1e-12)
 
 
-def test_parts_hold_the_whole_table(folder: Path) -> None:
+def test_parts_join_to_the_whole_table(folder: Path) -> None:
     whole = token_table(ANSWERS, str(folder))
     parts = [read() for read in in_parts(ANSWERS, str(folder), 3)]
     assert [len(part) for part in parts] == [len(whole) - len(parts[1]), len(parts[1])] and len(parts[1]) > 0

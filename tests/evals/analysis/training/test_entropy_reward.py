@@ -8,7 +8,7 @@ import pytest
 from evals.analysis.training.entropy_reward import fit_entropy_reward
 
 
-def test_an_exact_law_comes_back() -> None:
+def test_an_exact_law_is_recovered() -> None:
     h = np.array([1.2, 0.9, 0.5, 0.3, 0.1])
     law = fit_entropy_reward(h, 0.8 - 0.2 * np.exp(h))
     assert (law.a.value, law.b.value, law.ceiling.value) == pytest.approx((0.2, 0.8, 0.6))  # H = 0: b - a

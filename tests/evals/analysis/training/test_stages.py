@@ -15,7 +15,7 @@ def broken(at: float, rise: float, after: float) -> np.ndarray:
     return 0.2 + rise * np.minimum(STEPS - 1, at - 1) + after * np.maximum(0, STEPS - at)
 
 
-def test_an_exact_break_comes_back() -> None:
+def test_an_exact_break_is_recovered() -> None:
     stages = find_stages(STEPS, broken(30, 0.01, 0.001))
     assert (stages.break_step, stages.low, stages.high) == (30, 30, 30)
     assert stages.rising_slope == pytest.approx(0.01) and stages.plateau_slope == pytest.approx(0.001)
@@ -32,7 +32,7 @@ def test_a_noisy_break_lies_in_its_interval(at: int, seed: int) -> None:
     assert stages.low <= at <= stages.high and abs(stages.break_step - at) < 10
 
 
-def test_steps_need_not_be_even() -> None:
+def test_steps_may_be_unevenly_spaced() -> None:
     steps = np.concatenate([np.arange(1, 31), np.arange(40, 101, 10)])
     stages = find_stages(steps, np.minimum(steps, 25) / 100)
     assert stages.break_step == 25

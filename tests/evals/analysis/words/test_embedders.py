@@ -38,7 +38,7 @@ def test_character_ngrams_by_hand() -> None:
     assert CharacterNgrams().embed([]).shape == (0, 2048)
 
 
-def test_unknown_names_are_answered(tmp_path: Path) -> None:
+def test_unknown_names_get_a_suggestion(tmp_path: Path) -> None:
     assert load_embedder("ngrams").name == CharacterNgrams().name
     with pytest.raises(ValueError, match="did you mean 'sbert'"):
         load_embedder("sber")
@@ -141,7 +141,7 @@ def test_at_most_the_share_is_rare(values: list[int], share: float) -> None:
         assert distant.sum() == int(share * len(values) + 1e-9)
 
 
-def test_ten_of_a_hundred_and_none_where_all_are_alike() -> None:
+def test_ten_of_a_hundred_are_rare_and_none_if_all_are_equal() -> None:
     assert np.flatnonzero(most_distant(np.arange(100.0), share=0.1)).tolist() == list(range(90, 100))
     assert not most_distant(np.zeros(100), share=0.1).any()
     assert most_distant(np.zeros(0), share=0.1).tolist() == []

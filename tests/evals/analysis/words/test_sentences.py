@@ -158,7 +158,7 @@ def test_spans_by_hand() -> None:
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20), st.data())
-def test_bytes_and_characters_locate_tokens_alike(text: str, data: st.DataObject) -> None:
+def test_all_encodings_locate_tokens_equally(text: str, data: st.DataObject) -> None:
     raw = text.encode()
     cuts = sorted({0, len(raw), *data.draw(st.lists(st.integers(0, len(raw)), max_size=6))})
     pieces = [raw[a:b] for a, b in pairwise(cuts)]
@@ -171,7 +171,7 @@ def test_bytes_and_characters_locate_tokens_alike(text: str, data: st.DataObject
     assert by_character.text == text and by_character.spans == tuple((i, i + 1) for i in range(len(text)))
 
 
-def test_a_tokenizer_s_spelling_is_recognised() -> None:
+def test_a_tokenizers_encoding_is_detected() -> None:
     assert detect_encoding(["So", "Ġx", "Ċ"]) == "byte-level"
     assert detect_encoding(["▁So", "▁x", "<0x0A>"]) == "sentencepiece"
     assert detect_encoding(["So", " x", "\n", "Ġ"]) == "text"  # a letter Ġ in a text

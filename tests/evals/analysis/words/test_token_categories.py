@@ -46,7 +46,7 @@ def test_the_examples_of_table_1(category: str, examples: list[str]) -> None:
         assert kinds(*tokens)[1] == category, example
 
 
-def test_pieces_go_with_their_word_and_words_with_their_phrase() -> None:
+def test_pieces_have_the_category_of_their_word_and_phrase() -> None:
     assert kinds(" there", "fore", ",") == ["logical", "logical", "other"]
     assert kinds("Ġthere", "fore", "Ċ", encoding="byte-level") == ["logical", "logical", "other"]
     assert kinds("▁there", "fore", "<0x0A>", encoding="sentencepiece") == ["logical", "logical", "other"]
@@ -90,7 +90,7 @@ def test_token_counts_of_each_category_by_hand() -> None:
     ]  # fmt: skip
 
 
-def test_training_seeds_are_responses_of_their_own() -> None:
+def test_responses_of_different_training_seeds_are_separate() -> None:
     one = token_table({("p", 0): ["So", " x"]})
     both = pd.concat([one.assign(train_seed=0), one.assign(train_seed=1)], ignore_index=True)
     assert categorise(both).tolist() == ["logical", "formal"] * 2
@@ -109,7 +109,7 @@ def test_bad_tables_are_named() -> None:
         counts(table.iloc[:0], categorise(table.iloc[:0]))
 
 
-def test_real_responses_are_much_as_in_table_5() -> None:
+def test_real_responses_resemble_table_5() -> None:
     # Table 5, GRPO: of 969.06 tokens 501.24 formal (52 %), 26.31 logical (2.7 %), 0.02 metacognitive (0.002 %); other
     # models, problems and tokens, so only the order and the rough size can agree
     rows = [json.loads(line) for line in shared_file("data/grader/qwen_math_responses.jsonl").read_text().splitlines()]

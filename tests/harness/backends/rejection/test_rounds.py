@@ -176,7 +176,7 @@ def drops_all(sample: Sample) -> None:
     """A filter that keeps nothing."""
 
 
-def test_what_cannot_work_is_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
+def test_impossible_declarations_are_refused(model_dir: Path, data: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="problems_per_round: expected at most the 8 of the data set, got 9"):
         run(rejection(dataset=data, problems_per_round=9), model_dir, tmp_path / "a", [])
     with pytest.raises(ValueError, match="got none from 0 correct and 0 incorrect"):

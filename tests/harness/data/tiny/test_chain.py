@@ -178,7 +178,7 @@ def test_train_problems_depend_on_the_seed_alone() -> None:
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.0, 0), (1.0, 200)])
-def test_the_asked_share_of_problems_is_told_backwards(share: float, expected: int) -> None:
+def test_the_requested_share_of_problems_is_told_backwards(share: float, expected: int) -> None:
     """Told backwards, the last sentence before the question is the one with three words, "K is 7"."""
     texts = [row["problem"] for row in chain.train_problems(200, seed=0, backwards=share)]
     assert sum(len(text.split(". ")[-2].split()) == 3 for text in texts) == expected
