@@ -1,1 +1,1 @@
-"""One folder a paper: `method.py` (its equations), `paper.py` (its declaration), `published.csv` (its tables)."""
+"""One folder per paper: `method.py` (its equations), `paper.py` (its declaration), `published.csv` (its tables)."""

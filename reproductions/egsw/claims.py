@@ -1,4 +1,4 @@
-"""What EGSW (arXiv 2503.22456) says of its method, in our words."""
+"""The claims of EGSW (arXiv 2503.22456) about its method, in our words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from harness.spec import Claim, Curve
 
 MATHEMATICS = ("math500", "aime24", "aime25")
 LATE = (0.8, 1.0)
-NO_GAIN = 0.01  # ours: a point is the largest gain that counts as none
+NO_GAIN = 0.01  # ours: the largest gain that counts as none is one point
 INSTRUCT = ("math-7b-instruct",)
 
 CLAIMS = (

@@ -1,4 +1,4 @@
-"""How many training runs the averages of EGSW's tables fit, computed from the CSV: section 5 states three."""
+"""Numbers of training runs that fit the averages in EGSW's tables, computed from the CSV; section 5 states three."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ RUNS = (1, 2, 3)
 
 
 def fits(printed: str, benchmark: str, runs: int) -> list[int]:
-    """Numbers of correct answers over `runs` runs, one sample a problem, that can print as `printed` (percent).
+    """Numbers of correct answers over `runs` runs, one sample per problem, that can print as `printed` (percent).
 
-    Each run's score may have been rounded to one decimal before the averaging (11.65 is the mean of 10.0 and 13.3).
+    Each run's score may have been rounded to one decimal before averaging (11.65 is the mean of 10.0 and 13.3).
     """
     total = runs * benchmarks.task(benchmark)["metadata"]["rows"]
     value = Decimal(printed)
@@ -24,7 +24,7 @@ def fits(printed: str, benchmark: str, runs: int) -> list[int]:
 
 
 def doubts() -> tuple[str, ...]:
-    """A sentence for each trained row of tables 1 and 2 that has a cell which three runs cannot give."""
+    """A sentence for each trained row of tables 1 and 2 with a cell that three runs cannot give."""
     rows: dict[tuple[str, str, str], list[catalogue.Published]] = {}
     for cell in catalogue.published("egsw"):
         if cell.arm != "base":
@@ -47,7 +47,7 @@ def _sentence(table: str, row: str, cells: list[catalogue.Published]) -> str:
 
 
 def _share(cell: catalogue.Published, runs: int) -> str:
-    """The fitting share nearest to what is printed."""
+    """The fitting share nearest to the printed value."""
     total = runs * benchmarks.task(cell.benchmark)["metadata"]["rows"]
     correct = min(fits(cell.printed, cell.benchmark, runs), key=lambda c: abs(100 * c / total - cell.value))
     return f"{correct}/{total}"

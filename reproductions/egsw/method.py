@@ -49,10 +49,10 @@ def egsw(
             weight, from its advantage and H_i = sum_t H_{i,t} (Eq. 8).
         entropy: the paper says "raw" and "normalised" without a formula; see `read_entropy`.
         over: the sequences that share one softmax: the whole batch (the paper's N), those of one prompt, or
-            `micro_batch` consecutive sequences of the batch (prompts in order; the last block may be smaller), for any
-            the machine's own forward passes are.
-        rescale: "none" as printed, so that the gradient shrinks by about the number of sequences; "mean_one"
-            multiplies by the number of sequences that share the softmax, so that the mean weight is 1.
+            `micro_batch` consecutive sequences of the batch (prompts in order; the last block may be smaller), whatever
+            forward passes the machine uses.
+        rescale: "none" as printed, so the gradient shrinks by about the number of sequences; "mean_one" multiplies by
+            the number of sequences that share the softmax, so the mean weight is 1.
     Returns:
         [B, T], >= 0, 0 on masked positions.
     Raises:
@@ -94,7 +94,7 @@ def read_entropy(entropies: Tensor, valid: Tensor, reading: EntropyReading, *, v
     Args:
         entropies, valid: [B, C] (C = T for steps, 1 for trajectories); valid is bool.
     Returns:
-        [B, C]; entries that are not valid hold 0.
+        [B, C]; 0 where not valid.
     """
     if reading == "raw":
         values = entropies

@@ -1,4 +1,4 @@
-"""EGSW (arXiv 2503.22456) as data: what was trained, on what, with which values, and where each value is from."""
+"""EGSW (arXiv 2503.22456) as data: what was trained, on what data, with which values, and each value's source."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def weighted(alpha: float, temperature: float) -> Method:
 
 
 def sweep(experiment: Experiment, model: str) -> tuple[Arm, ...]:
-    """The search that section 5 describes: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at
-    a higher temperature. The paper names the ends of the ranges; the points between them are ours."""
+    """The search of section 5: raw entropy with alpha 0.15 to 0.50, P from 1 to 2, then both readings at a higher
+    temperature. The paper gives the ends of the ranges; the points between them are ours."""
     ends = "section 5: an end of the range that was searched"
     points = {
         "egsw_raw_0.15": ("raw", paper(0.15, ends), paper(1.0, ends)),

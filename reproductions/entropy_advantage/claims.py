@@ -1,4 +1,4 @@
-"""What Reasoning with Exploration (arXiv 2506.14758) says of its method, in our words."""
+"""The claims of Reasoning with Exploration (arXiv 2506.14758) about its method, in our words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ERPO (arXiv 2603.28204) says of its method, in our words."""
+"""The claims of ERPO (arXiv 2603.28204) about its method, in our words."""
 
 from __future__ import annotations
 

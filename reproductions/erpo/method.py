@@ -1,7 +1,7 @@
 """Entropy-Regulated Policy Optimization (arXiv 2603.28204): token-level advantages from entropy and progress.
 
-Everything but `erpo` works on flat tokens, [N]: the tokens that count, of all sequences, one after the other. Their
-group (prompt) and bucket (stage of the response) are [N] too.
+All functions but `erpo` work on flat tokens, [N]: the tokens that count, of all sequences in turn. Their group (prompt)
+and bucket (stage of the response) are [N] too.
 """
 
 from __future__ import annotations
@@ -100,8 +100,7 @@ def gate(entropies: Tensor, groups: Tensor, *, gamma: float, delta: float, corre
 def bucket_of(mask: Tensor, buckets: int) -> Tensor:
     """k = floor(tau K), tau = t / |o|, t counted from 1  (section 4.3, Algorithm 1), at most K - 1. [B, T] int64.
 
-    The last token has tau = 1, which is past the last bucket, so it is put into that one. Masked positions hold
-    nothing of meaning.
+    The last token has tau = 1, past the last bucket, so it belongs to the last one. Masked positions have no meaning.
     """
     position = mask.cumsum(1)
     return (position * buckets // mask.sum(1, keepdim=True).clamp(min=1)).clamp(max=buckets - 1)
@@ -119,8 +118,8 @@ def rescaled(
 ) -> Tensor:
     """Psi = sigma_target x / (std(x_active) + delta), x = W sgn(A) s~  (Eq. 10), per group. [N] -> [N].
 
-    The paper does not say which tokens are active: here those of responses with A != 0, which alone have an x. The
-    others hold 0, and so do all of a group whose active x are all equal: these have no deviation to rescale.
+    The paper does not say which tokens are active: here those of responses with A != 0, because only they have an x.
+    The others get 0. So does a whole group whose active x are all equal, because it has no deviation to rescale.
     """
     psi = values.new_zeros(values.shape)
     held, ids = values[active], groups[active]

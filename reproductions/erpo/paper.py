@@ -1,4 +1,4 @@
-"""ERPO (arXiv 2603.28204) as data: what was trained, on what, with which values, and where each value is from."""
+"""ERPO (arXiv 2603.28204) as data: what was trained, on what data, with which values, and each value's source."""
 
 from __future__ import annotations
 

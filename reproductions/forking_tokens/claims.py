@@ -1,10 +1,10 @@
-"""What Beyond the 80/20 Rule (arXiv 2506.01939) says of its method, in our words."""
+"""The claims of Beyond the 80/20 Rule (arXiv 2506.01939) about its method, in our words."""
 
 from __future__ import annotations
 
 from harness.spec import Claim
 
-BASES = ("8b", "14b")  # Qwen3-32B-Base is not public: what starts from Qwen3-32B decides no claim
+BASES = ("8b", "14b")  # Qwen3-32B-Base is not public, and runs from Qwen3-32B decide no claim
 
 CLAIMS = (
     Claim(

@@ -1,4 +1,4 @@
-"""Policy gradient on the tokens of highest entropy alone (Beyond the 80/20 Rule, arXiv 2506.01939)."""
+"""Policy gradient on the highest-entropy tokens alone (Beyond the 80/20 Rule, arXiv 2506.01939)."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ def forking_tokens(
 ) -> Tensor:
     """1 where H_{i,t} >= the (1 - rho) quantile of H over the scope, else 0  (arXiv 2506.01939, section 5).
 
-    The quantile is the linearly interpolated one, over valid tokens only, so that with no ties 1 + floor(rho (n - 1))
-    of n tokens stay: at least one, and all of them at rho = 1. Tokens that tie with the threshold all stay.
+    The quantile is linearly interpolated, over valid tokens only. Without ties, 1 + floor(rho (n - 1)) of n tokens
+    stay: at least one, and all of them at rho = 1. Tokens that tie with the threshold all stay.
 
-    TRL has this as `top_entropy_quantile`. Ours is plugged in because TRL's sees one forward pass, so that the machine
-    decides the threshold; because its loss divides by all tokens alone; and because it has no lowest-entropy ablation.
+    TRL has this as `top_entropy_quantile`. We use ours because TRL's sees one forward pass, so the machine decides the
+    threshold; because TRL's loss always divides by all tokens; and because TRL has no lowest-entropy ablation.
 
     Args:
         rho: share of tokens that keep their gradient, in (0, 1].
-        keep: "bottom" keeps the share of *lowest* entropy instead: what "top" makes of -H.
+        keep: "bottom" keeps the share of *lowest* entropy instead, as "top" does for -H.
         scope: the tokens that share a threshold: those of a micro-batch, of an optimiser step, or of a rollout. A batch
-            holds one optimiser step, so that a trainer must refuse "rollout" where a rollout is cut into several.
-        micro_batch_tokens: with scope="micro_batch": a micro-batch is as many consecutive sequences (at least one) as
-            have at most this many response tokens together, so that it does not depend on the machine. None: the
-            trainer's own forward pass (the same one of all processes).
+            is one optimiser step, so a trainer must refuse "rollout" if a rollout has several.
+        micro_batch_tokens: with scope="micro_batch": a micro-batch takes consecutive sequences (at least one) up to
+            this many response tokens, so it does not depend on the machine. None: the trainer's own forward pass (the
+            same one of all processes).
     Returns:
         [B, T] of the entropies' dtype, 0 on masked positions.
     Raises:
@@ -76,7 +76,7 @@ def _parts(batch: TokenBatch, scope: str, micro_batch_tokens: int | None) -> lis
 
 
 def filled(lengths: Sequence[int], limit: int) -> list[int]:
-    """The micro-batch of each sequence: one takes the next sequences while they have at most `limit` tokens."""
+    """The micro-batch of each sequence; each takes the next sequences while they have at most `limit` tokens."""
     numbers: list[int] = []
     number = held = 0
     for length in lengths:
@@ -88,5 +88,5 @@ def filled(lengths: Sequence[int], limit: int) -> list[int]:
 
 
 def _threshold(scores: Tensor, rho: float) -> Tensor:
-    """The least of the values at or above the interpolated (1 - rho) quantile: torch.quantile stops at 16M values."""
+    """The smallest value at or above the interpolated (1 - rho) quantile; torch.quantile is limited to 16M values."""
     return scores.sort().values[fork_rank(scores.numel(), rho)]

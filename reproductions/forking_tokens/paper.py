@@ -89,7 +89,7 @@ EXPERIMENT = replace(
 
 
 def gated(rho: Sourced[float], keep: Literal["top", "bottom"]) -> Method:
-    """DAPO whose policy gradient is left to a share of the tokens."""
+    """DAPO with the policy gradient on a share of the tokens."""
     return replace(
         DAPO,
         gates=(

@@ -1,4 +1,4 @@
-"""What From Trial-and-Error to Improvement (arXiv 2508.07534) says, in our words, most important first."""
+"""The claims of From Trial-and-Error to Improvement (arXiv 2508.07534), in our words, most important first."""
 
 from __future__ import annotations
 

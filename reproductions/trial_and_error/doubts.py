@@ -1,4 +1,4 @@
-"""What the published tables say by themselves: which numbers fit the stated sample counts. Computed from the CSV."""
+"""Which numbers of the published tables fit the stated sample counts, computed from the CSV."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from statistics import fmean
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 
-PROBLEMS: dict[str, tuple[int, ...]] = {  # how many problems a benchmark has; AMC goes round in two versions
+PROBLEMS: dict[str, tuple[int, ...]] = {  # the number of problems of a benchmark; AMC exists in two versions
     "aime24": (30,),
     "aime25": (30,),
     "amc23": (40, 83),
@@ -22,7 +22,7 @@ PROBLEMS: dict[str, tuple[int, ...]] = {  # how many problems a benchmark has; A
 
 
 def counts(printed: str, total: int) -> list[int]:
-    """The whole numbers c for which 100 c / total prints as `printed`, be it rounded or cut off.
+    """The whole numbers c for which 100 c / total prints as `printed`, rounded or truncated.
 
     `printed` is a percentage with its decimals, `total` the number that the count is out of.
     """
@@ -46,7 +46,7 @@ def fitting_sizes(cell: Published) -> list[int]:
 
 
 def doubts() -> tuple[str, ...]:
-    """One sentence for each thing in tables 3 to 6 that cannot be, or can be only in one way."""
+    """One sentence for each number in tables 3 to 6 that is impossible, or possible in only one way."""
     cells = catalogue.published("trial_and_error")
     return (*_amc(cells), *_misfits(cells), *_averages(cells), _printed_position())
 
@@ -89,7 +89,7 @@ def _shorter(cell: Published) -> Published:
 
 
 def _averages(cells: Iterable[Published]) -> Iterable[str]:
-    """Averages that are not those of their rows."""
+    """Averages that do not match their rows."""
     known = list(cells)
     for average in (cell for cell in known if cell.benchmark == "average"):
         kind = average.metric.partition("@")[0]

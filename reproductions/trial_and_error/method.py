@@ -25,8 +25,8 @@ RELEASED_LEAST_STD = 1e-6
 def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1], statistics: Statistics) -> Tensor:
     """A (1 + sign alpha w), w the z-score of the response's log PPL within its prompt group  (Eq. 7 and 11).
 
-    The log-probabilities are those of the policy that sampled: the perplexity belongs to a response as it was sampled,
-    so that all updates on one rollout use the same weight (the released code takes them too).
+    The log-probabilities are those of the sampling policy: the perplexity is that of a response when it was sampled, so
+    all updates on one rollout use the same weight (as in the released code).
 
     Args:
         alpha: >= 0. sign: -1 favours fluent responses (Eq. 11), 1 the others (the opposite scheme of section 3.2.3).
@@ -34,9 +34,9 @@ def ppl_advantage(batch: TokenBatch, *, alpha: NonNegative, sign: Literal[-1, 1]
             alpha |w| < 1, so for every group of n if alpha < sqrt(n) / (n - 1), A keeps its sign. "as_released" takes
             those of the released code, see `standardised`, and clamps the factor to [0.8, 1.2]; A keeps its sign.
     Returns:
-        [B, T], 0 on masked positions. A stays as it is in a group of one, where all perplexities are equal, and for a
-        response whose log PPL is not finite (an empty one, or one with a token of probability 0); such a response is
-        excluded from the statistics.
+        [B, T], 0 on masked positions. A is unchanged in a group of one, if all perplexities are equal, and for a
+        response whose log PPL is not finite (an empty one, or one with a token of probability 0), which is excluded
+        from the statistics.
     Raises:
         ValueError: a value is out of range, or old_logp or advantages are missing.
     """
@@ -71,7 +71,7 @@ def standardised(values: Tensor, statistics: Statistics) -> Tensor:
         low, high = values.quantile(0.25), values.quantile(0.75)
         reach = 1.5 * (high - low)
         kept = values[(values >= low - reach) & (values <= high + reach)]
-    if kept.max() == kept.min():  # told by the extremes: rounding in the mean would leave a tiny std to divide by
+    if kept.max() == kept.min():  # compare the extremes: rounding in the mean would leave a tiny std to divide by
         return values - kept[0]
     if statistics == "as_printed":
         return (values - kept.mean()) / kept.std(correction=1)
@@ -101,9 +101,9 @@ def position_advantage(
 ) -> Tensor:
     """A + sign(A) b, b = gamma sigmoid(d r), r = m (l - n), l the relative position of the token  (Eq. 8 and 12).
 
-    The paper prints n = -0.5. Then r lies in [m / 2, 3 m / 2), with m = 15 the sigmoid is never below 0.9994, and the
-    bonus is nearly constant. The released code has n = 0.5 and caps b at |A| / 2: with these the bonus rises from 0 to
-    gamma around the middle of the response.
+    The paper prints n = -0.5. Then r is in [m / 2, 3 m / 2); with m = 15 the sigmoid is never below 0.9994, so the
+    bonus is nearly constant. The released code has n = 0.5 and caps b at |A| / 2; then the bonus rises from 0 to gamma
+    around the middle of the response.
 
     Args:
         gamma: >= 0. d: 1 favours late tokens, -1 early ones. m, n: scale and shift of the position.
@@ -112,7 +112,7 @@ def position_advantage(
             the end. Outside, the advantages stay as they are.
     Returns:
         [B, T], of the sign of A; 0 on masked positions. l = t / |o| with t counted from 0, as in the released code, so
-        that the one token of a response of length 1 is at its start.
+        the only token of a response of length 1 is at its start.
     Raises:
         ValueError: a value is out of range, or advantages are missing.
     """

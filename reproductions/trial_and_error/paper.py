@@ -1,4 +1,4 @@
-"""From Trial-and-Error to Improvement (arXiv 2508.07534) as data: arms, values, and where each value is from.
+"""From Trial-and-Error to Improvement (arXiv 2508.07534) as data: arms, values, and each value's source.
 
 Tables 4 to 6: advantage shaping with reinforcement learning at 7B. Table 3: rejection-sampling fine-tuning at 32B.
 """
@@ -292,7 +292,7 @@ def shaped_arms(model: str) -> tuple[Arm, ...]:
 ARMS = (
     *shaped_arms("7b"),
     *shaped_arms("math-7b"),
-    # the tiny family has one kind of problem, so that there the two are one
+    # the tiny family has one kind of problem, so there the two are the same
     *(
         Arm(
             key,

@@ -20,17 +20,17 @@ Ranking = Literal["random", "entropy", "branching"]
 
 
 def has_box(sample: Sample) -> Sample | None:
-    r"""Answer box presence: the response holds a complete, non-empty \boxed{...}."""
+    r"""Answer box presence: the response contains a complete, non-empty \boxed{...}."""
     return sample if _first_box(sample.response) is not None else None
 
 
 def has_digit(sample: Sample) -> Sample | None:
-    """Numerical content: the response holds at least one digit."""
+    """Numerical content: the response contains at least one digit."""
     return sample if any(character.isdigit() for character in sample.response) else None
 
 
 def cut_after_box(sample: Sample) -> Sample | None:
-    """Post-answer truncation: the text after the first complete box is removed; without a box nothing is."""
+    """Post-answer truncation: removes the text after the first complete box, if there is one."""
     box = _first_box(sample.response)
     if box is None:
         return sample
@@ -49,7 +49,7 @@ def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")])
 
     Args:
         by: "random"; "entropy", the highest mean token entropy; "branching", the highest mean branching factor.
-        noise: in [0, 1); with fewer correct samples than wanted, fewer incorrect ones are taken: the share stays.
+        noise: in [0, 1); with too few correct samples, fewer incorrect ones are taken, so the share stays the same.
     Raises:
         ValueError: noise outside [0, 1), or a sample was not measured.
     """
@@ -60,7 +60,7 @@ def select(pool: Pool, *, by: Ranking, noise: Annotated[float, Range("[0, 1)")])
 
 
 def top(samples: Sequence[Sample], count: int, by: Ranking, rng: random.Random) -> list[Sample]:
-    """The first `count` of a ranking (all of them where there are fewer); ties, and "random", in the order of `rng`."""
+    """The first `count` of a ranking (all of them if there are fewer); ties, and "random", in the order of `rng`."""
     shuffled = rng.sample(samples, len(samples))
     if by != "random":
         shuffled.sort(key=lambda sample: _rank(sample, by), reverse=True)
@@ -75,5 +75,5 @@ def _rank(sample: Sample, by: Ranking) -> float:
 
 
 def _first_box(text: str) -> Box | None:
-    """Where the first complete, non-empty box stands."""
+    """The position of the first complete, non-empty box."""
     return next((box for box in find_boxes(text) if box.content.strip()), None)
