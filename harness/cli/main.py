@@ -37,7 +37,7 @@ from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.study import STUDY, do_study
 from harness.cli.terminal import fitted
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
-from harness.command.config import UsageError
+from harness.command.config import UsageError, choose
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
 
 LONGEST = 4000  # characters of an error message
@@ -46,7 +46,11 @@ LONGEST = 4000  # characters of an error message
 def main(argv: list[str] | None = None) -> int:
     """Entry point; returns the exit code."""
     os.umask(os.umask(0o077) | 0o002)  # files of a run are never world-writable
-    arguments = parse(argv)
+    try:
+        arguments = parse(argv)
+    except UsageError as error:
+        print(f"rlvr: {error}; rlvr --help lists them", file=sys.stderr)
+        return 2
     try:
         with inert_stdout():
             code: int = arguments.call(arguments)
@@ -75,13 +79,23 @@ def _legible(text: str) -> str:
 def parse(argv: list[str] | None) -> argparse.Namespace:
     """The command line; options may also stand after a flag, where argparse alone would not accept them."""
     parser = build_parser()
-    arguments, late = parser.parse_known_args(argv)
+    words = sys.argv[1:] if argv is None else argv
+    if not words:
+        parser.print_help(sys.stderr)
+        raise SystemExit(2)
+    if words[0].startswith("--") and "=" in words[0]:
+        parser.error(
+            f"{words[0]}: expected a command first; options have no dashes: rlvr COMMAND {words[0].lstrip('-')}"
+        )
+    if not words[0].startswith("-"):
+        choose("command", words[:1], (command.name for command in COMMANDS))
+    arguments, late = parser.parse_known_args(words)
     if late and (not hasattr(arguments, "options") or any(word.startswith("-") for word in late)):
         dashed = next((word for word in late if word.startswith("-")), "").lstrip("-")
         hint = f"; options have no dashes: did you mean {dashed}?" if "=" in dashed else ""
         parser.error(f"unrecognized arguments: {' '.join(late)}{hint}")
     if late:
-        arguments.options += late
+        arguments.options = [*arguments.options, *late]
     return arguments
 
 
@@ -223,5 +237,5 @@ def build_parser() -> argparse.ArgumentParser:
             sub.add_argument(name, metavar=metavar, type=kind)
         for flag, metavar, meaning in command.flags:
             sub.add_argument(flag, metavar=metavar, help=meaning)
-        sub.add_argument("options", nargs="*", metavar="key=value", help="see below")
+        sub.add_argument("options", nargs="*", default=[], metavar="key=value", help="see below")
     return parser

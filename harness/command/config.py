@@ -104,11 +104,17 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
 
 
+def _missing(key: str, values: Iterable[str]) -> UsageError:
+    """The error of a required key, with a key beside it that may be meant for it."""
+    typed = [f", got {other}=..." for other in values if naming.nearest(other, [key])]
+    return UsageError(f"{key}: missing; give {key}=...{''.join(typed)}")
+
+
 def take(values: dict[str, Any], key: str, kind: type, default: Any = None, *, required: bool = False) -> Any:
     """Remove `key` from `values` and return it, checked to be of `kind` (int accepts no bool)."""
     if key not in values:
         if required:
-            raise UsageError(f"{key}: missing; give {key}=...")
+            raise _missing(key, values)
         return default
     value = values.pop(key)
     if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -128,7 +134,7 @@ def take_number(values: dict[str, Any], key: str, default: float | None = None, 
     """Remove `key` and return its value as a float."""
     if key not in values:
         if required:
-            raise UsageError(f"{key}: missing; give {key}=...")
+            raise _missing(key, values)
         return default
     value = values.pop(key)
     if not isinstance(value, (int, float)) or isinstance(value, bool):

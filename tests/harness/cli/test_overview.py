@@ -223,3 +223,23 @@ def test_status_of_a_home_that_is_no_folder(
         monkeypatch.setenv("RLVR_HOME", str(place))
         assert main(["status"]) == 2
         assert f"RLVR_HOME={place}: expected a folder, found a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("", "usage: rlvr"),
+        ("rnu", "command=rnu: no such command; did you mean 'run'?"),
+        ("--paper=egsw", "expected a command first; options have no dashes: rlvr COMMAND paper=egsw"),
+        ("run --paper=egsw", "options have no dashes: did you mean paper=egsw?"),
+        ("run papr=egsw", "paper: missing; give paper=..., got papr=..."),
+        ("grade", "the following arguments are required: FILE\n"),  # and no key=value
+        ("list nothing", "cannot read 'nothing': expected key=value\n"),
+    ],
+)
+def test_what_was_typed_wrong_is_named(line: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    try:
+        code = main(line.split())
+    except SystemExit as end:  # argparse
+        code = int(str(end.code))
+    assert code == 2 and said in capsys.readouterr().err
