@@ -1,4 +1,4 @@
-"""`rlvr` in a process of its own that does not import the trainer again: a fork of a process that has only imported.
+"""`rlvr` in a separate process that does not import the trainer again: a fork of a process that has only imported.
 
 A start costs the imports of TRL and MLflow, 10 s of a core. Tests that stop, kill or repeat a command start many; what
 they test happens after the imports. The process forked from has run nothing, so it has no threads and no state.

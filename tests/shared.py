@@ -1,4 +1,4 @@
-"""The folder of papers and data that is no part of this repository: RLVR_SHARED, or `shared` beside the checkout."""
+"""The folder of papers and data outside this repository: RLVR_SHARED, or `shared` beside the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tiny arm end to end: the command in a process of its own, from its start to its last line.
+"""A tiny arm end to end: the command in its own process, from its start to its last line.
 
 Beside it the least time that its arithmetic needs: the counted operations of its passes at the speed of this machine's
 large matrix products. `python -m benchmarks.bench.arm STEPS` prints the operations of a run of so many steps.

@@ -110,7 +110,7 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     """(family -> its figures, what was skipped and why). None takes all, except those that run only when named.
 
     Raises:
-        ValueError: two figures of one name.
+        ValueError: two figures with the same name.
     """
     wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
     plots_of: dict[str, list[Plot]] = {}

@@ -26,7 +26,7 @@ VERSION = 1  # of what a token table holds; another one is measured again
 
 
 def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str | None = None) -> pd.DataFrame:
-    """`evals.analysis.tokens.token_pass.token_table` of a subject's responses, from the cache where it is there.
+    """`evals.analysis.tokens.token_pass.token_table` of a subject's responses, from the cache if possible.
 
     Args:
         folder: of the cache.

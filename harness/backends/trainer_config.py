@@ -10,7 +10,7 @@ from harness.command.resolve import Job
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware, of_job
 
-OUT_DIR = Path("OUT_DIR")  # stands for the folder of the run
+OUT_DIR = Path("OUT_DIR")  # a placeholder for the folder of the run
 
 
 def trainer_configs(

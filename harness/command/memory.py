@@ -113,8 +113,8 @@ def forward_end(a: Architecture, tokens: float) -> float:
 
     Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), at the end
     of the forward pass. So the copies of all layers exist at once, beside their inputs and one feed-forward layer's
-    work. The backward pass recomputes each layer in a context of its own: there one layer's copies are alive at a time,
-    and `states` counts those. TRL's output head casts its weights in parts.
+    work. The backward pass recomputes each layer in its own context: there one layer's copies are alive at a time, and
+    `states` counts those. TRL's output head casts its weights in parts.
     """
     work = 3 * 2 * a.intermediate * a.active_experts
     return 2.0 * a.layers * a.layer + tokens * ((a.layers + 2) * 4 * a.hidden + work)
@@ -240,7 +240,7 @@ def _rollout_sequences(training: Experiment, hardware: Hardware) -> float:
 
 
 def _tokens(training: Training, backend: str, hardware: Hardware) -> tuple[float, float]:
-    """(tokens, scored tokens) of one forward pass on one device, padded to the longest there can be."""
+    """(tokens, scored tokens) of one forward pass on one device, padded to the maximum length."""
     if not isinstance(training, Experiment):
         batch = training.batch_size.value // hardware.processes or 1
         tokens = (hardware.micro_batch or batch) * training.max_tokens.value

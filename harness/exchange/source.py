@@ -81,7 +81,7 @@ def opened(text: str, *, data_dir: str | None = None, with_problems: bool = Fals
 
     Args:
         data_dir: where the benchmarks are, for the problems' texts; None: those of the tiny scale are made here, and
-            of others only the ids are known. with_problems: whether the texts are wanted at all.
+            of others only the ids are known. with_problems: whether to read the texts.
 
     Raises:
         UsageError: no such run, or one without verdicts.

@@ -78,7 +78,7 @@ def export_runs(
 
 
 def import_runs(path: Path, tracker: Tracker) -> int:
-    """Log the runs of an archive in MLflow; those that are there already (digest and seed) are skipped.
+    """Log the runs of an archive in MLflow; skip those that it already has (digest and seed).
 
     Returns:
         How many were logged.

@@ -85,7 +85,7 @@ def _manifest_entry(file: Path) -> dict[str, Any]:
 
 
 def import_log(log: Log, reading: Reading, policy: str | None, given: Mapping[str, Any], tracker: Tracker) -> list[str]:
-    """Grade a log and write it into MLflow, a run for each benchmark; those that are there already are skipped.
+    """Grade a log and write it into MLflow, a run for each benchmark; skip those that it already has.
 
     Args:
         given: settings that the command states; they win over the file's.

@@ -74,7 +74,7 @@ class Report:
 def report(paper: str, source: RunSource, policies: Sequence[str] = ()) -> Report:
     """All measurements of a paper in MLflow or in archives, beside its printed numbers.
 
-    `policies`: extraction policies under which the stored responses are graded again, in a table of their own.
+    `policies`: extraction policies under which the stored responses are graded again, in a separate table.
     """
     reproduction = catalogue.load(paper)
     measured = gather(paper, source)

@@ -1,4 +1,4 @@
-"""examples/own: data, reward, prompt, benchmark and protocol of one's own, as docs/own.md shows them."""
+"""examples/own: a user's own data, reward, prompt, benchmark and protocol, as docs/own.md shows them."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Slow:
 
 @dataclass(frozen=True)
 class Case:
-    """A method, its slow version, what the experiment needs besides (clip_high, say), and the slow version of another
+    """A method, its slow version, further values of the experiment (such as clip_high), and the slow version of another
     objective: (batch with advantages, logp with gradient, old_logp) -> [B, T]."""
 
     method: Method

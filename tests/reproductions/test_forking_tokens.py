@@ -78,7 +78,7 @@ def row(entropies: list[float], **fields: Any) -> TokenBatch:
 
 
 def test_by_hand() -> None:
-    # Six tokens, rho 0.2: the 0.8 quantile lies at 0.8 * 5 = 4 of the sorted 0 1 2 3 4 5, that is 4 -> 4 and 5 stay.
+    # Six tokens, rho 0.2: the 0.8 quantile is at 0.8 * 5 = 4 of the sorted 0 1 2 3 4 5, that is 4 -> 4 and 5 stay.
     # rho 0.5: at 2.5, between 2 and 3 -> 3, 4 and 5 stay. Lowest 0.8: at 4 -> 0 to 4 stay.
     batch = row([3.0, 0.0, 5.0, 1.0, 4.0, 2.0])
     assert forking_tokens(batch, **TOP20).tolist() == [[0, 0, 1, 0, 1, 0]]
@@ -145,7 +145,7 @@ def test_a_micro_batch_holds_at_most_its_tokens_or_one_sequence(lengths: list[in
 
 
 def test_the_declared_micro_batch_needs_no_machine() -> None:
-    # 3 + 3 tokens fit into 6, the third sequence opens a micro-batch of its own
+    # 3 + 3 tokens fit into 6, the third sequence starts a new micro-batch
     assert filled([3, 3, 1], 6) == [0, 0, 1] and filled([9, 1], 6) == [0, 1]
     assert method(scope="micro_batch").looks_at_micro_batches
     assert not method(scope="micro_batch", micro_batch_tokens=100).looks_at_micro_batches

@@ -18,7 +18,7 @@ from tests.shared import paper_text
 
 @dataclass(frozen=True)
 class Layout:
-    """How a table stands in the text of its paper.
+    """The layout of a table in the text of its paper.
 
     Args:
         number: of the paper's text. paper, table: as in published.csv.
@@ -101,7 +101,7 @@ LAYOUTS = (
     Layout(3, "entropy_advantage", "Table 2", "On benchmarks such as AIME2024", ENTROPY_ADVANTAGE_COLUMNS),
     Layout(3, "entropy_advantage", "Table 3", "Both the RL baseline and our method", ENTROPY_ADVANTAGE_COLUMNS),
 )
-# Numbers that stand in sentences of the text, not in a table: the paper's own test checks them.
+# Numbers in sentences of the text, not in a table: the paper's own test checks them.
 OWN_TEST = {("forking_tokens", "Abstract"), ("forking_tokens", "Table 2")}
 CELL = r"[+-]?\d+(?:\.\d+)?(?:\s?%)?|[-–/]"  # a number, or the mark of an empty cell
 EMPTY = ("-", "–", "/")

@@ -54,7 +54,7 @@ def test_what_follows_the_first_box_is_cut(response: str, left: str) -> None:
     assert cut is not None and cut.response == left
 
 
-@example([r"\boxed ", r"\boxed ", r"\boxed{", r"\boxed ", "}"])  # the command inside the box is no box of its own
+@example([r"\boxed ", r"\boxed ", r"\boxed{", r"\boxed ", "}"])  # the command inside the box is not a second box
 @given(st.lists(st.sampled_from([r"\boxed{", r"\boxed ", r"\fbox{", "}", "{", "4", "x", " ", r"\frac", "\\", "."])))
 def test_the_cut_response_ends_with_its_only_filled_box(pieces: list[str]) -> None:
     text = "".join(pieces)

@@ -209,7 +209,7 @@ def test_ppl_edge_cases_leave_the_advantage_as_it_is(statistics: Any) -> None:
     assert got.isfinite().all()
     assert torch.equal(got[0], torch.zeros(2, dtype=torch.float64)) and torch.equal(got[1], torch.ones(2).double())
     assert torch.equal(got[2:, :1], ppl_advantage(alone, **settings_))
-    # nothing finite at all
+    # no finite value
     batch = batch_of([[1.0], [1.0]], [[-inf], [math.nan]], [0, 0])
     assert torch.equal(ppl_advantage(batch, **settings_), torch.ones(2, 1).double())
 

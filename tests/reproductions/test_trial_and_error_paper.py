@@ -1,4 +1,4 @@
-"""The declaration of trial_and_error: its arms, what each has of its own, and the doubts about its tables."""
+"""The declaration of trial_and_error: its arms, the values of each, and the doubts about its tables."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_counts_equal_a_search_through_all() -> None:
             for decimals in (0, 1, 2):
                 rounded = f"{100 * count / total:.{decimals}f}"
                 assert count in counts(rounded, total)
-                # and each that is found prints so, rounded or cut off
+                # and each returned one prints so, rounded or truncated
                 for c in counts(rounded, total):
                     exact = 100 * c / total
                     assert abs(exact - float(rounded)) < 10**-decimals + 1e-9

@@ -1,4 +1,4 @@
-"""Slurm on this machine: munged, slurmctld and slurmd with one node of two cores, in a folder of their own."""
+"""Slurm on this machine: munged, slurmctld and slurmd with one node of two cores, in a separate folder."""
 
 from __future__ import annotations
 

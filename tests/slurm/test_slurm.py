@@ -105,7 +105,7 @@ def test_a_restarted_command_finds_its_jobs_and_a_cancelled_job_stays_cancelled(
     assert process.stderr is not None
     while "started" not in process.stderr.readline():
         assert process.poll() is None
-    assert job_ids(tmp_path) == ids  # it found them, and did not submit them again
+    assert job_ids(tmp_path) == ids  # the command watched them, and did not submit them again
     ask(slurm, "scancel", *ids.values())
     _, err = process.communicate(timeout=1200)
     assert process.returncode == 1, err

@@ -1,4 +1,4 @@
-"""Real runs of `rlvr run backend=verl` in processes of their own."""
+"""Real runs of `rlvr run backend=verl` in separate processes."""
 
 from __future__ import annotations
 

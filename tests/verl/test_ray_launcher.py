@@ -23,7 +23,7 @@ wait_for = partial(wait_for_seconds, seconds=900)
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    os.environ["RAY_AUTH_MODE"] = "token"  # as Ray chooses for a cluster of its own; commands inherit it
+    os.environ["RAY_AUTH_MODE"] = "token"  # as Ray chooses for a local cluster; commands inherit it
     import ray
 
     for tries in range(3):  # Ray gives its own daemons 30 s, which a busy machine may not

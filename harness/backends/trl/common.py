@@ -115,7 +115,7 @@ def reporter(names: Mapping[str, str], out_dir: Path, on_metrics: OnMetrics) -> 
             check_weights(model.named_parameters(), step=state.global_step)  # before a checkpoint is saved
 
         def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-            _wait_for_all()  # each process writes a file of its own
+            _wait_for_all()  # each process writes its own file
             if state.is_world_process_zero:
                 seal(out_dir / f"checkpoint-{state.global_step}")
 

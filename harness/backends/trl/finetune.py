@@ -72,7 +72,7 @@ def finetune(
     """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.
 
     Args:
-        base_model: what `declared.base_model` stands for on this machine (a folder, or a hub id).
+        base_model: the resolved `declared.base_model` on this machine (a folder, or a hub id).
         on_metrics: called on the main process with (step, total steps, metrics) after every optimiser step.
         pairs: rows with `problem` and `solution` to train on instead of those of `declared.dataset` (a round of
             rejection sampling makes its own).

@@ -13,7 +13,7 @@ A problem and, for it, each strategy (``ROUTES``: how the chain is searched) and
     either           slip     so 7 + 5 = 13 then 13 * 3 = 39 \\boxed{39}
     either           no box   so 7 + 5 = 12 then 12 * 3 = 36 answer 36
 
-Told order takes the sentences as they stand. It is short, common, and correct as long as the chain is told forwards.
+Told order takes the sentences in the given order. It is short, common, and correct if the chain is told forwards.
 By name is longer, rarer and more often flawed, but also correct for a chain told backwards, where told order is not:
 
     B times 3 is T. K plus 5 is B. K is 7. What is T?

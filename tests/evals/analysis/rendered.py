@@ -6,7 +6,7 @@ from evals.plots.plot import Plot
 
 
 def check_renders(plot: Plot) -> None:
-    """It can be rendered, nothing of it lies outside the page, and it has its words and numbers."""
+    """It can be rendered, everything is inside the page, and it has its texts and numbers."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure

@@ -32,7 +32,7 @@ from evals.sampling.engines import Completion, Decoding, Request
 
 
 class Memory:
-    """Continues the texts that it knows, word for word, and says nothing else."""
+    """Continues the texts that it knows, word for word, and generates nothing else."""
 
     tokenizer = None
     chunk_rows = 7
@@ -102,7 +102,7 @@ def test_a_planted_benchmark_is_a_leak_and_another_is_not() -> None:
 
 
 class OneOrder(Memory):
-    """Answers a multiple-choice question if it stands in the order that was published, else with the first letter."""
+    """Answers a multiple-choice question correctly in its published order, else with the first letter."""
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
         for request in requests:

@@ -174,7 +174,7 @@ def test_the_ledger_reports_other_sample_counts(tmp_path: Path) -> None:
 
 
 def test_gold_from_another_file(tmp_path: Path) -> None:
-    """TRL logs no gold unless the reward does: it is asked for, and found by the problem's text."""
+    """TRL logs no gold unless the reward does: the user gives one, and the problem's text is the key."""
     path = next((REAL / "trl").glob("*.parquet"))
     table = pq.read_table(path)
     pq.write_table(table.drop_columns(["answer"]), tmp_path / "bare.parquet")
@@ -195,7 +195,7 @@ def test_columns_reach_into_objects() -> None:
 
 
 def test_a_column_of_verdicts_may_be_text(tmp_path: Path) -> None:
-    """A CSV has nothing but text: "True" is a verdict, empty and "P" (partly) are none, and the rest is an error."""
+    """A CSV has only text: "True" is a verdict, empty and "P" (partly) are none, and the rest is an error."""
     columns = {"problem_id": "idx", "answer": "gold", "response": "output", "expected": "ok"}
     table = tmp_path / "theirs.csv"
     verdicts = ["True", "false", "1", "0.0", "Correct", "", "P"]

@@ -41,7 +41,7 @@ def test_tests_use_the_prompt_s_helpers_and_the_function_s_name() -> None:
     prompt = "def twice(x):\n    return 2 * x\n\ndef f(x):\n    pass\n"
     tests = "def check(candidate):\n    assert twice(candidate(1)) == 4\n    assert f(2) == 3\n"
     assert outcome(RIGHT, tests, prompt).passed
-    # the helper that the tests use is the prompt's, whatever the program makes of it
+    # the tests use the prompt's helper, even if the program redefines it
     assert outcome(RIGHT + "def twice(x):\n    return 5\n", tests, prompt).passed
 
 

@@ -100,7 +100,7 @@ def test_the_file_is_that_of_one_engine(
         spread = evaluate(protocol=how, engine=many, **{**place, "out_dir": tmp_path / "spread"})["toy"]
         assert spread.read_bytes() == alone.read_bytes()
         more = protocol(6, max_tokens=12)
-        evaluate(protocol=more, engine=many, **place)  # the one goes on with what the other began
+        evaluate(protocol=more, engine=many, **place)  # one resumes what the other started
     finally:
         many.close()  # type: ignore[attr-defined]
 

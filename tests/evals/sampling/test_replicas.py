@@ -108,7 +108,7 @@ def test_replicas_end_with_a_killed_parent() -> None:
     parent.wait()
     import select
 
-    assert select.select([watch], [], [], 60)[0], "the replica lives on"  # readable once the process is gone
+    assert select.select([watch], [], [], 60)[0], "the replica still runs"  # readable once the process is gone
 
 
 def test_impossible_replica_counts_are_refused() -> None:

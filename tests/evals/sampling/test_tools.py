@@ -39,7 +39,7 @@ def code(program: str) -> str:
 
 
 class Writer:
-    """Goes on with a response as `script` says: the response so far -> what is written next. Two requests a batch."""
+    """Continues a response by `script`: the response so far -> the next text. Two requests a batch."""
 
     chunk_rows = 100
     context = None

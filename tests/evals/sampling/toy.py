@@ -22,7 +22,7 @@ PROBLEMS = [Problem(f"p{i}", "What is " + "1+" * (i % 3) + f"{i}?", str(i)) for 
 
 
 class KilledError(Exception):
-    """Stands for what ends a process."""
+    """Simulates the end of a process."""
 
 
 class Scripted:
@@ -31,7 +31,7 @@ class Scripted:
     `dies_at`: the batch (counted from 0) in which `die` is called. `asked` holds the keys it was asked for.
     """
 
-    class tokenizer:  # stands for a property
+    class tokenizer:  # in place of a property
         chat_template = "yes"
 
         @staticmethod

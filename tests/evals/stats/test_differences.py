@@ -53,7 +53,7 @@ def test_an_interval_and_its_p_value_say_the_same() -> None:
 @settings(max_examples=25)
 @given(matrices(4), st.floats(0.01, 0.5))
 def test_equivalence_is_two_one_sided_tests(table: list[list[float]], margin: float) -> None:
-    # p_equal <= 5 % exactly where the 90 % interval lies within the margin
+    # p_equal <= 5 % exactly if the 90 % interval is within the margin
     result = paired(table[:2], table[2:], margin=margin)
     narrow = paired_interval(table[:2], table[2:], level=0.9)
     assert narrow is not None and result.p_equal is not None

@@ -310,7 +310,7 @@ def test_coverage_over_problems(problems: int, rate: float, shape: float, sample
 @pytest.mark.parametrize("shape", [0.3, 1.0, 5.0])
 @pytest.mark.parametrize("rate", [0.01, 0.05])
 def test_coverage_of_low_rates_on_30_problems_is_labelled_or_kept(rate: float, shape: float, samples: int) -> None:
-    # Student's t on 29 degrees of freedom holds 74 to 91 % here, and says nothing
+    # Student's t on 29 degrees of freedom covers 74 to 91 % here, without a warning
     simulated = coverage.beta_problems(30, samples, rate, shape, 2_000)
     assert simulated.share >= 0.925
     assert simulated.labelled or simulated.share <= 0.98

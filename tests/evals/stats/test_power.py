@@ -178,7 +178,7 @@ def test_a_known_spread_is_recovered() -> None:
     rng = np.random.default_rng(3)
     problems, seeds, samples = 400, 6, 8
     hard = rng.uniform(0.25, 0.75, problems)  # deviation 0.5 / sqrt(12) = 0.144
-    # b's problems: half of a's deviation kept, and as much again of its own, so correlation 1 / sqrt(2)
+    # half of the variance of b's problems comes from a's and half is independent, so the correlation is 1 / sqrt(2)
     hard_b = 0.5 + (hard - 0.5) / 2 + (rng.uniform(0.25, 0.75, problems) - 0.5) / 2
 
     def run(rates: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Accuracy over training: runs are found by their records, and the means over seeds are those of the evaluations."""
+"""Accuracy over training: records identify the runs, and the means over seeds are those of the evaluations."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ def test_scores_are_joined_with_the_metrics_of_their_step(tmp_path: Path) -> Non
     assert kept is not None and kept["step"].tolist() == [1, 2, 3, 4]
     assert kept["curve/b/avg@4"].fillna(-1).tolist() == [-1, 0.2, -1, 0.4]
     assert kept["train/reward"].fillna(-1).tolist() == [1, 2, 3, -1]
-    assert "curve/b/pass@4" not in kept  # a score without a value is no 0
+    assert "curve/b/pass@4" not in kept  # a score without a value is not 0
     assert evaluated_steps(tmp_path / "a") == {
         2: tmp_path / "a" / "curve" / "step-000002", 4: tmp_path / "a" / "curve" / "step-000004"
     }  # fmt: skip

@@ -155,7 +155,7 @@ def test_checkpoints_of_a_training_are_read(
 
 
 class Programmer:
-    """Answers rightly what it has computed by a program, and wrongly otherwise; `transformers` by name."""
+    """Answers correctly what it has computed by a program, and incorrectly otherwise; `transformers` by name."""
 
     chunk_rows = 8
     context = None

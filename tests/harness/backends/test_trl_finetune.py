@@ -57,7 +57,7 @@ def weights(folder: Path) -> dict[str, torch.Tensor]:
 
 
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
-    # What TRL is not told is read by the launcher or the plan: a new field must be put somewhere.
+    # What TRL does not get is read by the launcher or the plan: a new field must be put somewhere.
     ours = {"base_model", "dataset", "dataset_rows", "prompt", "max_tokens", "too_long"}
     ours |= {"lora_rank", "lora_alpha", "lora_dropout"}
     changed = {

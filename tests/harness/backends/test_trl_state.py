@@ -1,6 +1,6 @@
 """What a method carries from step to step survives a checkpoint: the entropy search, and a reference that was reset.
 
-A run that is cut off after its third of four steps and started again must end with the weights of an unbroken one.
+A run that is stopped after its third of four steps and resumed must end with the weights of an uninterrupted one.
 """
 
 from __future__ import annotations

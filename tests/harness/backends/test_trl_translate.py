@@ -33,7 +33,7 @@ def test_declared_values_reach_trls_configuration() -> None:
 
 
 def test_every_declared_value_reaches_trl_or_our_own_code() -> None:
-    # What TRL is not told is read by the trainer, the launcher or the plan: a new field must be put somewhere.
+    # What TRL does not get is read by the trainer, the launcher or the plan: a new field must be put somewhere.
     ours = {
         "base_model",
         "dataset",

@@ -77,7 +77,7 @@ def test_what_decides_the_mathematics_is_set_by_name() -> None:
 
 
 def test_all_models_compute_in_the_declared_precision() -> None:
-    """veRL's mixed precision is bfloat16 for each model unless told otherwise."""
+    """veRL's default mixed precision is bfloat16, for each model separately."""
     for precision, short in (("float32", "fp32"), ("bfloat16", "bf16"), ("pure_bfloat16", "bf16")):
         config = translated(with_values(ppo(), precision=precision))
         for engine in ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config", "critic.fsdp"):

@@ -87,7 +87,7 @@ def test_backends_accept_what_a_profile_chooses(profile: str) -> None:
                 try:
                     backend("verl").check(job.experiment, hardware)
                 except CannotExpress:
-                    continue  # veRL has no such training whatever the machine is
+                    continue  # veRL has no such training on any machine
 
 
 def test_the_plan_shows_the_parts_and_a_remedy() -> None:

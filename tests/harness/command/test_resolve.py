@@ -207,7 +207,7 @@ def test_sets_of_arms_run_by_name() -> None:
 def test_an_arm_that_trains_the_same_is_run_once() -> None:
     both = resolve("forking_tokens", arms=["dapo", "top100"])
     assert [job.arm for job in both] == ["dapo"]
-    # another length limit is all that top20_29k has, and the tiny scale has a limit of its own
+    # top20_29k only has another length limit, and the tiny scale replaces the limit
     assert [job.arm for job in resolve("forking_tokens", models=["32b"], arms=["top20_29k"])] == ["top20"]
     at_paper_scale = resolve("forking_tokens", models=["32b"], arms=["top20_29k"], scale="paper")
     assert [job.arm for job in at_paper_scale] == ["top20_29k"]

@@ -45,7 +45,7 @@ def test_a_folder_without_responses(job: Path, tmp_path: Path) -> None:
 
 
 def _sums(folder: Path) -> None:
-    """Write SHA256SUMS again, as one would who changes a bundle on purpose."""
+    """Write SHA256SUMS again, as after a deliberate change of a bundle."""
     files = sorted(p for p in folder.rglob("*") if p.is_file() and p.name != "SHA256SUMS")
     lines = [f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.relative_to(folder).as_posix()}\n" for p in files]
     (folder / "SHA256SUMS").write_text("".join(lines))
@@ -112,7 +112,7 @@ def test_verify_refuses_files_and_folders_that_are_no_bundle(
 
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a git checkout: nothing to clone")
 def test_a_bundle_verifies_on_a_bare_clone(job: Path, tmp_path: Path) -> None:
-    """Nothing but the tracked files of the repository and the bundle: no runs, no store, no home."""
+    """Only the tracked files of the repository and the bundle: no runs, no store, no home."""
     bundle, clone = tmp_path / "b.zip", tmp_path / "clone"
     assert main(["bundle", str(job), f"out={bundle}"]) == 0
     subprocess.run(["git", "clone", "-q", "--depth", "1", f"file://{ROOT}", str(clone)], check=True)

@@ -1,4 +1,4 @@
-"""Every Eval Ever records, Hugging Face results and inspect logs of one run, read back by whoever defines them."""
+"""Every Eval Ever records, Hugging Face results and inspect logs of one run, read back by the formats' own tools."""
 
 from __future__ import annotations
 

@@ -186,10 +186,10 @@ def test_a_lost_store_is_filled_again(unbroken: tuple[Path, str], model_dir: Pat
     home = tmp_path / "moved"
     shutil.copytree(unbroken[0], home)
     (home / "mlflow.db").unlink()
-    told = arm_folder(home, "egsw") / "mlflow.jsonl"  # as a kill leaves it that comes just after the record is written
-    lines = told.read_text().splitlines(keepends=True)
+    messages = arm_folder(home, "egsw") / "mlflow.jsonl"  # as after a kill just after the record is written
+    lines = messages.read_text().splitlines(keepends=True)
     kept = next(number for number, line in enumerate(lines) if '"op": "scores"' in line)
-    told.write_text("".join(lines[:kept]))
+    messages.write_text("".join(lines[:kept]))
     out, err = finish(start(home, model_dir))
     assert "step 1/6" not in err  # nothing was trained again
     assert out.split() == unbroken[1].replace(str(unbroken[0]), str(home)).split()

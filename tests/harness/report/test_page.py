@@ -1,4 +1,4 @@
-"""The report's text: escaped everywhere, allowed nothing but its own style and script."""
+"""The report's text is escaped everywhere; only the report's own style and script are allowed."""
 
 from __future__ import annotations
 

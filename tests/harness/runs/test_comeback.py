@@ -79,7 +79,7 @@ def test_predictions_hold_their_level() -> None:
         (cell,) = compare(seeds, [run(0, rng.gauss(0.5, 0.1))])
         outside += cell.answer == NOT_BACK
     assert outside / 4000 <= 0.05 + 0.011  # 3 standard deviations
-    # 1.5 points between seeds, 20 of them: a run 10 points off is found
+    # 1.5 points between seeds, 20 of them: a run 10 points off is detected
     seeds = [run(i, rng.gauss(0.5, 0.015)) for i in range(20)]
     assert compare(seeds, [run(0, 0.6)])[0].answer == NOT_BACK
 

@@ -1,4 +1,4 @@
-"""`rlvr import logs`: others' generations in MLflow, in a table of their own, never among the arms."""
+"""`rlvr import logs`: others' generations in MLflow, in a separate table, never among the arms."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def test_a_permutation_keeps_the_signals_of_each_unit(batch: TokenBatch, among: 
         units = [[i for i, g in enumerate(groups) if g == wanted] for wanted in sorted(set(groups))]
     for rows in units:
         assert multiset(after, rows) == multiset(batch, rows)
-    for name in ("rewards", "groups", "mask", "advantages"):  # what is no signal stays
+    for name in ("rewards", "groups", "mask", "advantages"):  # other fields stay unchanged
         torch.testing.assert_close(getattr(after, name), getattr(batch, name), equal_nan=True, rtol=0, atol=0)
     again = permuted(replace(batch, seed=seed), ALL, among, "a test")
     for name in SIGNALS:  # seeded

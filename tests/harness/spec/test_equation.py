@@ -25,7 +25,7 @@ def test_a_second_advantage_estimator_has_no_place_in_a_stack() -> None:
 
 
 def anywhere() -> Use:
-    """An equation that says nothing about its place may stand anywhere."""
+    """An equation without a declared stage may be in any stage."""
 
     def plain(batch: object) -> None: ...
 

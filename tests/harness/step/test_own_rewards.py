@@ -1,4 +1,4 @@
-"""Rewards of one's own: a contract that is checked before anything starts, and again in training."""
+"""A user's own rewards: their contract is checked before anything starts, and again in training."""
 
 from __future__ import annotations
 

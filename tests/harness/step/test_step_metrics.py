@@ -54,7 +54,7 @@ def test_metrics_without_values_are_absent() -> None:
     empty = batch_of([1.0, 0.0], [0, 0], [0, 1], entropies=torch.ones(2, 1))
     metrics = step_metrics(empty, correct=torch.tensor([1.0, 0.0]))
     assert metrics["train/response_length_positive"] == 0 and "train/entropy_positive" not in metrics
-    assert "train/accuracy" not in step_metrics(empty)  # who is correct was not said
+    assert "train/accuracy" not in step_metrics(empty)  # no reward says which responses are correct
 
 
 def test_shaping_ratio_by_hand() -> None:

@@ -1,4 +1,4 @@
-"""Arms that gave the same samples are told as such, with what their trainings logged."""
+"""Arms that gave the same samples are reported as such, with what their trainings logged."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def test_a_control_that_gains_more_or_as_much() -> None:
     (same,) = control_grid("m", [measured("new", 20), measured("new+inverted_reward", 20, shift=2)]).rows  # type: ignore[union-attr]
     assert same[-1] == "not resolved from inverted reward"
     (one,) = control_grid("m", [measured("new", 35, seeds=1), measured("new+format_only", 5, seeds=1)]).rows  # type: ignore[union-attr]
-    assert one[-1].endswith("points, of these checkpoints")  # one seed a side says nothing of methods
+    assert one[-1].endswith("points, of these checkpoints")  # one seed a side says nothing about methods
 
 
 def test_a_claim_shows_the_gains_of_its_arms_beyond_their_controls() -> None:

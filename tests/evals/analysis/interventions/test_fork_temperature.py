@@ -1,4 +1,4 @@
-"""Decoding with a temperature of its own at forks."""
+"""Decoding with a separate temperature at forks."""
 
 from __future__ import annotations
 

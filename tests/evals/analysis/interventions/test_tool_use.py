@@ -65,7 +65,7 @@ def test_responses_hold_the_output_of_their_code(random_model: Path, tmp_path: P
     assert table["answer"].tolist() == ["42", "42", "9", "9"]
     assert tool_use(table, 4) == ToolUse(responses=4, share=1.0, mean_blocks=1.0, failed=0.0)
     first, *_ = engine.asked
-    assert "```python" in first.prompt_text and "```output" in first.prompt_text  # the model is told of both
+    assert "```python" in first.prompt_text and "```output" in first.prompt_text  # the prompt explains both
     turns = len(engine.asked)
     assert turns == 8  # two a response: until the block, and from its output on
     pd.testing.assert_frame_equal(measured(), table)

@@ -29,9 +29,9 @@ def test_forks_equal_those_of_the_training_method(values: list[int], rho: float)
 def test_by_hand() -> None:
     # 11 values 0..10, rho = 0.2: the 0.8 quantile is 8, and 1 + floor(0.2 * 10) = 3 values are at or above it
     assert fork_threshold(range(11), 0.2) == 8 and top_share(range(11), 0.2).sum() == 3
-    # five values: the quantile 3.2 lies between two of them, and the least value at or above it is the threshold
+    # five values: the quantile 3.2 is between two of them, and the smallest value at or above it is the threshold
     assert fork_threshold([4, 0, 2, 1, 3], 0.2) == 4
-    # the quantile of 0, 0, 1, 1, 1 at 0.8 lies among the ones: all three stay
+    # the quantile of 0, 0, 1, 1, 1 at 0.8 is 1: all three ones stay
     assert top_share([0, 1, 0, 1, 1], 0.2).tolist() == [False, True, False, True, True]
 
 

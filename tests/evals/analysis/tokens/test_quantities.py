@@ -94,7 +94,7 @@ def test_the_nucleus_is_the_smallest_set(values: list[float], mass: float) -> No
 
 def test_narrow_and_wide_distributions_together() -> None:
     # each row from sure to nearly uniform over 10,000: sets of 1, of some hundred, of some thousand and nearly all are
-    # found by different steps of the search; the loop sorts everything
+    # different steps of the search return these; the loop sorts everything
     generator = torch.Generator().manual_seed(0)
     scale = torch.tensor([30.0, 6.0, 3.0, 2.0, 0.1, 1.0], dtype=torch.float64).unsqueeze(1)
     log_p = (scale * torch.randn(6, 10_000, generator=generator, dtype=torch.float64)).log_softmax(-1).view(2, 3, -1)

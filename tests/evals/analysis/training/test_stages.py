@@ -1,4 +1,4 @@
-"""Stages: a known break is found, with an interval; curves without two stages have none, and the reason is said."""
+"""Stages: a known break is recovered, with an interval; curves without two stages have none, with the reason."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_two_rounds_and_a_kill_between_them(model_dir: Path, data: str, tmp_path
     assert first["selected"]["mean_branching"] >= first["passed"]["mean_branching"]  # the highest were taken
     for _, _, rows in tuned:
         assert all(row["solution"].count("boxed") == 1 and row["solution"].endswith("}") for row in rows)
-    for number in (0, 1):  # correct and incorrect are told by the box that is left
+    for number in (0, 1):  # the remaining box shows which are correct
         lines = (tmp_path / "whole" / f"round-{number}" / "selected.jsonl").read_text().splitlines()
         for row in map(json.loads, lines):
             assert row["correct"] == row["solution"].endswith(rf"\boxed{{{PROBLEMS[row['problem']]}}}")
