@@ -9,7 +9,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,14 +22,19 @@ IMPORTS = [
 
 
 class Command:
-    """A started command, with the methods of `subprocess.Popen` that tests use."""
+    """A started command, with the methods of `subprocess.Popen` that tests use.
 
-    def __init__(self, arguments: Sequence[str], env: Mapping[str, str]) -> None:
+    `call`: what takes the arguments and gives the exit code; without it, `rlvr`.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], env: Mapping[str, str], call: Callable[[list[str]], int] | None = None
+    ) -> None:
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(IMPORTS)
         self._folder = TemporaryDirectory()
         self._files = [Path(self._folder.name) / name for name in ("out", "err")]
-        self._process = context.Process(target=_main, args=(list(arguments), dict(env), self._files))
+        self._process = context.Process(target=_main, args=(call, list(arguments), dict(env), self._files))
         self._process.start()
 
     @property
@@ -56,12 +61,14 @@ class Command:
         return out, err
 
 
-def _main(arguments: list[str], env: dict[str, str], files: Sequence[Path]) -> None:
+def _main(
+    call: Callable[[list[str]], int] | None, arguments: list[str], env: dict[str, str], files: Sequence[Path]
+) -> None:
     for stream, file in zip((1, 2), files, strict=True):
         os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_APPEND), stream)
     os.environ.clear()
     os.environ.update(env)
     sys.argv = ["rlvr", *arguments]
-    from harness.cli.main import main
-
-    sys.exit(main(arguments))
+    if call is None:
+        from harness.cli.main import main as call
+    sys.exit(call(arguments))

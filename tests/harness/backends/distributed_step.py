@@ -1,14 +1,8 @@
-"""Run by test_trl_distributed: one optimiser step on a fixed rollout that is split over the processes.
-
-`python -m torch.distributed.run --nproc_per_node N .../distributed_step.py MODEL FOLDER METHOD...` saves for each
-method, in FOLDER/0.pt and so on, the loss and the gradient, averaged over processes as DDP does, and the step's metrics
-as the first process logs them.
-"""
+"""One optimiser step on a fixed rollout that is split over processes, in each of which `main` runs."""
 
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +13,20 @@ from tests.harness.backends.test_trl_trainer import GROUP, PROMPTS, declared_wit
 from tests.harness.cases import CASES
 
 
-def main(model_dir: str, folder: str, *methods: str) -> None:
+def main(arguments: list[str]) -> int:
+    """Save for each method, in folder/0.pt and so on, the loss and the gradient, averaged over processes as DDP does,
+    and the step's metrics as the first process logs them.
+
+    Args:
+        arguments: the model's folder, the folder, the methods.
+    """
+    model_dir, folder, *methods = arguments
+    world, rank = int(os.environ["WORLD_SIZE"]), int(os.environ["RANK"])
+    dist.init_process_group("gloo", init_method=f"file://{folder}/processes", world_size=world, rank=rank)
     for number, method in enumerate(methods):
         step(model_dir, method, Path(folder) / f"{number}.pt")
+    dist.destroy_process_group()
+    return 0
 
 
 def step(model_dir: str, method: str, out: Path) -> None:
@@ -48,7 +53,3 @@ def step(model_dir: str, method: str, out: Path) -> None:
         made = {"loss": total.item(), "gradient": [g / world for g in gradient], "metrics": step_log(trainer)}
         torch.save(made, out)
     dist.barrier()
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import torch
 
 from tests.experiments import save_random_model
+from tests.forked import Command
+from tests.harness.backends.distributed_step import main
 from tests.harness.backends.test_trl_trainer import assert_close, declared_with, measured_by_hand, rollout, slow
 from tests.harness.cases import CASES
-
-STEP = Path(__file__).with_name("distributed_step.py")
-
 
 # a softmax over the batch; and a random draw, which has to be the same one in both processes
 METHODS = ["egsw-step", "entropy_advantage on dapo with clip_cov"]
@@ -23,20 +20,18 @@ METHODS = ["egsw-step", "entropy_advantage on dapo with clip_cov"]
 
 @pytest.fixture(scope="module")
 def steps(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a model and of what two processes made of it, method by method, in one start."""
+    """The folder of a model and of what two processes made of it, method by method."""
     folder = tmp_path_factory.mktemp("distributed")
     model_dir = save_random_model(folder / "model")
-    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    environment = {**os.environ, "PYTHONPATH": str(STEP.parents[3]), "OMP_NUM_THREADS": "1"}
-    environment |= {"ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}
-    done = subprocess.run(
-        [*command, str(STEP), str(model_dir), str(folder), *METHODS],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
+    environment = {**os.environ, "ACCELERATE_USE_CPU": "true", "GLOO_SOCKET_IFNAME": "lo"}
+    environment |= {"WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}
+    started = [
+        Command([str(model_dir), str(folder), *METHODS], {**environment, "RANK": rank, "LOCAL_RANK": rank}, main)
+        for rank in ("0", "1")
+    ]
+    for process in started:
+        _, err = process.communicate(timeout=300)
+        assert process.returncode == 0, err[-3000:]
     return folder
 
 
