@@ -21,7 +21,7 @@ def as_text(result: CompareResult) -> str:
     for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
         own = [line for line in result.lines if line.benchmark == benchmark]
         header = ("metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
-        lines += ["", f"{benchmark}: {_problems(own)}", "", table(header, [_row(line) for line in own])]
+        lines += ["", paragraph(f"{benchmark}: {_problems(own)}"), "", table(header, [_row(line) for line in own])]
     lines += ["", *map(paragraph, _notes(result))]
     return "\n".join(lines)
 
