@@ -1,4 +1,4 @@
-"""Rewards of one's own: functions of (response, answer) with the range of what they give."""
+"""Your own rewards: functions of (response, answer), each with the range of its values."""
 
 from __future__ import annotations
 
