@@ -22,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import heldout_fourth, rewrites
+from benchmarks import heldout_fourth, rewrites, seen_reasons
 from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
 from evals.grading.numbers import number
@@ -56,6 +56,7 @@ def main() -> int:
     parser.add_argument("--only-heldout", action="store_true", help="that part alone, for results/grader_heldout.md")
     parser.add_argument("--sets", nargs="+", choices=HALVES, default=list(HALVES), help="which of its sets")
     parser.add_argument("--only-golds", action="store_true", help="false accepts of its golds, for grader_golds.md")
+    parser.add_argument("--only-seen", action="store_true", help="disagreements with DATA's labels, for grader_seen.md")
     asked = parser.parse_args()
     if asked.heldout is None and (asked.only_heldout or asked.only_golds):
         parser.error("--only-heldout and --only-golds need --heldout FOLDER")
@@ -69,6 +70,8 @@ def main() -> int:
     if not sources:
         parser.error(f"data: expected .jsonl files in {asked.data / 'grader'}, found none")
     rows = [row for own in sources.values() for row in own]
+    if asked.only_seen:
+        return finish(heading() + "\n" + seen(sources), asked.write and "grader_seen.md")
     with ProcessPoolExecutor(4) as processes:  # the sections are independent
         later: list[Future[Any]] = [processes.submit(theirs, [] if asked.ours_only else rows)]
         later += [processes.submit(changes, asked.data, asked.size, asked.heldout)]
@@ -239,6 +242,30 @@ def disagreements(rows: list[Row], mine: list[bool | None]) -> list[str]:
         for row, own in zip(rows, mine, strict=True)
         if own is not row["expected"]
     ]
+
+
+def seen(sources: dict[str, list[Row]]) -> str:
+    """Every disagreement with a label of DATA, and whose mistake it is."""
+    verdicts = {True: "correct", False: "not correct", None: "unscored"}
+    cells = [
+        (source, row["tier"], seen_reasons.digest(row), verdicts[own], *seen_reasons.reason(row))
+        for source, rows in sources.items()
+        for row, own in zip(rows, ours(rows), strict=True)
+        if own is not row["expected"]
+    ]
+    counts = Counter((verdict, whose) for *_, verdict, whose, _ in cells)
+    summary = [
+        (whose, *(str(counts[verdict, whose]) for verdict in ("correct", "not correct", "unscored")))
+        for whose in dict.fromkeys(whose for _, whose in counts)
+    ]
+    return (
+        f"## Disagreements with the labels of the seen set\n\n{len(cells)} of {sum(map(len, sources.values()))} rows, "
+        "read by hand. Ours accepts what the label calls wrong (*correct*), or refuses what it calls right.\n\n"
+        + columns(("whose", "ours accepts", "ours refuses", "unscored"), summary, left=1)
+        + "\n\n"
+        + columns(("source", "tier", "row", "ours", "whose", "why"), cells, left=6)
+        + "\n"
+    )
 
 
 def changes(data: Path, size: int, more: Path | None = None) -> str:
