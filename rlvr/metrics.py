@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 from evals.grading.verdicts import Verdict
+from evals.stats.intervals import ROUGH
 from evals.stats.score import Score, bounds_text, number_text, score
 from rlvr.notebook import Rows
 
@@ -15,7 +16,7 @@ class Scores(Rows[tuple[str, Score]]):
     """(benchmark, score) pairs; a notebook shows them as a table with 95 % intervals."""
 
     header = ("benchmark", "metric", "value", "95 % interval", "covers", "problems", "unscored")
-    caption = "~: approximate: too few varying problems or seeds for nominal coverage."
+    caption = f"{ROUGH}."
 
     def cells(self, row: tuple[str, Score]) -> tuple[str, ...]:
         benchmark, own = row

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from evals.stats.score import bounds_text, number_text
+from evals.stats.intervals import ROUGH
+from evals.stats.score import bounds_text, line_interval, number_text
 from harness.cli.terminal import paragraph, sentence, table
 from harness.step.mismatch import FLAGS
 from harness.tables.summary import ArmResult, Summary
 
 MEANING = {
-    "problems": "Intervals cover other problems of the same kind; they say nothing about other training seeds.",
-    "seeds": "Intervals cover other training seeds on these problems.",
-    "problems and seeds": "Intervals cover other problems of the same kind and other training seeds.",
+    "problems": "other problems of the same kind; they say nothing about other training seeds.",
+    "seeds": "other training seeds on these problems.",
+    "problems and seeds": "other problems of the same kind and other training seeds.",
 }
 MOST = 8  # arms that are listed
 
@@ -55,10 +56,10 @@ def _numbers(summary: Summary) -> list[str]:
     for arm, row in zip(shown, rows, strict=True):
         if arm.score is not None and arm.score.interval is not None:
             covers.setdefault(arm.score.interval.covers, []).append(row[0])
-    of = {what: f"{', '.join(names)}: " if len(covers) > 1 else "" for what, names in covers.items()}
-    lines += [paragraph(f"{of[what]}{MEANING[what]}") for what in covers]
+    of = {what: f" of {', '.join(names)}" if len(covers) > 1 else "" for what, names in covers.items()}
+    lines += [paragraph(f"Intervals{of[what]} cover {MEANING[what]}") for what in covers]
     if any(s.interval is not None and s.interval.rough for s in scores):
-        lines.append(paragraph("~: approximate: too few varying problems or seeds for nominal coverage."))
+        lines.append(paragraph(f"{ROUGH}."))
     return lines
 
 
@@ -71,8 +72,8 @@ def _score(arm: ArmResult) -> tuple[str, str]:
 def _difference(summary: Summary) -> str:
     assert summary.difference is not None
     arm, than, line = summary.difference
-    if line.difference is None or line.low is None or line.high is None:
+    if line.difference is None or line_interval(line) is None:
         return f"{arm} minus {than}: not known ({line.why})"
-    ends = f"{'~' * bool(line.rough)}[{100 * line.low:+.1f}, {100 * line.high:+.1f}]"
+    ends = bounds_text(line_interval(line), 100, "+.1f")
     verdict = {"not resolved": "not resolved: these runs cannot tell the two apart"}.get(line.verdict, line.verdict)
     return f"{arm} minus {than}, paired by problem: {100 * line.difference:+.1f} points {ends}, {verdict}."
