@@ -43,7 +43,6 @@ Assumed, and deliberately larger than the spread of arms with many seeds (1 to 8
 seeds of a method truly differ by 20 points, equal methods get verdicts too often (results/coverage.md says how often).
 """
 ROUGH = "~: approximate; too few varying problems or seeds for nominal coverage"
-
 FEW_SEEDS = (
     f"With few training seeds the interval assumes that a method's seeds differ by about {100 * SEED_SD:g} points at "
     "most (standard deviation; results/coverage.md, few seeds)"
@@ -265,8 +264,7 @@ def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0,
     sample each) have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
 
     Args:
-        values: [S].
-        bounds: as for `over_problems`.
+        values: [S]. bounds: as for `over_problems`.
     Returns:
         None for a single seed, and for equal seeds: so few equal values say little about their spread.
     Raises:
@@ -292,10 +290,7 @@ def effective_number(values: Vector, bounds: Bounds) -> float:
     """The effective number of values in a mean: (sum |v|)^2 / sum v^2, as Kish (Survey Sampling, 1965) counts weights.
 
     Counted from the bound that gives fewer: it is 1 if one problem of thirty is ever solved, or one ever failed.
-    Differences are counted from zero; unbounded values all count.
-
-    Args:
-        values: [P]. bounds: as for `over_problems`.
+    Differences are counted from zero; unbounded values all count. values: [P]. bounds: as for `over_problems`.
     """
     if bounds is None:
         return float(len(values))

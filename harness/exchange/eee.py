@@ -18,7 +18,6 @@ from harness.exchange.source import Exported, dataset_of
 
 SCHEMAS = Path(__file__).parent / "schemas"
 VERSION = "0.3.0"
-LEVEL = 0.95
 
 
 def write_records(run: Exported, model: str, out: Path, *, organisation: str, relationship: str) -> list[Path]:

@@ -37,7 +37,6 @@ from harness.runs.outbox import Outbox
 from harness.runs.track import make_home
 
 LAST_S = 10.0  # seconds that a worker has to end after a second signal, before it is killed
-TAIL = 15  # lines of its log that are shown when a worker died
 
 
 class FailedJobError(RuntimeError):

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import differing_files
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import Job, resolve_order
 from harness.command.watch import Watch
 from harness.jobs.records import read_record
 from harness.jobs.reporting import Delivery, Reporting
@@ -55,21 +55,7 @@ class Order:
         Raises:
             RuntimeError: the declaration is not the one that was ordered.
         """
-        named = self.job
-        (job,) = resolve(
-            named["paper"],
-            models=[named["model"]],
-            arms=[named["arm"]],
-            scale=named["scale"],
-            backend=named["backend"],
-            seeds=[named["seed"]],
-            overrides=named["overrides"],
-        )
-        if job.digest != self.digest:
-            raise RuntimeError(
-                f"{job.name}: the declaration changed since it was launched ({self.digest} is now {job.digest})"
-            )
-        return job
+        return resolve_order(self.job, self.digest)
 
     @property
     def log(self) -> Path:

@@ -12,10 +12,6 @@ from typing import Any
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, clean_name, read_answers
 from evals.answer_files.table import BENCHMARK
 
-EXTRA = ("label", "their_answer", "problem", "step")
-"""Columns of a graded table beside those of `evals.grading.verdicts.schema`: the authors' verdict (true, false or
-null) and answer, the problem's text, and the training step, where the file has them."""
-
 
 def holds_verdicts(path: Path) -> bool:
     """Whether a file is a table of verdicts (`verdicts.parquet`, or what `rlvr grade out=` wrote)."""

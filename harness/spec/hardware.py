@@ -149,5 +149,3 @@ HELP: Mapping[str, str] = {
     "grader_workers": "processes that check answers",
     "grader_limit_s": "seconds that one answer may take",
 }
-
-HARDWARE_KEYS = tuple(f.name for f in fields(Hardware))

@@ -20,7 +20,7 @@ from harness.backends.trl.finetune import finetune
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import Job, resolve_order
 from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
 from harness.spec import Finetune, Training
@@ -170,19 +170,7 @@ def main(order_file: str) -> None:
     from accelerate import PartialState
 
     order = read_json(Path(order_file))
-    (job,) = resolve(
-        order["paper"],
-        models=[order["model"]],
-        arms=[order["arm"]],
-        scale=order["scale"],
-        backend=order["backend"],
-        seeds=[order["seed"]],
-        overrides=order["overrides"],
-    )
-    if job.digest != order["digest"]:
-        raise RuntimeError(
-            f"{order_file}: the declaration changed between two processes ({order['digest']} is now {job.digest})"
-        )
+    job = resolve_order(order, order["digest"])
     state = PartialState(cpu=order["hardware"]["device"] == "cpu")
     if state.num_processes != order["hardware"]["processes"]:
         raise RuntimeError(

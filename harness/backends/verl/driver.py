@@ -11,7 +11,7 @@ from typing import Any
 
 from evals.files import read_json
 from harness.backends.verl.processes import VARIABLE
-from harness.command.resolve import resolve
+from harness.command.resolve import resolve_order
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
 
@@ -118,17 +118,7 @@ def _runner() -> Any:
 
 
 def _experiment(order: dict[str, Any]) -> Experiment:
-    (job,) = resolve(
-        order["paper"],
-        models=[order["model"]],
-        arms=[order["arm"]],
-        scale=order["scale"],
-        backend=order["backend"],
-        seeds=[order["seed"]],
-        overrides=order["overrides"],
-    )
-    if job.digest != order["digest"]:
-        raise RuntimeError(f"the declaration changed between two processes ({order['digest']} is now {job.digest})")
+    job = resolve_order(order, order["digest"])
     assert isinstance(job.experiment, Experiment)
     return job.experiment
 

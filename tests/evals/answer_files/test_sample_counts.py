@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.answer_files.formats import samples_named
-from evals.answer_files.sample_counts import counting
+from evals.answer_files.ledger import counting
 
 IDS = ["a", "a", "b", "b", "c", "c", "d", "d"]
 LABELS = [True, False, False, False, False, True, True, True]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.tables.ages import age_notes
 from harness.tables.claims import check_claims
 from harness.tables.controls import control_grid, control_sentences, controls_of
 from harness.tables.measured import Measured
+from harness.tables.tabulate import age_notes
 from tests.harness.tables.test_claims import HIGHER, measured, paper
 
 
