@@ -17,7 +17,7 @@ from benchmarks.bench.timing import Row
 from evals.grading import Grader
 from evals.grading.equivalence import UnscorableError, quick
 from evals.grading.extraction import extract, locate
-from evals.grading.form import same_literal
+from evals.grading.numbers import same_text
 from evals.grading.spelling import clean
 from evals.grading.verdicts import Verdict
 
@@ -110,7 +110,7 @@ def _by_kind(pairs: Sequence[Pair]) -> dict[str, list[Pair]]:
             continue
         if decided is None:
             kinds["symbolic"].append((gold, response))
-        elif bare == answer or same_literal(clean(bare), clean(answer)):
+        elif bare == answer or same_text(clean(bare), clean(answer)):
             kinds["literal"].append((gold, response))
         else:
             kinds["numeric"].append((gold, response))

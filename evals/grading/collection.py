@@ -336,28 +336,6 @@ def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str]
     return (held[0] == held[1] if all(sets) else not any(held)) and same(*inside)
 
 
-def same_vector(gold: str, answer: str, same: Same) -> bool | None:
-    """`3i+4j` as the vector (3,4): each component is what remains when one unit vector is 1 and the others are 0."""
-    sides = [collection(text) for text in (gold, answer)]
-    if sum(side is None for side in sides) != 1:
-        return None
-    text, vector = (gold, sides[1]) if sides[0] is None else (answer, sides[0])
-    units = set(re.findall(r"(?<![\\A-Za-z])[ijk](?![A-Za-z])", text))
-    size = 0 if vector is None else len(vector.items)
-    if (
-        vector is None
-        or vector.kind not in ("()", "column", "row")
-        or not {"j"} <= units <= set("ijk"[:size])
-        or size > 3
-    ):
-        return None
-
-    def at(unit: str) -> str:
-        return re.sub(r"(?<![\\A-Za-z])([ijk])(?![A-Za-z])", lambda match: f"({int(match[1] == unit)})", text)
-
-    return same("0", at("")) and all(same(item, at(unit)) for item, unit in zip(vector.items, "ijk", strict=False))
-
-
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
 
 

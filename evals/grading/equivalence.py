@@ -52,7 +52,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     quantity.arithmetic_in_words,
     quantity.same_quantity,
     quantity.grouped_digits,
-    collection.same_vector,
+    relations.same_vector,
     collection.same_collection,
     collection.same_ratio,
     quantity.degrees_inside,

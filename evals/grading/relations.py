@@ -1,4 +1,4 @@
-"""Rules on equations, inequalities and other relations."""
+"""Rules on equations, inequalities and other relations, on sums of indexed terms and on vectors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from evals.grading import evaluation
-from evals.grading.collection import has_names, is_name, named, one_by_one, renamed
+from evals.grading.collection import collection, has_names, is_name, named, one_by_one, renamed
 from evals.grading.conventions import Same
 from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, same_text, split
 
@@ -294,6 +294,28 @@ _VECTOR_PRODUCT = re.compile(r"\\(?:vec|overrightarrow)\s*(?:\{[^{}]*\}|[A-Za-z]
 def vector_product(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\vec{a}\times\vec{b}` is not `\vec{b}\times\vec{a}`: such products are compared as text."""
     return same_text(gold, answer) if _VECTOR_PRODUCT.search(gold) or _VECTOR_PRODUCT.search(answer) else None
+
+
+def same_vector(gold: str, answer: str, same: Same) -> bool | None:
+    """`3i+4j` as the vector (3,4): each component is what remains when one unit vector is 1 and the others are 0."""
+    sides = [collection(text) for text in (gold, answer)]
+    if sum(side is None for side in sides) != 1:
+        return None
+    text, vector = (gold, sides[1]) if sides[0] is None else (answer, sides[0])
+    units = set(re.findall(r"(?<![\\A-Za-z])[ijk](?![A-Za-z])", text))
+    size = 0 if vector is None else len(vector.items)
+    if (
+        vector is None
+        or vector.kind not in ("()", "column", "row")
+        or not {"j"} <= units <= set("ijk"[:size])
+        or size > 3
+    ):
+        return None
+
+    def at(unit: str) -> str:
+        return re.sub(r"(?<![\\A-Za-z])([ijk])(?![A-Za-z])", lambda match: f"({int(match[1] == unit)})", text)
+
+    return same("0", at("")) and all(same(item, at(unit)) for item, unit in zip(vector.items, "ijk", strict=False))
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
