@@ -81,6 +81,7 @@ def tests(session: nox.Session) -> None:
     environment(session)
     # several processes share the cores: waiting threads must not spin
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
+    session.env["PYTHONDONTWRITEBYTECODE"] = ""  # tests start many processes: our modules are compiled once
     # a whole file to one process, which makes what its tests share once; in the order of tests/conftest.py
     beside = ["-n", str(min(os.cpu_count() or 1, MOST_AT_A_TIME)), "--dist", "loadfile", "--no-loadscope-reorder"]
     session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)

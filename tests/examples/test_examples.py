@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.forked import Command
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -14,6 +18,14 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 def run(name: str, *arguments: str, cwd: Path) -> str:
     command = [sys.executable, str(EXAMPLES / name), *arguments]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=True).stdout
+
+
+def script(arguments: list[str]) -> int:
+    """A script in a process of its own that does not import the trainer again."""
+    os.chdir(os.environ["PWD"])
+    sys.argv = arguments
+    runpy.run_path(arguments[0], run_name="__main__")
+    return 0
 
 
 def test_the_script_grade_and_compare_runs(tmp_path: Path):
@@ -28,7 +40,9 @@ def test_the_script_grade_and_compare_runs(tmp_path: Path):
 def test_the_script_declare_and_run_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    printed = run("declare_and_run.py", "1", cwd=tmp_path)
+    started = Command([str(EXAMPLES / "declare_and_run.py"), "1"], {**os.environ, "PWD": str(tmp_path)}, script)
+    printed, err = started.communicate(timeout=300)
+    assert started.returncode == 0, err
     assert "user: declared in Python" in printed and "paper: section 3.1" in printed
     assert "notebook/entropy_advantage (tiny scale)" in printed and "pass@2" in printed
 
