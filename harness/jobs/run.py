@@ -113,7 +113,8 @@ def run_jobs(
                 outcomes.append(Outcome(job, None, error))
                 reports.failed.add(0)
             took.append(time.monotonic() - started)
-            gc.collect()  # free the memory of this job's model for the next
+            if number < len(jobs):
+                gc.collect()  # free the memory of this job's model for the next
     return outcomes
 
 

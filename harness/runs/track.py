@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlparse
 
 from evals.files import DamagedFileError, RefusedError, locked
+from evals.imports import uncollected
 from evals.redaction import redact
 
 if TYPE_CHECKING:
@@ -93,9 +94,10 @@ class Tracker:
         _prepare_mlflow()
         if uri == f"sqlite:///{home() / 'mlflow.db'}":
             _check_local(home() / "mlflow.db")
-        from mlflow import MlflowClient
+        with uncollected():
+            from mlflow import MlflowClient
 
-        tracker = cls(MlflowClient(tracking_uri=uri))
+            tracker = cls(MlflowClient(tracking_uri=uri))  # imports what this kind of store needs
         _within(CHECK_S, lambda: tracker.client.search_experiments(max_results=1))
         return tracker
 
@@ -310,7 +312,8 @@ def _no_store(why: str) -> StoreError:
 def _check_local(path: Path) -> None:
     """Create the local store, or check that the existing one can be read. One process at a time."""
     if not path.exists():
-        import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
+        with uncollected():
+            import mlflow.store.db.utils  # noqa: F401  # seconds, while nobody waits for the lock
     busy = f"another process has been creating {path} for {LOCK_S / 60:.0f} minutes"
     with locked(path.parent, busy, name=".mlflow.lock", wait_s=LOCK_S):
         if not path.exists():

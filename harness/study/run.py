@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from evals.imports import uncollected
 from harness.command.resolve import Job
 from harness.study.design import Design
 from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
@@ -72,7 +73,7 @@ def _run(jobs: Sequence[Job], command: str) -> int:
     from harness.runs.track import make_home
 
     _one_thread()
-    _spare_the_collector()
+    _import_everything()
     machines = take_machine({}).by_arm(list(jobs))
     home = make_home()
     data_dir = check_data(list(jobs), None)
@@ -90,15 +91,10 @@ def _one_thread() -> None:
     torch.set_num_threads(1)
 
 
-def _spare_the_collector() -> None:
-    """Load the libraries of every run and exclude them from garbage collection: each run ends with several full
-    collections, and each would visit half a million library objects."""
-    import gc
+def _import_everything() -> None:
+    """Import the packages of every run, so that the collections at its end do not visit half a million objects."""
+    with uncollected():
+        import mlflow  # noqa: F401
+        from transformers import Qwen2ForCausalLM  # noqa: F401
 
-    import mlflow  # noqa: F401
-    from transformers import Qwen2ForCausalLM  # noqa: F401
-
-    import harness.backends.trl.trainer  # noqa: F401
-
-    gc.collect()
-    gc.freeze()
+        import harness.backends.trl.trainer  # noqa: F401

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from evals.imports import uncollected
 from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.trl.common import OnMetrics, StopAtNonFinite, reporter, run_to_end, to_lora_config
 from harness.backends.trl.translate_sft import to_sft_config
@@ -83,11 +84,13 @@ def finetune(
     """
     import time
 
-    import torch
-    import transformers
-    from transformers import AutoTokenizer
-
     from harness.data.problems import content_hash, load_solutions
+
+    with uncollected():
+        import torch
+        import transformers
+        import trl.trainer.sft_trainer  # noqa: F401
+        from transformers import AutoTokenizer
 
     started = time.monotonic()
     if not sys.stderr.isatty():

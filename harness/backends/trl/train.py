@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from evals.imports import uncollected
 from harness.backends.allocator import keep_freed_memory
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
@@ -54,12 +55,15 @@ def train(
     """
     import time
 
-    import torch
-    import transformers
-    from transformers import AutoTokenizer
-
     from evals.data import prompts
     from evals.grading.grader import shared_grader
+
+    with uncollected():
+        import torch
+        import transformers
+        from transformers import AutoTokenizer
+
+        import harness.backends.trl.trainer  # noqa: F401
 
     started = time.monotonic()
     if hardware.device == "cpu":
