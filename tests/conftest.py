@@ -1,8 +1,10 @@
-"""For all tests: no hub, no deadlines, and the slow files first."""
+"""For all tests: no hub, no deadlines, no garbage collection while tests are imported, and the slow files first."""
 
 from __future__ import annotations
 
+import gc
 import os
+
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -14,6 +16,7 @@ from hypothesis import settings
 
 settings.register_profile("shared_machine", deadline=None)  # time on a busy machine says nothing about the code
 settings.load_profile("shared_machine")
+gc.disable()  # until all tests are collected: what they import stays (`evals.imports`)
 
 ROOT = Path(__file__).parent
 SLOW_FIRST = (  # processes that share the files then end at about the same time
@@ -33,3 +36,8 @@ SLOW_FIRST = (  # processes that share the files then end at about the same time
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {ROOT / name: number for number, name in enumerate(SLOW_FIRST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))  # stable: the others stay as they were collected
+
+
+def pytest_collection_finish() -> None:
+    gc.freeze()
+    gc.enable()

@@ -13,12 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-IMPORTS = [
-    "trl.trainer.grpo_trainer",
-    "mlflow.store.tracking.sqlalchemy_store",
-    "harness.backends.trl.train",
-    "harness.jobs.run",
-]
+IMPORTS = ["tests.imported"]
 
 
 class Command:
