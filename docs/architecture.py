@@ -1,4 +1,4 @@
-"""The picture of the architecture, from the import graph: rooms as boxes in their layers, imports as lines.
+"""The picture of the architecture, from the import graph: folders as boxes in their layers, imports as lines.
 
 python docs/architecture.py > docs/architecture.svg
 """
@@ -10,44 +10,44 @@ import tomllib
 from html import escape
 from pathlib import Path
 
-Room = str
+Folder = str
 ROOT = Path(__file__).resolve().parent.parent
 BOX, HEIGHT, GAP, ROW = 128, 34, 16, 74
 WIDTH = 7 * (BOX + GAP) + GAP
 PACKAGES = ("rlvr", "evals", "harness", "baselines", "reproductions")
-STAGGER = (0.0, -1.7, 1.7)  # of rooms alone in their layer, in boxes: lines can be told apart
+STAGGER = (0.0, -1.7, 1.7)  # of folders alone in their layer, in boxes: lines can be told apart
 
 
-def rooms_of(root: Path) -> tuple[list[tuple[str, list[list[Room]]]], dict[tuple[Room, Room], int]]:
-    """(package -> its layers of rooms from the top; how many imports lead from a room to another)."""
+def folders_of(root: Path) -> tuple[list[tuple[str, list[list[Folder]]]], dict[tuple[Folder, Folder], int]]:
+    """(package -> its layers of folders from the top; how many imports lead from a folder to another)."""
     import grimp
 
     sys.path.insert(0, str(root))
     graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=True, cache_dir=None)
-    imports: dict[tuple[Room, Room], int] = {}
+    imports: dict[tuple[Folder, Folder], int] = {}
     for module in graph.modules:
         for other in graph.find_modules_directly_imported_by(module):
-            pair = (room(module), room(other))
+            pair = (folder(module), folder(other))
             if pair[0] != pair[1]:
                 imports[pair] = imports.get(pair, 0) + 1
     contracts = tomllib.loads((root / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     layers = {c["containers"][0]: c["layers"] for c in contracts if "containers" in c}
-    packages: list[tuple[str, list[list[Room]]]] = [("", [["rlvr"], ["reproductions"], ["baselines"]])]
+    packages: list[tuple[str, list[list[Folder]]]] = [("", [["rlvr"], ["reproductions"], ["baselines"]])]
     for package in ("harness", "evals"):
         rows = [
-            [room(f"{package}.{name.strip()}") for name in layer.replace("|", ":").split(":")]
+            [folder(f"{package}.{name.strip()}") for name in layer.replace("|", ":").split(":")]
             for layer in layers[package]
         ]
         packages.append((package, [list(dict.fromkeys(row)) for row in rows]))
     return packages, imports
 
 
-def room(module: str) -> Room:
-    """evals.stats.score -> evals.stats; a package without rooms, and the helpers of evals, are one room."""
+def folder(module: str) -> Folder:
+    """evals.stats.score -> evals.stats; a package without folders, and the helpers of evals, are one folder."""
     parts = module.split(".")
     if parts[0] not in ("evals", "harness") or len(parts) == 1:
         return parts[0]
-    if not (ROOT / parts[0] / parts[1]).is_dir():  # a small file beside the rooms
+    if not (ROOT / parts[0] / parts[1]).is_dir():  # a small file beside the folders
         return f"{parts[0]}.helpers"
     return ".".join(parts[:2])
 
@@ -58,8 +58,8 @@ def picture(root: Path) -> str:
     Raises:
         ValueError: an import leads upwards, which import-linter would refuse as well.
     """
-    packages, imports = rooms_of(root)
-    places: dict[Room, tuple[float, float]] = {}
+    packages, imports = folders_of(root)
+    places: dict[Folder, tuple[float, float]] = {}
     parts: list[str] = []
     y, alone = 20.0, 0
     for package, layers in packages:

@@ -80,11 +80,11 @@ def test_links_lead_to_pages(name: str) -> None:
         assert linked.is_file() or linked.name in built or paper, target
 
 
-def test_the_picture_shows_every_room() -> None:
+def test_the_picture_shows_every_folder() -> None:
     done = subprocess.run(
         [sys.executable, "docs/architecture.py"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for package in ("harness", "evals"):
-        for room in (path.parent.name for path in (ROOT / package).glob("*/__init__.py")):
-            assert f">{room}</text>" in done.stdout, room
+        for folder in (path.parent.name for path in (ROOT / package).glob("*/__init__.py")):
+            assert f">{folder}</text>" in done.stdout, folder
     assert "evals.stats imports evals.grading" in done.stdout

@@ -10,12 +10,12 @@ from types import FrameType
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-ROOMS = ("harness", "evals", "reproductions", "baselines", "rlvr")
+FOLDERS = ("harness", "evals", "reproductions", "baselines", "rlvr")
 
 
 def ours(file: str) -> bool:
     """Not a library's, which in a clone lies in .nox below the root."""
-    return file.startswith(tuple(f"{ROOT}/{room}/" for room in ROOMS))
+    return file.startswith(tuple(f"{ROOT}/{folder}/" for folder in FOLDERS))
 
 
 POOL = "evals/grading/pool.py"  # asked whether a worker is needed
