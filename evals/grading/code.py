@@ -7,7 +7,7 @@ import re
 from evals.grading.numbers import matching, split
 
 _INVERSE = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc"
-FUNCTIONS = f"{_INVERSE}|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|log|ln|exp"
+FUNCTIONS = f"{_INVERSE}|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
 
 _MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
 # a call and its LaTeX, by the number of its arguments
@@ -27,6 +27,8 @@ _CALLS: dict[tuple[str, int], str] = {
     ("ceil", 1): r"\lceil {0}\rceil",
     ("ceiling", 1): r"\lceil {0}\rceil",
     ("log", 2): r"\log_{{{1}}}({0})",
+    ("atan2", 2): r"\arctan(\frac{{{0}}}{{{1}}})",
+    ("Derivative", 2): r"\frac{{d {0}}}{{d {1}}}",
     ("Eq", 2): "{0}={1}",
     ("Matrix", 1): "{0}",
     ("Interval", 2): "[{0},{1}]",
@@ -35,15 +37,16 @@ _CALLS: dict[tuple[str, int], str] = {
     ("Interval.Ropen", 2): "[{0},{1})",
 }
 _SUMS = {"summation": r"\sum", "Sum": r"\sum", "sum": r"\sum", "product": r"\prod", "Product": r"\prod"}
+_SUMS |= dict.fromkeys(("int", "integrate", "Integral"), r"\int")
 _NAMES = sorted({name for name, _ in _CALLS} | {"FiniteSet", "Union", *_SUMS}, key=len, reverse=True)
 _CALL = re.compile(rf"{_MODULE}({'|'.join(map(re.escape, _NAMES))})\s*\(")
 _MOST_CALLS = 50
-_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])")
+_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])|==")
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
 _OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
 _SHORT_INVERSE = re.compile(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))")
 _CAPITALS = re.compile(r"(?<![\\A-Za-z])(Arc)?(Sin|Cos|Tan|Cot|Sec|Csc|Sqrt|Log|Exp)(h?)([(\[])")
-_COMPLEX = re.compile(r"(?=.*(?:\*\s*I|I\s*\*|[-+]\s*I)(?![A-Za-z]))(?:[\d\s+\-*/().^]|sqrt|pi|I)*")
+_COMPLEX = re.compile(r"(?=.*(?:\*\s*I|I\s*\*|[-+\d]\s*I)(?![A-Za-z]))(?:[\d\s+\-*/().^]|sqrt|pi|I)*")
 
 
 def from_code(text: str) -> str:
@@ -55,6 +58,7 @@ def from_code(text: str) -> str:
     if _COMPLEX.fullmatch(text):
         text = text.replace("I", "i")
     text = re.sub(r"(?<![\\A-Za-z])E(?=\*\*\s*[^\s\d])", "e", text)
+    text = re.sub(r"(?<=[A-Za-z])_([A-Za-z]{2,})", r"_{\1}", text)
     text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
     text = _without_calls(text)
     text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\(|\^\{{?\d+\}}?\()", r"\\\1", text)
@@ -95,6 +99,10 @@ def _written(name: str, arguments: list[str]) -> str | None:
         return r" \cup ".join(arguments)
     if name in _SUMS:
         bounds = split(arguments[-1].strip("() "), ",")
+        if len(arguments) == 2 and len(bounds) == 3 and _SUMS[name] == r"\int":
+            return rf"\int_{{{bounds[1]}}}^{{{bounds[2]}}} ({arguments[0]}) d{bounds[0]}"
+        if len(arguments) == 2 and len(bounds) == 1 and name == "integrate":
+            return rf"\int ({arguments[0]}) d{bounds[0]}"
         if len(arguments) != 2 or len(bounds) != 3:
             return None
         high = r"\infty" if bounds[2] == "oo" else bounds[2]

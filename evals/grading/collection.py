@@ -1,6 +1,6 @@
 r"""Several values in one answer, and values with a name: lists, sets, intervals, matrices, `x=1, y=2`, `A(2,-5)`.
 
-How they are read, and the rules on them, and on ratios and times of day.
+How they are read, and the rules on them.
 """
 
 from __future__ import annotations
@@ -295,6 +295,9 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if left is None and right is not None and right.kind == "list" and len(right.items) > 1:
         # the same value written in different ways (`\\frac{3}{4}, 0.75`) is that value; `5, 5` is not 5
         return len(set(map(literal, right.items))) == len(right.items) and all(same(gold, x) for x in right.items)
+    left, right = _binomial_column(gold, left, right), _binomial_column(answer, right, left)
+    if left and right and left.kind == "union" and right.kind == "list" and _INTERVAL.search(answer):
+        right = replace(right, kind="union")  # x<-1 or x>2, as intervals
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
@@ -319,6 +322,16 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     return any(all(same(a, b) for a, b in zip(*order, strict=True)) for order in orders)
 
 
+_INTERVAL = re.compile(r"\\infty|\[|\]")
+_BINOMIAL = re.compile(r"\\binom\{([^{}]*)\}\{([^{}]*)\}")
+
+
+def _binomial_column(text: str, one: Collection | None, other: Collection | None) -> Collection | None:
+    r"""`\binom{-2}{7}` beside a column is one too."""
+    column = _BINOMIAL.fullmatch(text) if one is None and other is not None and other.kind == "column" else None
+    return Collection("column", (column[1], column[2])) if column else one
+
+
 def _in_plain_brackets(one: Collection, other: Collection) -> Collection:
     """`[3,5,7]` as the list or the tuple that the other is."""
     return replace(one, kind=other.kind) if one.kind == "[]" and other.kind in ("list", "()") else one
@@ -334,48 +347,6 @@ def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str]
     inside = [items.items[0] if one else text for (items, text), one in zip(sides, alone, strict=True)]
     held = [item.startswith((r"\{", r"\emptyset")) for item in inside]
     return (held[0] == held[1] if all(sets) else not any(held)) and same(*inside)
-
-
-_TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
-
-
-def _time(text: str) -> tuple[int, int, str] | None:
-    """Hour, minute and half of the day (a, p, or nothing) of a time of day, or None."""
-    match = _TIME.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip())
-    if match is None or not (match[2] or match[3]) or int(match[1]) > 23:
-        return None
-    hour, half = int(match[1]), (match[3] or "").lower()
-    return (hour - 12, int(match[2] or 0), "p") if hour > 12 else (hour, int(match[2] or 0), half)
-
-
-def same_time_of_day(gold: str, answer: str, same: Same) -> bool | None:
-    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day if both state it."""
-    left, right = _time(gold), _time(answer)
-    if left is None or right is None or not (left[2] or right[2]):
-        return None
-    return left[:2] == right[:2] and (left[2] == right[2] or not (left[2] and right[2]))
-
-
-_TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
-
-
-def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
-    """`1:2`, `12:00`: part by part, or all parts multiplied alike where the gold is no time of day; a ratio of two is
-    also their quotient. `2 to 3` is one as well."""
-    left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
-    if len(left) < 2 and len(right) < 2:
-        return None
-    if any((time := _time(text)) and time[2] for text in (gold, answer)):
-        return False  # 9:15 a.m. is not 3:5
-    numbers = [[number(part) for part in parts] for parts in (left, right)]
-    if len(left) == len(right) and not _time(gold) and all(n and n.value for row in numbers for n in row):
-        scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
-        return len(scales) == 1
-    if {len(left), len(right)} == {1, 2}:
-        return same(
-            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
-        )
-    return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
 
 
 def _without_repeats(collection: Collection) -> Collection:

@@ -19,12 +19,14 @@ from typing import Any
 from evals.grading import collection, form, quantity, relations
 from evals.grading.conventions import Conventions, Same
 from evals.grading.evaluation import same_value
+from evals.grading.expression import DERIVATIVE
 from evals.grading.numbers import depth
 from evals.grading.spelling import clean
 
 RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.same_literal,
     form.same_plain_number,
+    relations.same_pieces,
     form.malformed,
     form.denied,
     form.same_numeral_in_base,
@@ -48,13 +50,13 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     relations.same_equation,
     relations.explicit_form,
     relations.relation_or_value,
-    collection.same_time_of_day,
+    form.same_time_of_day,
     quantity.arithmetic_in_words,
     quantity.same_quantity,
     quantity.grouped_digits,
     relations.same_vector,
     collection.same_collection,
-    collection.same_ratio,
+    form.same_ratio,
     quantity.degrees_inside,
     quantity.mixed_number,
     quantity.rounded_value,
@@ -106,15 +108,12 @@ def _parse(text: str) -> Any | None:
     return parsed[0] if parsed else None
 
 
-_DERIVATIVE = re.compile(
-    r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
-)
 _NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
 
 
 def _as_symbols(text: str) -> str:
     r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...)."""
-    return _NUMBERED_E.sub(r"\\Xi ", _DERIVATIVE.sub(r"\2_{d\1\3}", text))
+    return _NUMBERED_E.sub(r"\\Xi ", DERIVATIVE.sub(r"\2_{d\1\3}", text))
 
 
 def _with_imaginary_unit(expression: Any) -> Any:

@@ -17,7 +17,7 @@ _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
 _NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp abs"
-_NAMED_FUNCTIONS += " arcsinh arccosh arctanh"
+_NAMED_FUNCTIONS += " cis arcsinh arccosh arctanh"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
@@ -27,6 +27,11 @@ _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}
 _NOT_A_FACTOR = frozenset(
     ["+", "-", "/", "*", ")", "]", "}", "|", "rfloor", "rceil", "cdot", "times", "div", "bmod", "="]
+)
+
+
+DERIVATIVE = re.compile(
+    r"\\frac\s*\{\s*d(?:\^\{(\d)\})?\s*(\\[A-Za-z]+|[A-Za-z])\s*\}\s*\{\s*d\s*([A-Za-z])(?:\s*\^\{\d\})?\s*\}"
 )
 
 
@@ -43,7 +48,7 @@ def parse(text: str) -> Node:
     """
     if len(text) > _LONGEST:
         raise UnsupportedError("too long")
-    parser = _Parser(text)
+    parser = _Parser(DERIVATIVE.sub(r"{\2_{d\1\3}}", text))
     tree = parser.sum()
     if any(name.startswith(("vec ", "overrightarrow ")) for name in symbols(tree)) and r"\times" in text:
         raise UnsupportedError("a vector product")
@@ -289,6 +294,8 @@ class _Parser:
         if name == "exp" and power is not None:
             raise UnsupportedError("a power of exp")
         tree = (name, argument) if base is None else (name, base, argument)
+        if name == "cis":
+            tree = ("+", ("cos", argument), ("*", ("symbol", "i"), ("sin", argument)))
         return tree if power is None else ("^", tree, power)
 
     def bare_argument(self) -> Node:

@@ -233,8 +233,12 @@ _SEGMENT = re.compile(
 _FINAL = re.compile("final answer is:?", re.IGNORECASE)
 _HOPE = re.compile("I hope it is correct", re.IGNORECASE)
 _ANSWER_STATED = re.compile(
-    r"answer\s*(?:\*\*\s*)?(?:is\s*:?|:)\s*(?:\*\*\s*)?(.+?)(?:\.\s|\.?\s*$|\n)", re.IGNORECASE | re.DOTALL
+    r"(?:(?:answer|(?:correct|right|best)\s+(?:option|choice))\s*(?:\*\*\s*)?(?:is\s*:?|:)|答案\s*(?:[是为]|[:：]){1,2})"
+    r"\s*(?:\*\*\s*)?(.+?)(?:\.\s|[.。]?\s*$|\n)",
+    re.IGNORECASE | re.DOTALL,
 )
+_CONTRAST = re.compile(r"(?<=[\w$})])\s*,\s*(?:and\s+)?not\s[^,.]{1,40}\.?\s*$")  # 5, not 6
+_BOLD = re.compile(r"(?<![\w)\]}*])\*\*(?=\S)([^*\n]+?)\*\*(?![\w(*])")  # in Markdown; not the powers of code
 _HASHES = re.compile(r"(?:^|\n)#{4} ?(?!#)([^\n]+)\s*$")
 _TURN = re.compile(r"<\|(?:im_start|im_end|endoftext|eot_id)\|>")
 _NUMBER = (
@@ -280,10 +284,13 @@ _PROSE = re.compile(r"(?:(?<![\\A-Za-z{'])(?!(?:and|or)\b)[A-Za-z']{2,}[\s,]+){2
 _DATE = re.compile(
     r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d", re.IGNORECASE
 )
+_FOR_ALL = re.compile(r"(?<=[\d)\]}]),?\s+(?:for\s+(?:all|any|every|each|some)|where|which)\s[^.]*$")
+_NAMED = rf"[A-Za-z](?:_\{{?\d\}}?)?\s*=\s*(?:{_NUMBER})"
+_ALL_NAMED = re.compile(rf"(?:is|are|:)\s+({_NAMED}(?:(?:\s*,\s*(?:and\s+)?|\s+and\s+){_NAMED})+)\s*\.?\s*$")
 _JOINED = re.compile(r"\s*,?\s*\b(?:and|or)\b\s*")
 _IN_A_ROW = re.compile(rf"{_JOINED.pattern}|\s*,\s+")
 _OPEN_BOX = re.compile(r"^\s*\$?\s*\\{1,2}(?:boxed|fbox)\s*\{")  # one that never closes
-_LABEL = re.compile(r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}", re.IGNORECASE)
+LABEL = r"\\text\s*\{\s*(?:(?:the|final)\s+)*answer(?:\s+is)?\s*:?\s*\}"
 
 
 def locate(text: str, *, numbers: bool = True) -> str:
@@ -311,15 +318,17 @@ def locate(text: str, *, numbers: bool = True) -> str:
         return locate(tags[-1].strip(), numbers=numbers)
     if line := _HASHES.search(text):
         return locate(line[1].strip(), numbers=numbers)
+    text = _BOLD.sub(r"\1", text)
     contents = find_boxes(text)
     if not contents and not numbers:
         text = _OPEN_BOX.sub("", text)
     if contents:
         filled = [box for box in contents if box.content.strip()]
         return joined(text, filled) if filled else ""
-    text = _LABEL.sub("", text)
+    text = re.sub(f"(?i){LABEL}", "", text)
     if stated := _ANSWER_STATED.findall(text):
         text = str(stated[-1])
+    text = _CONTRAST.sub("", text) if numbers else text
     if numbers and (formula := _formula_after_words(text)):
         return formula
     if not _is_prose(text):
@@ -351,6 +360,7 @@ def _formula_after_words(text: str) -> str:
 
 def _is_prose(text: str) -> bool:
     """Words around `$...$`, but not only after it (a unit, a condition); or two words in a row where there is none."""
+    text = _FOR_ALL.sub("", text)
     outside = _SEGMENT.sub(" ", text)
     if outside == text and not re.match(r"\s*(?:\\text|[A-Za-z]{2})", text):
         text = _TEXT.sub(" ", text)  # words after a number or a formula: a unit, a condition
@@ -369,6 +379,8 @@ def _stated_last(text: str) -> str:
 
 def _last_candidate(text: str) -> str:
     """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
+    if (values := _ALL_NAMED.search(text)) and not _DENIES_ANY.search(text):
+        return values[1]
     counted = _COUNTED.match(text)
     if counted and not _NOT_COUNTED.search(counted[2]):
         return f"{counted[1]} {counted[2]}"

@@ -1,4 +1,5 @@
-r"""Rules on the form of the whole answer: its signs, its words, its letter, a condition, an approximation."""
+r"""Rules on the form of the whole answer: its signs, its words, its letter, a condition, an approximation; ratios and
+times of day."""
 
 from __future__ import annotations
 
@@ -24,6 +25,11 @@ from evals.grading.quantity import bare_amount
 _LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)
 
 
+_IS_CORRECT = re.compile(
+    r"(?:(?i:the\s+)?(?i:option|choice)\s+)?\(?([A-J])\)?\s+is\s+(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice))?"
+)
+
+
 class Choice(NamedTuple):
     """A letter of a multiple choice, whether it is marked as one (parentheses, text after it), and that text."""
 
@@ -41,6 +47,8 @@ def choice(text: str) -> Choice | None:
         if any(map(choice, split(labelled[3], ",;"))):
             return None
         return Choice(labelled[1] or labelled[2], True, labelled[3])
+    if stated := _IS_CORRECT.fullmatch(text):
+        return Choice(stated[1], True)
     match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", text)
     if match is None or (match[1] and not match[3]):
         return None
@@ -105,12 +113,12 @@ def malformed(gold: str, answer: str, same: Same) -> bool | None:
         return False
     if re.search(r"\^\s*(?:\{[^{}]*\}|\w)\s*\^", answer) and r"\circ" not in answer:
         return False  # 5^{1}^{1}
-    if r"\ldots" in answer and r"\ldots" not in gold:
-        return False
     if number(answer) is not None:
         return None  # 3 628 800
+    if r"\ldots" in answer and r"\ldots" not in gold:
+        return False
     bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
-    bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
+    bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|!\s*!\s*!|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
     return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
 
 
@@ -168,6 +176,8 @@ def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
 
     With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
     """
+    if (twice := re.fullmatch(r"([^()]+?)\s*\(([A-Za-z\s-]+)\)", answer)) and spoken(twice[2]):
+        return same(gold, twice[1]) and same(gold, twice[2])  # 36 (thirty-six)
     left, right = spoken(gold), spoken(answer)
     if (left is None and right is None) or not same.conventions.words:
         return None
@@ -248,9 +258,17 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     if left is None or right is None:
         plain = bare_word(gold if left is None else answer)
         return plain == (left or right) if plain else False
-    return left == right
+    return left == right or _says_who(gold, answer)
 
 
+def _says_who(gold: str, answer: str) -> bool:
+    """`Evelyn has the greatest speed` names Evelyn, and nobody else."""
+    name = re.fullmatch(r"(?:\\text\s*\{)?\s*([A-Z][a-z]{2,})\s*\}?", gold)
+    about = re.compile(rf"{name[1]}\s+(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+") if name else None
+    return bool(about and about.fullmatch(answer) and not _MORE_THAN_ONE.search(answer))
+
+
+_MORE_THAN_ONE = re.compile(r"\b(?:and|or|but|not|no|if|than|while|second|third|last|least|worst)\b")
 _COMMANDS = re.compile(r"\\(?!text)[A-Za-z]+")
 _LONG_WORD = re.compile(r"[A-Za-z]{4,}")
 
@@ -321,3 +339,46 @@ def approximation(gold: str, answer: str, same: Same) -> bool | None:
     if r"\approx" not in gold + answer:
         return None
     return any(same(left, right) for left in _approximated(gold) for right in _approximated(answer))
+
+
+_TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
+
+
+def _time(text: str) -> tuple[int, int, str] | None:
+    """Hour, minute and half of the day (a, p, or nothing) of a time of day, or None."""
+    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
+    match = _TIME.fullmatch(re.sub(r"^(?:12(?::00)?\s*)?noon$", "12:00 pm", text))
+    if match is None or not (match[2] or match[3]) or int(match[1]) > 23:
+        return None
+    hour, half = int(match[1]), (match[3] or "").lower()
+    return (hour - 12, int(match[2] or 0), "p") if hour > 12 else (hour, int(match[2] or 0), half)
+
+
+def same_time_of_day(gold: str, answer: str, same: Same) -> bool | None:
+    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day if both state it."""
+    left, right = _time(gold), _time(answer)
+    if left is None or right is None or not (left[2] or right[2]):
+        return None
+    return left[:2] == right[:2] and (left[2] == right[2] or not (left[2] and right[2]))
+
+
+_TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
+
+
+def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
+    """`1:2`, `12:00`: part by part, or all parts multiplied alike where the gold is no time of day; a ratio of two is
+    also their quotient. `2 to 3` is one as well."""
+    left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
+    if len(left) < 2 and len(right) < 2:
+        return None
+    if any((time := _time(text)) and time[2] for text in (gold, answer)):
+        return False  # 9:15 a.m. is not 3:5
+    numbers = [[number(part) for part in parts] for parts in (left, right)]
+    if len(left) == len(right) and not _time(gold) and all(n and n.value for row in numbers for n in row):
+        scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
+        return len(scales) == 1
+    if {len(left), len(right)} == {1, 2}:
+        return same(
+            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
+        )
+    return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))

@@ -53,7 +53,8 @@ def split(text: str, separators: str) -> list[str]:
 
 
 _CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because)\b(.*)$"
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
+    r"\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because|which)\b(.*)$"
     r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
     re.DOTALL,
 )
@@ -81,7 +82,7 @@ def is_relation(text: str) -> bool:
 
 def has_symbols(text: str) -> bool:
     """Whether an expression holds letters other than LaTeX commands (and e, i)."""
-    rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}", "", text)
+    rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\(?:overline|bar|dot)(?=\s*\{?\d)", "", text)
     return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(FUNCTION_NAMES, "", rest)))
 
 
@@ -221,10 +222,19 @@ def _periodic(match: re.Match[str]) -> Number | None:
     if match["open"]:
         shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", match["start"] + match["open"])
         if shown is None or len(shown[0]) - len(shown[1]) < 3:
-            return None
+            return _cut_off(match)
         start, period = shown[1], shown["period"]
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
+
+
+def _cut_off(match: re.Match[str]) -> Number | None:
+    """`0.142857...`, whose period does not show: the middle between this and one more of its last digit."""
+    places = match["start"] + match["open"]
+    last = Fraction(1, 10 ** len(places))
+    value = Fraction(int(match["whole"] + places), 10 ** len(places)) + last / 2
+    digits = len((match["whole"] + places).lstrip("0"))
+    return Number(_signed(match, value), digits, last) if digits > DIGITS_FOR_EXACT else None
 
 
 def _ratio(match: re.Match[str]) -> Number | None:
@@ -263,7 +273,7 @@ _TO_99 = rf"(?:(?:{_any(_TENS)})(?: (?:{_any(_BELOW_10)}))?|{_any(_BELOW_20)})"
 _TO_999 = rf"(?:{_TO_99} hundred(?: {_TO_99})?|{_TO_99})"
 _WHOLE = re.compile("zero|" + "".join(rf"(?:{_TO_999} {scale}(?: |$))?" for scale in _SCALES) + rf"(?:{_TO_999})?")
 _AND = re.compile(rf"\b(hundred|{_any(_SCALES)}) ,")  # a comma is what became of "and"
-_PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+) (?P<part>{_any(_PARTS)})s?")
+_PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+|\d+) (?P<part>{_any(_PARTS)})s?")
 _DIGITS = re.compile(rf"(-?[\d.,]*\d) ?({_any(_AMOUNTS)})")
 _ORDINAL = re.compile(r"(\d+) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
 
@@ -308,7 +318,8 @@ def _spelled(words: str) -> str | None:
     if words in ("half", "quarter"):
         words = f"one {words}"
     if match := _PART.fullmatch(words):
-        whole, count = _whole(match["whole"]) if match["whole"] else 0, _whole(match["count"])
+        whole = _whole(match["whole"]) if match["whole"] else 0
+        count = int(match["count"]) if match["count"].isdigit() else _whole(match["count"])
         if whole is None or count is None:
             return None
         parts = _PARTS[match["part"]]

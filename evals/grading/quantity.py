@@ -6,6 +6,7 @@ The table of units; how a quantity is read; the rules on units, degrees, mixed n
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -18,35 +19,70 @@ PERCENT, DEGREE = "%", "degree"
 
 Unit = tuple[tuple[str, int], ...]  # sorted (symbol, exponent) pairs; () when a part is not known
 
-# symbol: names. Symbols keep their case (m is not M), names do not.
+# symbol: names = what it is in others. Symbols keep their case (m is not M), names do not.
 _TABLE = """
-m: meter metre | dm: decimeter decimetre | cm: cms centimeter centimetre | mm: millimeter millimetre
-km: kms kilometer kilometre | nm: nanometer
-in: inch inches | ft: foot feet | yd: yard | mi: mile | au: | pc: parsec | ly: lightyear | rad: radian
-s: sec secs second | ms: millisecond | min: mins minute | h: hr hrs hour | d: day | wk: week | mo: month | yr: yrs year
-g: gram gm | kg: kgs kilogram | mg: milligram | t: ton tonne | lb: lbs pound | oz: ounce | mol: mole | M: molar
-L: l liter litre | mL: ml milliliter | gal: gallon | Hz: hertz | kHz: kilohertz | MHz: megahertz
-N: newton | J: joule | kJ: kilojoule | erg: | eV: electronvolt
-cal: calorie | kcal: kilocalorie
-W: watt | kW: kilowatt | MW: megawatt | MJ: megajoule | V: volt | ohm:
-A: ampere | C: coulomb | F: farad | H: henry | T: tesla
-K: kelvin | Pa: pascal | kPa: kilopascal | MPa: megapascal | atm: atmosphere
-dollar: usd | cent: | yuan: rmb | euro: | rupee: rs | unit:
-Å: angstrom
+m: meter metre | in: inch inches = 127/5000 m | ft: foot feet = 12 in | yd: yard = 3 ft | mi: mile = 5280 ft
+au: | pc: parsec | ly: lightyear | Å: angstrom = 1/10000000000 m | rad: radian
+s: sec second | min: minute = 60 s | h: hr hour = 60 min | d: day = 24 h | wk: week = 7 d | mo: month | yr: year
+g: gram gm | t: ton tonne = 1000000 g | lb: pound = 45359237/100000 g | oz: ounce = 1/16 lb | mol: mole
+L: l liter litre = 1/1000 m^3 | gal: gallon | M: molar = 1 mol L^-1 | K: kelvin | Hz: hertz = 1 s^-1
+N: newton = 1000 g m s^-2 | J: joule = 1 N m | erg: = 1/10000000 J | Wh: = 3600 J | eV: electronvolt | cal: calorie
+W: watt = 1 J s^-1 | A: ampere amp | C: coulomb = 1 A s | V: volt = 1 W A^-1 | ohm: = 1 V A^-1 | F: farad = 1 C V^-1
+H: henry = 1 V s A^-1 | T: tesla = 1 V s m^-2 | Pa: pascal = 1 N m^-2 | bar: = 100000 Pa | atm: atmosphere = 101325 Pa
+dollar: usd | cent: = 1/100 dollar | yuan: rmb | euro: | rupee: rs | unit:
 """
+_PREFIXES = {"G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
+_PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}
+_WITH_PREFIX = "m s g mol L M Hz N J Wh eV cal W A C V ohm F H T Pa bar pc"  # as symbols; all as words
+_OFTEN = "km dm cm mm nm ms kg mg mL ml kHz MHz kJ MJ kW MW"  # also in `5cm`; not so `5mV`
+_Size = tuple[Fraction, dict[str, int]]  # of a unit: so many products of powers of base units
 SYMBOLS: dict[str, str] = {}
 _NAMES: dict[str, str] = {}
-for _entry in _TABLE.replace("\n", "|").split("|"):
-    if ":" in _entry:
-        _symbol, _, _names = _entry.strip().partition(":")
-        SYMBOLS[_symbol] = _symbol
-        for _name in [_symbol, *_names.split()]:
-            if len(_name) > 2:
-                _NAMES[_name.lower()] = _NAMES[_name.lower() + "s"] = _symbol
-            elif _name != _symbol:
-                SYMBOLS[_name] = _symbol
+_SIZES: dict[str, _Size] = {}
+_PREFIXED: set[str] = set()
 
-_COMPOUND = {"mph": (("mi", 1), ("h", -1)), "kmph": (("km", 1), ("h", -1)), "kph": (("km", 1), ("h", -1))}
+
+def _size(parts: Iterable[tuple[str, int]]) -> _Size:
+    """Of a product of powers of known units."""
+    total, kind = Fraction(1), dict[str, int]()
+    for symbol, power in parts:
+        factor, bases = _SIZES.get(symbol, (1, {symbol: 1}))
+        total *= factor**power
+        for base, times in bases.items():
+            kind[base] = kind.get(base, 0) + times * power
+    return total, {base: power for base, power in kind.items() if power}
+
+
+def _add(symbol: str, names: Iterable[str], size: _Size) -> None:
+    SYMBOLS[symbol], _SIZES[symbol] = symbol, size
+    for name in (symbol, *names):
+        (_NAMES if len(name) > 2 else SYMBOLS).setdefault(name.lower() if len(name) > 2 else name, symbol)
+        if len(name) > 1:
+            _NAMES.setdefault(name.lower() + "s", symbol)
+
+
+def _read_table() -> None:
+    """The table's units, then all of them with a prefix."""
+    for entry in _TABLE.strip().replace("\n", "|").split("|"):
+        head, _, definition = entry.partition("=")
+        symbol, _, names = head.strip().partition(":")
+        amount, *units = definition.split() or ["1"]
+        total, kind = _size((one.partition("^")[0], int(one.partition("^")[2] or 1)) for one in units)
+        _add(symbol, names.split(), (total * Fraction(amount), kind if units else {symbol: 1}))
+    for symbol, names in [(symbol, [n for n, one in _NAMES.items() if one == symbol]) for symbol in _SIZES]:
+        for sign, (name, power) in ((sign, prefix.split()) for sign, prefix in _PREFIXES.items()):
+            factor, kind = _SIZES[symbol]
+            _PREFIXED.add(sign + symbol)
+            _SIZES.setdefault(sign + symbol, (factor * Fraction(10) ** int(power), kind))
+            _NAMES.update({f"{name}{one}": sign + symbol for one in (*names, symbol.lower())})
+            usual = sign not in "cd" or symbol in "mgL"
+            if symbol in _WITH_PREFIX.split() and usual and sign + symbol not in ("pm", "pH"):
+                _add(sign + symbol, [sign + "l"] * (symbol == "L"), _SIZES[sign + symbol])
+
+
+_read_table()
+
+_COMPOUND = {name: ((distance, 1), ("h", -1)) for name, distance in (("mph", "mi"), ("kmph", "km"), ("kph", "km"))}
 _PART = re.compile(r"(?P<name>[A-Za-z]+)|(?P<over>/)|\^\s*\{?\s*\{?\s*(?P<power>-?\d)")
 
 
@@ -73,34 +109,10 @@ def unit(text: str) -> Unit:
     return tuple(sorted(powers.items()))
 
 
-# how many of the second unit the first one is, exactly
-_RATIOS = """
-km m 1000 | m cm 100 | dm cm 10 | cm mm 10 | mm nm 1000000
-yd ft 3 | ft in 12 | mi ft 5280 | wk d 7 | d h 24 | h min 60
-min s 60 | s ms 1000 | t kg 1000 | kg g 1000 | g mg 1000 | lb oz 16 | L mL 1000 | kHz Hz 1000 | MHz kHz 1000
-MJ kJ 1000 | kJ J 1000 | kcal cal 1000 | MW kW 1000 | kW W 1000 | MPa kPa 1000 | kPa Pa 1000 | dollar cent 100
-"""
-_IN: dict[str, tuple[str, Fraction]] = {}  # in terms of the smallest unit of its kind
-for _one in reversed(_RATIOS.replace("\n", "|").split("|")):
-    if _one.strip():
-        _large, _small, _times = _one.split()
-        _base, _factor = _IN.get(_small, (_small, Fraction(1)))
-        _IN[_large] = (_base, _factor * int(_times))
-
-
 def converted(one: Unit, other: Unit) -> Fraction | None:
     """How many of `other` one of `one` is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
-    totals: list[Fraction] = []
-    kinds: list[dict[str, int]] = []
-    for unit_ in (one, other):
-        total, kind = Fraction(1), dict[str, int]()
-        for symbol, power in unit_:
-            base, factor = _IN.get(symbol, (symbol, Fraction(1)))
-            total *= factor**power
-            kind[base] = kind.get(base, 0) + power
-        totals.append(total)
-        kinds.append({base: power for base, power in kind.items() if power})
-    return totals[0] / totals[1] if kinds[0] == kinds[1] else None
+    (total, kind), (unit_, same_kind) = _size(one), _size(other)
+    return total / unit_ if kind == same_kind else None
 
 
 # words for any count
@@ -178,7 +190,7 @@ def quantity(text: str) -> Quantity | None:
         return None  # a list, whose items may have units
     if match := _PERCENT.search(text):
         return _quantity(text[: match.start()], ((PERCENT, 1),), PERCENT)
-    if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc)", text):
+    if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|cis)", text):
         scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "") or (match["named"] or "")[:1]
         return _quantity(text[: match.start()], ((DEGREE + scale, 1),), DEGREE)
     if match := _TEXT.search(text):
@@ -187,6 +199,8 @@ def quantity(text: str) -> Quantity | None:
         return _quantity(text[: match.start()], unit(match[0]), match[0])
     for form in (_BRACED, _WORDS, _PRODUCT):
         if (match := form.search(text)) and _is_constant(text[: match.start()]) and (known := unit(match[0])):
+            if match[0] in _PREFIXED and match[0] not in _OFTEN.split():
+                return None  # a product of symbols
             return _quantity(text[: match.start()], known, match[0])
     counted = _COUNTED.fullmatch(text)
     if counted and not _NOT_COUNTED.search(counted[2]) and (number(counted[1]) or spoken(counted[1])):
@@ -214,10 +228,13 @@ def _together(text: str) -> Quantity | None:
     return Quantity(str(total), before or (), frozenset(symbol for symbol, _ in before or ()))
 
 
-def with_symbol(text: str, known: Unit) -> str | None:
-    """The number of `3h` or `5m`, if what follows it is that unit's symbol; else None. Alone, `5m` is algebra."""
+def _with_symbol(text: str, other: Quantity | None) -> Quantity | None:
+    """`3h` or `5 L`, if what follows the number is the symbol of a unit of the other's kind. Alone, `5L` is algebra."""
     match = re.fullmatch(r"(.*\d)\s*([A-Za-z]+)", text)
-    return match[1] if match and number(match[1]) and SYMBOLS.get(match[2]) and unit(match[2]) == known else None
+    if other is None or not other.unit or match is None or number(match[1]) is None or match[2] not in SYMBOLS:
+        return None
+    known = unit(match[2])
+    return Quantity(match[1], known, other.things) if converted(known, other.unit) is not None else None
 
 
 def bare_amount(text: str) -> str:
@@ -254,10 +271,7 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
         return None
     if (left is None) != (right is None) and _is_symbol_in(*((gold, answer) if left else (answer, gold))):
         return None  # the s of 8\pi s^2 is a side, and no second
-    if left and left.unit and right is None and (body := with_symbol(answer, left.unit)):
-        right = Quantity(body, left.unit, left.things)
-    if right and right.unit and left is None and (body := with_symbol(gold, right.unit)):
-        left = Quantity(body, right.unit, right.things)
+    left, right = left or _with_symbol(gold, right), right or _with_symbol(answer, left)
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
     if len(units) == 2 and units[0] != units[1]:
@@ -268,9 +282,7 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
             )
             return same(*turned)
         ratio = converted(units[1], units[0])
-        return ratio is not None and same(
-            bodies[0], rf"({bodies[1]}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"
-        )
+        return ratio is not None and _same_amount(bodies, ratio, same)
     if len(units) == 2:
         return same(*bodies)
     if left and right and left.things and right.things and not left.things & right.things:
@@ -286,6 +298,17 @@ def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
             ]
             return same(*scaled)
     return False
+
+
+def _same_amount(bodies: tuple[str, str], ratio: Fraction, same: Same) -> bool:
+    """The first is the second times the ratio, exactly, or one of them rounds the other to the digits that it shows."""
+    if same(bodies[0], rf"({bodies[1]}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"):
+        return True
+    left, right = number(bodies[0]), number(bodies[1])
+    if left is None or right is None:
+        return False
+    digits = same.conventions.digits
+    return rounds_to(right.value * ratio, left, digits) or rounds_to(left.value / ratio, right, digits)
 
 
 _ANGLES = [((DEGREE, 1),), (("rad", 1),)]
@@ -358,8 +381,7 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
             long = constant(exact)
             if long is None:
                 return None
-            close = abs(long - short.value) <= abs(long) / 10**12
-            return close or rounds_to(long, short, same.conventions.digits)
+            return long == short.value or rounds_to(long, short, same.conventions.digits)
     return None
 
 

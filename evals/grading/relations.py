@@ -33,6 +33,7 @@ _SIZE = re.compile(
 )
 
 
+_OUTSIDE = re.compile(rf"{_REALS}\s*\\(?:setminus|backslash)\s*([(\[])([^()\[\],]+),([^()\[\],]+)([)\]])")
 _IN_THE_REALS = re.compile(rf"^([A-Za-z])\s*\\in\s*{_REALS}\s*,\s*(?=\1\s*(?:[<>]|\\(?:le|ge|neq)(?![A-Za-z])))")
 
 
@@ -51,6 +52,9 @@ def set_form(text: str) -> str | None:
         if without["low"]:
             below, above = (without["open"], without["low"].strip()), (without["high"].strip(), without["close"])
         return _punctured(below, above, split(without["points"] or without["unequal"], ",;"))
+    if outside := _OUTSIDE.fullmatch(text):
+        below, above = "])"[outside[1] == "["], "[("[outside[4] == "]"]
+        return rf"(-{_INFINITY},{outside[2]}{below}\cup{above}{outside[3]},{_INFINITY})"
     if size := _SIZE.fullmatch(text):
         return _of_size(size[2], size[3].strip(), (size[1] or "").strip())
     if between := _BETWEEN.fullmatch(text):
@@ -160,6 +164,32 @@ def variable(text: str) -> str:
     return letters[0] if letters else ""
 
 
+_PIECES = re.compile(r"\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", re.DOTALL)
+_IF = re.compile(r"\\text\s*\{([^{}]*)\}")
+
+
+def _pieces(text: str) -> list[list[str]] | None:
+    """The values of a function by cases, each with its condition."""
+    cases = _PIECES.fullmatch(text)
+    rows = [_IF.sub(r"\1", row).split("&") for row in cases[1].split("\\\\") if row.strip()] if cases else []
+    if not rows or any(len(row) != 2 for row in rows):
+        return None
+    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
+
+
+def same_pieces(gold: str, answer: str, same: Same) -> bool | None:
+    """Functions by cases: the same values under the same conditions, in any order."""
+    left, right = _pieces(gold), _pieces(answer)
+    if left is None or right is None:
+        return None
+    for value, condition in left:
+        found = [other for other in right if same(value, other[0]) and same(condition, other[1])]
+        if not found:
+            return False
+        right.remove(found[0])
+    return not right
+
+
 def named_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`x=5`, `f(x)=2x`, `(p,q)=(3,2)`, `|AB|=1` against the value alone, or the same name.
 
@@ -167,6 +197,10 @@ def named_value(gold: str, answer: str, same: Same) -> bool | None:
     different answers, except that `y` may be called `f(x)` and `f(x)` `f(t)`.
     """
     left, right = named(gold), named(answer)
+    sides = split(gold, "=")
+    chain = len(sides) > 2 and len(split(gold, ",;")) == 1 and left is None and any(map(is_name, sides))
+    if chain and not is_relation(answer):
+        return None if has_symbols(sides[-1]) else same(sides[-1], answer)  # 1 = x = 0
     if left is None and right is None:
         return None
     if left is None or right is None:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from evals.grading.code import FUNCTIONS, from_code
-from evals.grading.extraction import boxes
+from evals.grading.extraction import LABEL, boxes
 from evals.grading.numbers import matching, split
 
 END = r"(?![A-Za-z])"  # the end of a command's name
@@ -78,6 +78,7 @@ _ESCAPES = {"\x0c": r"\f", "\x08": r"\b", "\t": r"\t", "\r": r"\r", "\x07": r"\a
 def in_latex(text: str) -> str:
     """The same with Unicode signs as LaTeX names, and single spaces."""
     text = _DAMAGED.sub(lambda escape: _ESCAPES[escape[0]], text)
+    text = re.sub(r"(?<=[\w})])[ \t]*\n\s*(?=[A-Za-z]\s*=)", ", ", text)  # a line for each value
     text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
     text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
     text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
@@ -87,6 +88,7 @@ def in_latex(text: str) -> str:
 _OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|cis|ord"
 
 SIGNS = table(
+    ("missing backslash", r"(?<![\\A-Za-z])([dt]?frac|sqrt|binom|text|overline)(?=\s*\{)", r"\\\1"),
     ("fraction", rf"\\(?:[dtc]frac|nicefrac|sfrac){END}", r"\\frac"),
     ("binomial", rf"\\[dt]binom{END}", r"\\binom"),
     ("choose", r"\{\s*([^{}\\]+?)\s*\\choose\s*([^{}\\]+?)\s*\}", r"\\binom{\1}{\2}"),
@@ -98,6 +100,7 @@ SIGNS = table(
     ("arrow", rf"\\(?:rightarrow|longrightarrow){END}|->", r"\\to "),
     ("double arrow", rf"\\(?:Longrightarrow|implies){END}", r"\\Rightarrow "),
     ("negation", rf"\\lnot{END}", r"\\neg "),
+    ("union as a letter", r"(?<=[)\]])\s*U\s*(?=[(\[])", r"\\cup "),
     ("triangle", r"\\triangle\s*(?:\{\s*([A-Z]{3})\s*\}|([A-Z]{3})(?![A-Z]))", r"\1\2"),
     ("big union", rf"\\bigcup(?=\s*[(\[{{\\])(?!\s*[_^]){END}", r"\\cup "),
     ("unequal", rf"(?<![\d)])!=|\\ne{END}", r"\\neq "),  # but 3!=6 is a factorial
@@ -126,6 +129,12 @@ SIGNS = table(
         "the reals from 0",
         r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*_\s*\{\s*\\ge\s*0\s*\}\s*$",
         r"[0,\\infty)",
+    ),
+    ("root of", r"\\root\s*\{?(\w+)\}?\s*\\of\s*(?=\{|\w)", r"\\sqrt[\1]"),
+    (
+        "combinations of code",
+        r"(?<![\w\\])(?:C|nCr)\((\d+),\s*(\d+)\)|(?<![\w.])(\d+)\s?C\s?(\d+)(?!\w)",
+        r"\\binom{\1\3}{\2\4}",
     ),
     ("combinations", r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
     ("combinations, upper index", r"(?<![A-Za-z\\}])C_\{?(\d+)\}?\s*\^\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
@@ -181,6 +190,8 @@ LOOK = table(
         rf"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|rm|bf|hline){END}",
         "",
     ),
+    ("color", r"\\(?:text)?color\s*\{[^{}]*\}", ""),
+    ("label of the answer", f"(?i){LABEL}", ""),
     ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
     ("amounts in text", r"^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1"),
     ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
@@ -259,7 +270,14 @@ def _money(amount: re.Match[str]) -> str:
     return rf"{number}\text{{ {_CURRENCIES[amount[1][-1]]}}}"
 
 
+_TEXT = r"(?:\\text\s*\{\s*)"
 MONEY = table(
+    ("ohm", rf"(?<=[\d}}])\s*{_TEXT}?([kMGm]?)\s*\}}?\s*{_TEXT}?\\Omega{END}\s*\}}*\s*$", r"\\text{ \1ohm}"),
+    (
+        "micro",
+        rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
+        r"\\text{ u\1}",
+    ),
     ("pound", r"\\pounds(?![A-Za-z])", "£"),
     ("code of a currency", r"^\s*(?:USD|US(?=\s*\\?\$))\s*(?=[\d.\\$])", r"\\$"),
     ("other code of a currency", r"^\s*(?:Rs\.?|INR|EUR|GBP)\s*(?=[\d.\\$])", ""),
@@ -287,7 +305,7 @@ WORDS = table(
         r"(?:[a-z]\s*=\s*)?([-\d\\][^{}a-z]*|[-\d\\].*\})$",
         r"\\mathbb{R}\\setminus\\{\1\\}",
     ),
-    ("out of", r"^\s*(\d+)\s+out\s+of\s+(\d+)\s*$", r"\\frac{\1}{\2}"),
+    ("out of", rf"^\s*(\d+)\s*{_TEXT}?\s*(?:out\s+of|in)\s*\}}?\s*(\d+)\s*$", r"\\frac{\1}{\2}"),
     ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),
     (
         "undefined",
@@ -297,7 +315,7 @@ WORDS = table(
     ("infinitely many", rf"^\s*{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}", r"\\infty"),
     (
         "no solution",
-        rf"^\s*{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?"
+        rf"^\s*{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?|none"
         rf"|(?:the )?(?:empty|null) set){_CLOSE}",
         r"\\emptyset",
     ),
@@ -312,7 +330,11 @@ _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox|framebox)(?![A
 _IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
 _IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
 _DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
-_CASES = re.compile(r"\\begin\s*\{cases\}([^&]*?)\\end\s*\{cases\}", re.DOTALL)
+_SYSTEM = re.compile(
+    r"\\begin\s*\{(cases|aligned|align\*?|gathered|split)\}(.*?)\\end\s*\{\1\}(?:\s*\\right\s*\.)?"
+    r"|(?:\\left\s*)?\\\{\s*\\begin\s*\{(array)\}\s*\{[lcr]*\}(.*?)\\end\s*\{array\}(?:\s*\\right\s*\.)?",
+    re.DOTALL,
+)
 _IN_BRACKETS = re.compile(r"\[\s*-?\d[^\[\](),;]*\]")  # `[45 degrees]`: one number, and no list
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
 
@@ -340,11 +362,18 @@ def _bare(text: str) -> str:
     text = _IN_DOLLARS.sub(r"\1", text)
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
         text = text.replace("\\\\", "\\")
-    text = _CASES.sub(lambda cases: ", ".join(filter(None, map(str.strip, cases[1].split("\\\\")))), text)
+    text = _SYSTEM.sub(_lines, text)
     if not re.search(r"matrix|cases|array|align", text):
         text = _DOUBLE_BACKSLASH.sub(r"\\", text)
     text = _DELIMITERS.sub(" ", text)
     return text.replace("`", "") if "\\" in text else re.sub(r"^\s*\*\*(.*)\*\*\s*$|`", r"\1", text)
+
+
+def _lines(system: re.Match[str]) -> str:
+    """The lines of a system or a derivation, one after the other; with columns it is another thing, and stays."""
+    inside = re.sub(r"&(?=\s*(?:[=<>]|\\[lg]e))|(?<==)\s*&|^\s*&|(?<=\\\\)\s*&", "", system[2] or system[4] or "")
+    lines = [line.strip(" ,;") for line in re.split(r"\\\\(?:\s*\[[^\]]*\])?", inside)]
+    return system[0] if "&" in inside else re.sub(r",\s*(?==)", " ", ", ".join(filter(None, lines)))
 
 
 def _half_open(text: str) -> str:

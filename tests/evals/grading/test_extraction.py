@@ -188,6 +188,13 @@ def test_text_before_the_first_box_changes_nothing(text: str) -> None:
         ("<think>4, no</think><answer>3</answer>", "3"),
         ("3 + 4 = 7\n#### 7", "7"),
         ("**Answer:** 7", "7"),
+        ("**Answer: 7**", "7"),
+        ("The answer is 36, not 35.", "36"),
+        ("The correct option is (B).", "(B)"),
+        ("答案：42。", "42"),
+        ("The solution is x = 2 and y = 3.", "x = 2 and y = 3"),
+        ("x**2 + y**2", "x**2 + y**2"),  # no Markdown
+        ("x^2+2x+1 for all x", "x^2+2x+1 for all x"),
         ("the answers are 2 and 3", "2, 3"),  # and not 3
         ("there are 3, 4, and 5 of them", "3, 4, 5"),
         ("we get $x=2$ and $y=3$", "$x=2$, $y=3$"),
