@@ -379,8 +379,8 @@ def _stated_last(text: str) -> str:
 
 def _last_candidate(text: str) -> str:
     """The last `$...$` that is more than a name, or number, in prose; the prose itself when it has none."""
-    if (values := _ALL_NAMED.search(text)) and not _DENIES_ANY.search(text):
-        return values[1]
+    if (all_named := _ALL_NAMED.search(text)) and not _DENIES_ANY.search(text):
+        return all_named[1]
     counted = _COUNTED.match(text)
     if counted and not _NOT_COUNTED.search(counted[2]):
         return f"{counted[1]} {counted[2]}"

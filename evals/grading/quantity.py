@@ -66,9 +66,9 @@ def _read_table() -> None:
     for entry in _TABLE.strip().replace("\n", "|").split("|"):
         head, _, definition = entry.partition("=")
         symbol, _, names = head.strip().partition(":")
-        amount, *units = definition.split() or ["1"]
-        total, kind = _size((one.partition("^")[0], int(one.partition("^")[2] or 1)) for one in units)
-        _add(symbol, names.split(), (total * Fraction(amount), kind if units else {symbol: 1}))
+        amount, *others = definition.split() or ["1"]
+        total, kind = _size((one.partition("^")[0], int(one.partition("^")[2] or 1)) for one in others)
+        _add(symbol, names.split(), (total * Fraction(amount), kind if others else {symbol: 1}))
     for symbol, names in [(symbol, [n for n, one in _NAMES.items() if one == symbol]) for symbol in _SIZES]:
         for sign, (name, power) in ((sign, prefix.split()) for sign, prefix in _PREFIXES.items()):
             factor, kind = _SIZES[symbol]

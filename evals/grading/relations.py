@@ -53,8 +53,8 @@ def set_form(text: str) -> str | None:
             below, above = (without["open"], without["low"].strip()), (without["high"].strip(), without["close"])
         return _punctured(below, above, split(without["points"] or without["unequal"], ",;"))
     if outside := _OUTSIDE.fullmatch(text):
-        below, above = "])"[outside[1] == "["], "[("[outside[4] == "]"]
-        return rf"(-{_INFINITY},{outside[2]}{below}\cup{above}{outside[3]},{_INFINITY})"
+        left, right = "])"[outside[1] == "["], "[("[outside[4] == "]"]
+        return rf"(-{_INFINITY},{outside[2]}{left}\cup{right}{outside[3]},{_INFINITY})"
     if size := _SIZE.fullmatch(text):
         return _of_size(size[2], size[3].strip(), (size[1] or "").strip())
     if between := _BETWEEN.fullmatch(text):
