@@ -69,12 +69,12 @@ def _read_table() -> None:
         amount, *others = definition.split() or ["1"]
         total, kind = _size((one.partition("^")[0], int(one.partition("^")[2] or 1)) for one in others)
         _add(symbol, names.split(), (total * Fraction(amount), kind if others else {symbol: 1}))
-    for symbol, names in [(symbol, [n for n, one in _NAMES.items() if one == symbol]) for symbol in _SIZES]:
+    for symbol, own in [(symbol, [n for n, one in _NAMES.items() if one == symbol]) for symbol in _SIZES]:
         for sign, (name, power) in ((sign, prefix.split()) for sign, prefix in _PREFIXES.items()):
             factor, kind = _SIZES[symbol]
             _PREFIXED.add(sign + symbol)
             _SIZES.setdefault(sign + symbol, (factor * Fraction(10) ** int(power), kind))
-            _NAMES.update({f"{name}{one}": sign + symbol for one in (*names, symbol.lower())})
+            _NAMES.update({f"{name}{one}": sign + symbol for one in (*own, symbol.lower())})
             usual = sign not in "cd" or symbol in "mgL"
             if symbol in _WITH_PREFIX.split() and usual and sign + symbol not in ("pm", "pH"):
                 _add(sign + symbol, [sign + "l"] * (symbol == "L"), _SIZES[sign + symbol])
