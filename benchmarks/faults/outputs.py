@@ -14,7 +14,7 @@ from benchmarks.faults.lives import RUN, STEPS, Life, difference, job_folder, li
 from benchmarks.faults.models import EVAL
 from benchmarks.faults.rows import Row
 
-ROOMS_MIB = (100, 200, 300, 500)  # beyond what the process has when the command starts: each fails elsewhere
+EXTRA_MIB = (5, 20, 40, 60, 100, 300)  # beyond what the process has when the command starts: each fails elsewhere
 
 
 def rows(root: Path, expected: dict[str, Any]) -> Iterator[Row]:
@@ -144,25 +144,26 @@ def _no_memory(root: Path, expected: dict[str, Any]) -> Row:
     row = Row(
         "Out of memory: the command fails with a message that says so, or finishes; without the limit, the same "
         "command ends with equal results",
-        f"address space limited to what the process has plus {', '.join(map(str, ROOMS_MIB))} MiB",
+        f"address space limited to what the process has plus {', '.join(map(str, EXTRA_MIB))} MiB",
     )
     ended = []
-    for room in ROOMS_MIB:
-        home = root / f"memory-{room}"
-        life = live([*RUN, "hardware.save_every=1"], home, inside=partial(_limit, room))
-        ended.append(f"{room} MiB: {life.code}")
+    for extra in EXTRA_MIB:
+        home = root / f"memory-{extra}"
+        life = live([*RUN, "hardware.save_every=1"], home, inside=partial(_limit, extra))
+        ended.append(f"{extra} MiB: {life.code}")
         wrong = None
         if life.code != 0 and not any(word in life.err.lower() for word in ("memory", "allocate")):
             wrong = f"it does not say that memory ran out: {_ended(life)}"
         again = live([*RUN, "hardware.save_every=1"], home)
-        row.check(f"{room} MiB", wrong or (difference(home, expected) if again.code == 0 else _ended(again)))
+        row.check(f"{extra} MiB", wrong or (difference(home, expected) if again.code == 0 else _ended(again)))
     row.note = "exit codes " + ", ".join(ended)
+    row.check("every limit", None if any(not one.endswith(" 0") for one in ended) else "memory never ran out")
     return row
 
 
-def _limit(room_mib: int) -> None:
+def _limit(extra_mib: int) -> None:
     pages = int(Path("/proc/self/statm").read_text().split()[0])
-    size = pages * resource.getpagesize() + room_mib * 2**20
+    size = pages * resource.getpagesize() + extra_mib * 2**20
     resource.setrlimit(resource.RLIMIT_AS, (size, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 
