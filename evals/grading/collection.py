@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import pairwise, product
 
 from evals.grading.conventions import Same
 from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal, matching, number, split
@@ -16,7 +16,8 @@ from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal
 _NAME = re.compile(
     r"(?:\\(?:sin|cos|tan|cot|sec|csc)\s*(?:\^\s*\{2\}\s*)?(?=[\\A-Za-z]))?"
     r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
-    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|(?:[A-Z]{2}|[a-z])\|)'*"
+    r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|(?:[A-Z]{2}|[a-z])\|"
+    r"|\\\|(?:\\(?:vec|text)\s*)?\{?[A-Za-z]\}?\\\|)'*"
     r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
 )
 _NO_NAME = re.compile(rf"(?!\\(?:sin|cos|tan|cot|sec|csc)(?![A-Za-z])){FUNCTION_NAMES}")
@@ -265,13 +266,30 @@ def _list_of_tuples(names: Sequence[str], values: Sequence[str]) -> Collection:
     return Collection("list", tuple(f"({','.join(row[index] for index in order)})" for row in rows))
 
 
-_MOST_SIGNS = 4
+_MOST_SIGNS, _MOST_TERMS = 4, 1000
+
+
+def _without_dots(items: Sequence[str]) -> Sequence[str]:
+    r"""`1,2,\ldots,10` in full, and `1,2,3,\ldots,n` with two terms, where the terms have equal distances."""
+    dots = [index for index, item in enumerate(items) if item == r"\ldots"]
+    if len(dots) != 1 or not 1 < dots[0] == len(items) - 2:
+        return items
+    terms = [number(item) for item in items]
+    first, *others = [term.value for term in terms[: dots[0]] if term]
+    steps = {b - a for a, b in pairwise([first, *others])}
+    if len(others) != dots[0] - 1 or len(steps) != 1 or not (step := steps.pop()):
+        return items
+    if (last := terms[-1]) is None:
+        return [*items[:2], *items[-2:]]
+    count = (last.value - first) / step
+    whole = count.denominator == 1 and dots[0] <= count < _MOST_TERMS
+    return [str(first + step * index) for index in range(int(count) + 1)] if whole else items
 
 
 def _expanded(items: Sequence[str]) -> tuple[str, ...]:
     r"""`a \pm b` as its two values."""
     expanded: list[str] = []
-    for item in items:
+    for item in _without_dots(items):
         if r"\pm" in item and item[:1] == "(" and 1 < len(parts := split(item[1:-1], ",")) <= _MOST_SIGNS:
             choices = [_expanded([part]) if r"\mp" not in item else (part,) for part in parts]
             expanded += [f"({','.join(chosen)})" for chosen in product(*choices)]  # each sign on its own

@@ -16,7 +16,7 @@ from functools import lru_cache
 from time import thread_time
 from typing import Any
 
-from evals.grading import collection, form, quantity, relations
+from evals.grading import collection, form, numbers, quantity, relations
 from evals.grading.conventions import Conventions, Same
 from evals.grading.evaluation import same_value
 from evals.grading.expression import DERIVATIVE
@@ -30,8 +30,8 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.malformed,
     form.denied,
     form.same_numeral_in_base,
-    form.spelled_number,
-    form.same_ordinal,
+    numbers.spelled_number,
+    numbers.same_ordinal,
     form.same_choice,
     form.same_choices,
     form.date_or_number,

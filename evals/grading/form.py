@@ -14,7 +14,6 @@ from evals.grading.numbers import (
     before_condition,
     literal,
     number,
-    ordinal,
     same_number,
     same_text,
     split,
@@ -55,6 +54,9 @@ def choice(text: str) -> Choice | None:
     return Choice(match[2].upper() if match[3] else match[2], bool(match[3]))
 
 
+_NO_PART_OF_A_NAME = ("the", "a", "an", "all", "quadrant")
+
+
 def words(text: str) -> str | None:
     r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
     explicit = r"\text" in text
@@ -67,7 +69,7 @@ def words(text: str) -> str | None:
     if explicit and len(bare) == 1:
         return None
     parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
-    return ", ".join(sorted(" ".join(word for word in part if word not in ("the", "a", "an")) for part in parts))
+    return ", ".join(sorted(" ".join(word for word in part if word not in _NO_PART_OF_A_NAME) for part in parts))
 
 
 def bare_word(text: str) -> str | None:
@@ -171,39 +173,6 @@ def same_numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     return literal(answer) == left[1] if left else None
 
 
-def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`twenty-five`, `three fourths`, `1.5 million`.
-
-    With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
-    """
-    if (twice := re.fullmatch(r"([^()]+?)\s*\(([A-Za-z\s-]+)\)", answer)) and spoken(twice[2]):
-        return same(gold, twice[1]) and same(gold, twice[2])  # 36 (thirty-six)
-    left, right = spoken(gold), spoken(answer)
-    if (left is None and right is None) or not same.conventions.words:
-        return None
-    if same(left or gold, right or answer):
-        return True
-    scale = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
-    short = [scale.sub("", text) for text in (gold, answer)]
-    return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
-
-
-_PLACE = re.compile(
-    r"(\d+\s?(?:st|nd|rd|th)|[a-z]+(?:th|first|second|third)|first|second|third)\s+([a-z]{3,})", re.IGNORECASE
-)
-
-
-def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
-    """`7th`, `seventh`, `7th day` and 7 are the same place; `7th day` is not `7th week`."""
-    nouns = [_PLACE.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()) for text in (gold, answer)]
-    if nouns[0] and nouns[1]:
-        return same(nouns[0][1], nouns[1][1]) and nouns[0][2].lower() == nouns[1][2].lower()
-    left, right = (ordinal(noun[1] if noun else text) for noun, text in zip(nouns, (gold, answer), strict=True))
-    if (left is None and right is None) or not same.conventions.words:
-        return None
-    return same(gold if left is None else str(left), answer if right is None else str(right))
-
-
 def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42. `\text{D}` may be `D`."""
     if (letter := re.fullmatch(r"\(?\s*([A-Za-z])\s*\)?", gold)) and literal(answer).strip("()") == letter[1]:
@@ -248,6 +217,8 @@ _SHORT_WORDS = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten",
 
 def same_words(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{odd}`, `Odd`, `the odd`: words are compared as words, and a word is never an expression."""
+    if _says(gold, answer):
+        return True
     left, right = words(gold), words(answer)
     if left is None and right is None:
         both = gold.lower(), answer.lower()
@@ -258,14 +229,21 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
     if left is None or right is None:
         plain = bare_word(gold if left is None else answer)
         return plain == (left or right) if plain else False
-    return left == right or _says_who(gold, answer)
+    return left == right
 
 
-def _says_who(gold: str, answer: str) -> bool:
-    """`Evelyn has the greatest speed` names Evelyn, and nobody else."""
-    name = re.fullmatch(r"(?:\\text\s*\{)?\s*([A-Z][a-z]{2,})\s*\}?", gold)
-    about = re.compile(rf"{name[1]}\s+(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+") if name else None
-    return bool(about and about.fullmatch(answer) and not _MORE_THAN_ONE.search(answer))
+def _says(gold: str, answer: str) -> bool:
+    """`Evelyn has the greatest speed` names Evelyn and nobody else; `It is Saturday`; `Yes, because 2+2=4`."""
+    word = re.fullmatch(r"(?:\\text\s*\{)?\s*([A-Za-z]{2,})\s*\}?", gold)
+    if word is None:
+        return False
+    if first := re.match(r"(yes|no)\s*[,.;:!](?!.*\b(?:yes|no)\b)", answer, re.IGNORECASE):
+        return first[1].lower() == word[1].lower()
+    if _MORE_THAN_ONE.search(answer):
+        return False
+    stated = rf"(?i:it|this|that|the(?:\s+[a-z]+){{1,3}})\s+(?:is|was)\s+(?:(?:on|in|an?|the)\s+)?(?i:{word[1]})"
+    about = rf"{word[1]}\s+(?:(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+|wins|won)"
+    return bool(re.fullmatch(about if word[1].istitle() else stated, answer) or re.fullmatch(stated, answer))
 
 
 _MORE_THAN_ONE = re.compile(r"\b(?:and|or|but|not|no|if|than|while|second|third|last|least|worst)\b")
@@ -301,7 +279,17 @@ def without_condition(gold: str, answer: str, same: Same) -> bool | None:
     left, right = before_condition(gold), before_condition(answer)
     if not left or not right or (left == gold) == (right == answer):
         return None
+    constant, new = _ANY_CONSTANT.search(gold[len(left) :]), symbols(right) - symbols(left)
+    if constant and constant[1] not in right and len(new) == 1:  # cx for some constant c, and kx
+        right = re.sub(rf"(?<![\\A-Za-z]){new.pop()}", constant[1], right)
     return same(left, right)
+
+
+_ANY_CONSTANT = re.compile(r"\b(?:constants?|numbers?|real|integers?)[\s}$]+([A-Za-z])[\s}$.]*$")
+
+
+def symbols(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+|\\text\s*\{[^{}]*\}", "", text)))
 
 
 _CONSTANT = re.compile(r"(.*[^\s+\-])\s*\+\s*([CcKk](?:_\{\w\})?)")

@@ -9,6 +9,8 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
+from evals.grading.conventions import Same
+
 
 def literal(text: str) -> str:
     """A cleaned answer without spaces, except between digits (`1 1/2` is not `11/2`)."""
@@ -342,3 +344,36 @@ def _whole(words: str) -> int | None:
         else:
             group += _VALUES[word]
     return total + group
+
+
+def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`twenty-five`, `three fourths`, `1.5 million`.
+
+    With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
+    """
+    if (twice := re.fullmatch(r"([^()]+?)\s*\(([A-Za-z\s-]+)\)", answer)) and spoken(twice[2]):
+        return same(gold, twice[1]) and same(gold, twice[2])  # 36 (thirty-six)
+    left, right = spoken(gold), spoken(answer)
+    if (left is None and right is None) or not same.conventions.words:
+        return None
+    if same(left or gold, right or answer):
+        return True
+    scale = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
+    short = [scale.sub("", text) for text in (gold, answer)]
+    return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
+
+
+_PLACE = re.compile(
+    r"(\d+\s?(?:st|nd|rd|th)|[a-z]+(?:th|first|second|third)|first|second|third)\s+([a-z]{3,})", re.IGNORECASE
+)
+
+
+def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
+    """`7th`, `seventh`, `7th day` and 7 are the same place; `7th day` is not `7th week`."""
+    nouns = [_PLACE.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()) for text in (gold, answer)]
+    if nouns[0] and nouns[1]:
+        return same(nouns[0][1], nouns[1][1]) and nouns[0][2].lower() == nouns[1][2].lower()
+    left, right = (ordinal(noun[1] if noun else text) for noun, text in zip(nouns, (gold, answer), strict=True))
+    if (left is None and right is None) or not same.conventions.words:
+        return None
+    return same(gold if left is None else str(left), answer if right is None else str(right))

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from evals.grading.code import FUNCTIONS, from_code
+from evals.grading.code import FUNCTIONS, from_code, in_latex
 from evals.grading.extraction import LABEL, boxes
 from evals.grading.numbers import matching, split
 
@@ -34,55 +34,6 @@ class Rewrite(NamedTuple):
 def table(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]], flags: int = 0) -> tuple[Rewrite, ...]:
     """Rewrites from (name, pattern, replacement), in order of application."""
     return tuple(Rewrite(name, re.compile(pattern, flags), replacement) for name, pattern, replacement in rows)
-
-
-_GREEK = (
-    "α alpha β beta γ gamma δ delta ε epsilon θ theta λ lambda μ mu π pi ρ rho σ sigma φ phi ω omega ϕ phi ϵ epsilon"
-)
-_GREEK += " ζ zeta η eta ι iota κ kappa ν nu ξ xi τ tau χ chi ψ psi"
-_GREEK += " Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Σ Sigma Φ Phi Ψ Psi Ω Omega"
-_SIGNS = {
-    **{"×": r"\times ", "·": r"\cdot ", "⋅": r"\cdot ", "÷": r"\div ", "±": r"\pm ", "∓": r"\mp "},
-    **{"≤": r"\le ", "≥": r"\ge ", "⩽": r"\le ", "⩾": r"\ge ", "≠": r"\neq ", "≈": r"\approx ", "∈": r"\in "},
-    **{"∞": r"\infty ", "∪": r"\cup ", "∩": r"\cap ", "∅": r"\emptyset ", "√": r"\sqrt ", "∛": r"\sqrt[3]"},
-    **{"∠": r"\angle ", "∨": r"\lor ", "∧": r"\land ", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "°": r"^{\circ}"},
-    **{"½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}"},
-    **{"→": r"\to ", "⇒": r"\Rightarrow ", "⇔": r"\iff ", "∥": r"\parallel ", "⊥": r"\perp ", "¬": r"\neg "},
-    **{"∉": r"\notin ", "⊂": r"\subset ", "⊆": r"\subseteq ", "∀": r"\forall ", "∃": r"\exists "},
-    **{"…": r"\ldots ", "⁄": "/", "、": ", ", "¢": r"\text{ cents}"},
-}
-_CHARACTERS = str.maketrans(
-    {
-        **dict.fromkeys("−–—﹣－", "-"),
-        **dict.fromkeys("\u00a0\u2009\u202f\u3000\t\r\n\v\f", " "),
-        **dict.fromkeys("\u200b\u200c\u200d\ufeff\u2060", ""),
-        **dict.fromkeys("′’", "'"),
-        **dict(zip("（），；：＝＜＞＋％∗∣", "(),;:=<>+%*|", strict=True)),
-        **_SIGNS,
-        **{sign: rf"\{name} " for sign, name in zip(*[iter(_GREEK.split())] * 2, strict=True)},
-    }
-)
-_ROOT = re.compile(r"([√∛])\s*(\d+(?:\.\d+)?|\([^()]*\))")
-_RAISED = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+")
-_LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
-_LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
-
-
-# a command whose backslash and first letter were read as one escape of a string, as `\f` in `\frac`
-_DAMAGED = re.compile(
-    "(\x0c)(?=rac)|(\x08)(?=egin|ar\\b|inom|oxed|eta)|(\t)(?=ext|imes|heta)|(\r)(?=ight|ho)|(\x07)(?=lpha|rc|ngle)"
-)
-_ESCAPES = {"\x0c": r"\f", "\x08": r"\b", "\t": r"\t", "\r": r"\r", "\x07": r"\a"}
-
-
-def in_latex(text: str) -> str:
-    """The same with Unicode signs as LaTeX names, and single spaces."""
-    text = _DAMAGED.sub(lambda escape: _ESCAPES[escape[0]], text)
-    text = re.sub(r"(?<=[\w})])[ \t]*\n\s*(?=[A-Za-z]\s*=)", ", ", text)  # a line for each value
-    text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
-    text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
-    text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
-    return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
 
 
 _OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|cis|ord"
@@ -246,6 +197,7 @@ SEPARATORS = table(
     ("commas", r",(?:\s*,)+", ","),
 )
 BRACES = table(
+    ("fraction times", r"(?<![\w.^}])(\d+)/(\d+)(?=\s*\\(?:pi|sqrt)|\s+[a-z](?![a-z])|\s+\()", r"\\frac{\1}{\2}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several digits", r"\^\s*([-+]?\d+)", r"^{\1}"),  # 10^23 is read as it is meant
     ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
