@@ -140,6 +140,7 @@ _CHARACTERS = str.maketrans(
         **dict.fromkeys("\u200b\u200c\u200d\ufeff\u2060", ""),
         **{sign: f"({digit})," for digit, sign in enumerate("①②③④⑤⑥⑦⑧⑨", 1)},
         **dict.fromkeys("′’", "'"),
+        "″": "''",
         **dict(zip("（），；：＝＜＞＋％∗∣", "(),;:=<>+%*|", strict=True)),
         **_SIGNS,
         **{sign: rf"\{name} " for sign, name in zip(*[iter(_GREEK.split())] * 2, strict=True)},

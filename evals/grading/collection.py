@@ -148,7 +148,7 @@ def collection(text: str) -> Collection | None:
     if len(items) > 1 and not _THOUSANDS.fullmatch(text):
         return _list(items)
     if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
-        return Collection("set", _expanded(split(text[2:-2], ",;")))
+        return Collection("set", expanded(split(text[2:-2], ",;")))
     if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:
         if r"\pm" in text and text[0] + text[-1] == "()":
             return _list([text])
@@ -247,7 +247,7 @@ def _list(items: Sequence[str]) -> Collection:
     if len(names) == len(items):
         values = tuple(form.values[-1] for form in forms if form is not None)
         if len({re.sub(r"_.*", "", name) for name in names}) == 1:
-            return Collection("list", _expanded(values), (re.sub(r"_.*", "", names[0]),))
+            return Collection("list", expanded(values), (re.sub(r"_.*", "", names[0]),))
         period = names.index(names[0], 1) if names[0] in names[1:] else len(names)
         if 1 < period < len(names) and names == names[:period] * (len(names) // period):
             return _list_of_tuples(names[:period], values)  # x=1, y=2, x=3, y=4
@@ -255,8 +255,8 @@ def _list(items: Sequence[str]) -> Collection:
             ordered = sorted(zip((name.lstrip("\\") for name in names), values, strict=True))
             return Collection("names", tuple(value for _, value in ordered), tuple(name for name, _ in ordered), values)
     if forms[0] is not None and not any("=" in item for item in items[1:]):  # x = 1, 2, 3
-        return Collection("list", _expanded([forms[0].values[-1], *items[1:]]), (names[0],))
-    return Collection("list", _expanded(items))
+        return Collection("list", expanded([forms[0].values[-1], *items[1:]]), (names[0],))
+    return Collection("list", expanded(items))
 
 
 def _list_of_tuples(names: Sequence[str], values: Sequence[str]) -> Collection:
@@ -286,18 +286,18 @@ def _without_dots(items: Sequence[str]) -> Sequence[str]:
     return [str(first + step * index) for index in range(int(count) + 1)] if whole else items
 
 
-def _expanded(items: Sequence[str]) -> tuple[str, ...]:
+def expanded(items: Sequence[str]) -> tuple[str, ...]:
     r"""`a \pm b` as its two values."""
-    expanded: list[str] = []
+    values: list[str] = []
     for item in _without_dots(items):
         if r"\pm" in item and item[:1] == "(" and 1 < len(parts := split(item[1:-1], ",")) <= _MOST_SIGNS:
-            choices = [_expanded([part]) if r"\mp" not in item else (part,) for part in parts]
-            expanded += [f"({','.join(chosen)})" for chosen in product(*choices)]  # each sign on its own
+            choices = [expanded([part]) if r"\mp" not in item else (part,) for part in parts]
+            values += [f"({','.join(chosen)})" for chosen in product(*choices)]  # each sign on its own
         elif r"\pm" in item:
-            expanded += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
+            values += [item.replace(r"\pm", "+").replace(r"\mp", "-"), item.replace(r"\pm", "-").replace(r"\mp", "+")]
         elif item:
-            expanded.append(item)
-    return tuple(re.sub(r"^\s*\+\s*", "", item) for item in expanded)
+            values.append(item)
+    return tuple(re.sub(r"^\s*\+\s*", "", item) for item in values)
 
 
 def same_collection(gold: str, answer: str, same: Same) -> bool | None:

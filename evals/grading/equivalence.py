@@ -26,7 +26,7 @@ from evals.grading.spelling import clean
 RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     form.same_literal,
     form.same_plain_number,
-    relations.same_pieces,
+    form.same_pieces,
     form.malformed,
     form.denied,
     form.same_numeral_in_base,
@@ -48,6 +48,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     relations.value_of_expression,
     relations.numeric_chain,
     relations.same_equation,
+    relations.same_inequality,
     relations.explicit_form,
     relations.relation_or_value,
     form.same_time_of_day,

@@ -59,8 +59,8 @@ def _same_infinity(gold: str, answer: str) -> bool | None:
     return False if any(sides) and constant(answer if sides[0] else gold) is not None else None
 
 
-def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None:
-    """Whether two equations are the same up to a constant factor (2x=4 and x=2); None when this cannot be decided here.
+def same_equation(gold: tuple[str, str], answer: tuple[str, str], positive: bool = False) -> bool | None:
+    """Whether two equations are the same up to a (positive) constant factor (2x=4 and x=2); None: not decided here.
 
     They differ where a solution of the gold does not solve the answer.
     """
@@ -83,7 +83,7 @@ def same_equation(gold: tuple[str, str], answer: tuple[str, str]) -> bool | None
             return None
         spread = max(abs(ratio - ratios[0]) for ratio in ratios)
         if spread <= abs(ratios[0]) * mpf(10) ** -_EQUAL_DIGITS:
-            return True
+            return not positive or ratios[0] > 0
         return False if _solution_refutes(sides[0], sides[1], frozenset(names[0])) else None
 
 

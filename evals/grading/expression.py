@@ -254,6 +254,8 @@ class _Parser:
         if index and self.next == "_":
             self.take()
             token += f"_{self.index()}"
+        while index and self.next == "'":
+            token += self.take()
         return ("symbol", token)
 
     def index(self) -> str:

@@ -370,3 +370,29 @@ def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
             *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
         )
     return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
+
+
+_PIECES = re.compile(r"\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", re.DOTALL)
+_IF = re.compile(r"\\text\s*\{([^{}]*)\}")
+
+
+def _pieces(text: str) -> list[list[str]] | None:
+    """The values of a function by cases, each with its condition."""
+    cases = _PIECES.fullmatch(text)
+    rows = [_IF.sub(r"\1", row).split("&") for row in cases[1].split("\\\\") if row.strip()] if cases else []
+    if not rows or any(len(row) != 2 for row in rows):
+        return None
+    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
+
+
+def same_pieces(gold: str, answer: str, same: Same) -> bool | None:
+    """Functions by cases: the same values under the same conditions, in any order."""
+    left, right = _pieces(gold), _pieces(answer)
+    if left is None or right is None:
+        return None
+    for value, condition in left:
+        found = [other for other in right if same(value, other[0]) and same(condition, other[1])]
+        if not found:
+            return False
+        right.remove(found[0])
+    return not right

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from evals.grading import evaluation
-from evals.grading.collection import collection, has_names, is_name, named, one_by_one, renamed
+from evals.grading.collection import collection, expanded, has_names, is_name, named, one_by_one, renamed
 from evals.grading.conventions import Same
 from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, same_text, split
 
@@ -33,6 +33,7 @@ _SIZE = re.compile(
 )
 
 
+_NAMED_POINT = re.compile(r"^\s*[A-Za-z]\s*\\neq(?![A-Za-z])\s*")
 _OUTSIDE = re.compile(rf"{_REALS}\s*\\(?:setminus|backslash)\s*([(\[])([^()\[\],]+),([^()\[\],]+)([)\]])")
 _IN_THE_REALS = re.compile(rf"^([A-Za-z])\s*\\in\s*{_REALS}\s*,\s*(?=\1\s*(?:[<>]|\\(?:le|ge|neq)(?![A-Za-z])))")
 
@@ -51,7 +52,8 @@ def set_form(text: str) -> str | None:
         below, above = ("(", f"-{_INFINITY}"), (_INFINITY, ")")
         if without["low"]:
             below, above = (without["open"], without["low"].strip()), (without["high"].strip(), without["close"])
-        return _punctured(below, above, split(without["points"] or without["unequal"], ",;"))
+        points = [_NAMED_POINT.sub("", point) for point in split(without["points"] or without["unequal"], ",;")]
+        return _punctured(below, above, list(expanded(points)))
     if outside := _OUTSIDE.fullmatch(text):
         left, right = "])"[outside[1] == "["], "[("[outside[4] == "]"]
         return rf"(-{_INFINITY},{outside[2]}{left}\cup{right}{outside[3]},{_INFINITY})"
@@ -164,32 +166,6 @@ def variable(text: str) -> str:
     return letters[0] if letters else ""
 
 
-_PIECES = re.compile(r"\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", re.DOTALL)
-_IF = re.compile(r"\\text\s*\{([^{}]*)\}")
-
-
-def _pieces(text: str) -> list[list[str]] | None:
-    """The values of a function by cases, each with its condition."""
-    cases = _PIECES.fullmatch(text)
-    rows = [_IF.sub(r"\1", row).split("&") for row in cases[1].split("\\\\") if row.strip()] if cases else []
-    if not rows or any(len(row) != 2 for row in rows):
-        return None
-    return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
-
-
-def same_pieces(gold: str, answer: str, same: Same) -> bool | None:
-    """Functions by cases: the same values under the same conditions, in any order."""
-    left, right = _pieces(gold), _pieces(answer)
-    if left is None or right is None:
-        return None
-    for value, condition in left:
-        found = [other for other in right if same(value, other[0]) and same(condition, other[1])]
-        if not found:
-            return False
-        right.remove(found[0])
-    return not right
-
-
 def named_value(gold: str, answer: str, same: Same) -> bool | None:
     r"""`x=5`, `f(x)=2x`, `(p,q)=(3,2)`, `|AB|=1` against the value alone, or the same name.
 
@@ -268,6 +244,17 @@ def same_equation(gold: str, answer: str, same: Same) -> bool | None:
     if literal(a) == literal(c) and same(b, d):
         return True  # a-b=1.732 and a-b=\sqrt{3}
     return evaluation.same_equation((a, b), (c, d))
+
+
+def same_inequality(gold: str, answer: str, same: Same) -> bool | None:
+    r"""`2x+3\ge 0` and `x\ge-\frac32`: equal up to a positive factor, and both strict or both not."""
+    both = [_BOUND.split(text) for text in (gold, answer)]
+    if any(len(parts) != 4 or len(split(text, ",;=")) > 1 for parts, text in zip(both, (gold, answer), strict=True)):
+        return None
+    signs = [parts[1] or parts[2] for parts in both]
+    sides = [(p[0], p[3]) if sign in ("<", "le") else (p[3], p[0]) for p, sign in zip(both, signs, strict=True)]
+    strict = [sign in "<>" for sign in signs]
+    return (strict[0] == strict[1] and evaluation.same_equation(*sides, positive=True)) or None
 
 
 _CONGRUENT = re.compile(r"(?:(.+?)\\equiv(?![A-Za-z]))?(.+?),?\s*\\(?:pmod|bmod)\s*(?:\{([^{}]*)\}|(\d+))")

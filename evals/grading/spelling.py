@@ -98,6 +98,13 @@ SIGNS = table(
     ("index in HTML", r"<sub>([^<>]*)</sub>", r"_{\1}"),
     ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
 )
+
+
+def _in_degrees(angle: re.Match[str]) -> str:
+    """30 degrees 15 minutes as 121/4 degrees."""
+    return rf"\frac{{{3600 * int(angle[1]) + 60 * int(angle[2]) + int(angle[3] or 0)}}}{{3600}}^{{\circ}}"
+
+
 NAMES = table(
     ("operator", rf"\\operatorname\*?\s*\{{\s*({FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
     ("operator in words", r"\\operatorname\*?(?=\s*\{)", r"\\text"),
@@ -116,6 +123,8 @@ NAMES = table(
     ("upright function", rf"\\text\s*\{{\s*({FUNCTIONS})\s*\}}", r"\\\1 "),
     ("letter o as degree", r"(?<=[\d}])\s*\^\s*\{?\s*(?:\\text\s*\{\s*o\s*\}|o(?![A-Za-z]))\s*\}?", r"^{\\circ}"),
     ("degree", rf"\\(?:degree|textdegree){END}|\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}", r"^{\\circ}"),
+    ("minutes of a degree", r"(\d+)\s*\^\{\\circ\}\s*(\d+)\s*'(?:\s*(\d+)\s*(?:''|\"))?", _in_degrees),
+    ("base in words", r"^\s*(\w+)[\s(]*(?:\\text\s*\{)?[\s(]*base[\s}]+(\w+)[\s})]*$", r"\1_{\2}"),
     (
         "fraction of units",
         r"\\frac\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}",
