@@ -29,6 +29,12 @@ _CALLS: dict[tuple[str, int], str] = {
     ("log", 2): r"\log_{{{1}}}({0})",
     ("atan2", 2): r"\arctan(\frac{{{0}}}{{{1}}})",
     ("Derivative", 2): r"\frac{{d {0}}}{{d {1}}}",
+    ("log10", 1): r"\log_{{10}}({0})",
+    ("log2", 1): r"\log_{{2}}({0})",
+    ("mod", 2): r"{0} \bmod {1}",
+    ("Mod", 2): r"{0} \bmod {1}",
+    ("diff", 2): r"\frac{{d}}{{d{1}}}({0})",
+    ("limit", 3): r"\lim_{{{1}\to {2}}}({0})",
     ("Eq", 2): "{0}={1}",
     ("Matrix", 1): "{0}",
     ("Interval", 2): "[{0},{1}]",
@@ -43,15 +49,28 @@ _CALL = re.compile(rf"{_MODULE}({'|'.join(map(re.escape, _NAMES))})\s*\(")
 _MOST_CALLS = 50
 _CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{FUNCTIONS})\s*\(|\d\.(?=\s*[/*])|==")
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{FUNCTIONS})(?![A-Za-z])")
-_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS})(?![A-Za-z]))[A-Za-z]{{3,}}")
+_GREEK_NAMES = "alpha|beta|gamma|delta|epsilon|theta|lambda|rho|sigma|tau|phi|psi|omega"
+_OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS}|{_GREEK_NAMES})(?![A-Za-z]))[A-Za-z]{{3,}}")
 _SHORT_INVERSE = re.compile(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))")
 _CAPITALS = re.compile(r"(?<![\\A-Za-z])(Arc)?(Sin|Cos|Tan|Cot|Sec|Csc|Sqrt|Log|Exp)(h?)([(\[])")
-_COMPLEX = re.compile(r"(?=.*(?:\*\s*I|I\s*\*|[-+\d]\s*I)(?![A-Za-z]))(?:[\d\s+\-*/().^]|sqrt|pi|I)*")
+_COMPLEX = re.compile(r"(?=.*(?:(?<![A-Za-z])I\s*\*|[-+*\d]\s*I(?![A-Za-z])))(?:[\d\s+\-*/().^]|sqrt|exp|sin|cos|pi|I)*")
+_TIMES_FUNCTION = re.compile(
+    r"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())"
+)
+_ELEMENT = "H|He|Li|Be|B|C|N|O|F|Na|Mg|Al|Si|P|S|Cl|K|Ca|Cr|Mn|Fe|Co|Ni|Cu|Zn|Br|Ag|I|Ba|Hg|Pb"
+_FORMULA = re.compile(rf"(?=.*\d)(?:\(?(?:{_ELEMENT})\d?\)?\d?){{2,20}}")
+_GREEK_NAME = re.compile(rf"(?<![\\A-Za-z])({_GREEK_NAMES})(?![A-Za-z])")
 
 
 def from_code(text: str) -> str:
     """The same for code, or for plain text without other words; other answers unchanged."""
+    plain_text = re.sub(r"\\(?:text|mathrm|ce)(?![A-Za-z])|[{}_\s]", "", text)
+    if _FORMULA.fullmatch(plain_text[:99]):
+        return rf"\text{{{plain_text}}}"  # of chemistry
     text = _SHORT_INVERSE.sub(r"arc\1", _named_as_in_mathematica(text))
+    text = _TIMES_FUNCTION.sub(r"\1*\2", text)
+    if re.search(r"[-+*/^=(]", text) and not _OTHER_WORD.search(text.replace("\\", "")):
+        text = _GREEK_NAME.sub(r"\\\1 ", text)
     plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
     if not plain and not _CODE.search(text) and not _CALL.search(text) and not _COMPLEX.fullmatch(text):
         return text

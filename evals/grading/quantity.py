@@ -29,7 +29,7 @@ L: l liter litre = 1/1000 m^3 | gal: gallon | M: molar = 1 mol L^-1 | K: kelvin 
 N: newton = 1000 g m s^-2 | J: joule = 1 N m | erg: = 1/10000000 J | Wh: = 3600 J | eV: electronvolt | cal: calorie
 W: watt = 1 J s^-1 | A: ampere amp | C: coulomb = 1 A s | V: volt = 1 W A^-1 | ohm: = 1 V A^-1 | F: farad = 1 C V^-1
 H: henry = 1 V s A^-1 | T: tesla = 1 V s m^-2 | Pa: pascal = 1 N m^-2 | bar: = 100000 Pa | atm: atmosphere = 101325 Pa
-dollar: usd | cent: = 1/100 dollar | yuan: rmb | euro: | rupee: rs | unit:
+dollar: usd | cent: = 1/100 dollar | dB: decibel | yuan: rmb | euro: | rupee: rs | unit:
 """
 _PREFIXES = {"G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
 _PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}
@@ -98,11 +98,11 @@ def unit(text: str) -> Unit:
         elif name.lower() in ("square", "sq", "cubic", "cu"):
             power = 2 if name.lower().startswith("s") else 3
         elif part["power"] and last:
-            powers[last] = sign * int(part["power"])
+            powers[last] += sign * (int(part["power"]) - 1)
         elif name.lower() in _COMPOUND:
             powers |= _COMPOUND[name.lower()]
         elif symbol := SYMBOLS.get(name) or _NAMES.get(name.lower()):
-            powers[symbol] = sign * power
+            powers[symbol] = powers.get(symbol, 0) + sign * power
             last, power = symbol, 1
         else:
             return ()
@@ -138,7 +138,7 @@ _PERCENT = re.compile(
 )
 _DEGREE = re.compile(
     r"\s*(?:\^\{\\circ\}\s*(?P<scale>[CFK]|\\text\s*\{\s*[CFK]\s*\})?"
-    r"|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?\b(?:\s+(?P<named>[CF]|Celsius|Fahrenheit))?\s*\}?)\s*$"
+    r"|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?(?:\s*(?P<named>[CF]|Celsius|Fahrenheit))?\b\s*\}?)\s*$"
 )
 _TEXT = re.compile(rf"(?:\s*(?:(?:\\cdot|/)\s*)?\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}{_EXPONENT})+\s*$")
 _BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
@@ -150,7 +150,7 @@ _WORDS = re.compile(
 # a product of units after a number, one of them to a negative power or below a slash: letters alone are algebra
 _PRODUCT = re.compile(
     r"(?<=\d)\s+(?=[^\d]*(?:\^\{-\d|/))[A-Za-z]+(?:\^\{-?\d\})?"
-    r"(?:(?:\s*\\cdot\s*|\s*/\s*|\s+)[A-Za-z]+(?:\^\{-?\d\})?)+\s*$"
+    r"(?:(?:\s*(?:\\cdot|[*/])[\s(]*|\s+)[A-Za-z]+(?:\^\{-?\d\})?)+\)?\s*$"
 )
 _COUNTED = re.compile(
     r"(\S*\d(?:\s+(?:thousand|million|billion|trillion))?)\s+((?!\S*ths?\b)(?:[a-z]{4,}|[a-z]{3,}\s+[a-z]{3,}))"
@@ -230,11 +230,11 @@ def _together(text: str) -> Quantity | None:
 
 def _with_symbol(text: str, other: Quantity | None) -> Quantity | None:
     """`3h` or `5 L`, if what follows the number is the symbol of a unit of the other's kind. Alone, `5L` is algebra."""
-    match = re.fullmatch(r"(.*\d)\s*([A-Za-z]+)", text)
-    if other is None or not other.unit or match is None or number(match[1]) is None or match[2] not in SYMBOLS:
+    match = re.fullmatch(r"(.*?\d\}?)\s*([A-Za-z][A-Za-z\s*/]*)", text)
+    if other is None or not other.unit or match is None or number(match[1]) is None:
         return None
     known = unit(match[2])
-    return Quantity(match[1], known, other.things) if converted(known, other.unit) is not None else None
+    return Quantity(match[1], known, other.things) if known and converted(known, other.unit) is not None else None
 
 
 def bare_amount(text: str) -> str:

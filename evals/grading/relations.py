@@ -254,7 +254,7 @@ def same_inequality(gold: str, answer: str, same: Same) -> bool | None:
     signs = [parts[1] or parts[2] for parts in both]
     sides = [(p[0], p[3]) if sign in ("<", "le") else (p[3], p[0]) for p, sign in zip(both, signs, strict=True)]
     strict = [sign in "<>" for sign in signs]
-    return (strict[0] == strict[1] and evaluation.same_equation(*sides, positive=True)) or None
+    return (strict[0] == strict[1] and evaluation.same_equation(sides[0], sides[1], positive=True)) or None
 
 
 _CONGRUENT = re.compile(r"(?:(.+?)\\equiv(?![A-Za-z]))?(.+?),?\s*\\(?:pmod|bmod)\s*(?:\{([^{}]*)\}|(\d+))")
