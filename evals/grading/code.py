@@ -53,7 +53,9 @@ _GREEK_NAMES = "alpha|beta|gamma|delta|epsilon|theta|lambda|rho|sigma|tau|phi|ps
 _OTHER_WORD = re.compile(rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{FUNCTIONS}|{_GREEK_NAMES})(?![A-Za-z]))[A-Za-z]{{3,}}")
 _SHORT_INVERSE = re.compile(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))")
 _CAPITALS = re.compile(r"(?<![\\A-Za-z])(Arc)?(Sin|Cos|Tan|Cot|Sec|Csc|Sqrt|Log|Exp)(h?)([(\[])")
-_COMPLEX = re.compile(r"(?=.*(?:(?<![A-Za-z])I\s*\*|[-+*\d]\s*I(?![A-Za-z])))(?:[\d\s+\-*/().^]|sqrt|exp|sin|cos|pi|I)*")
+_COMPLEX = re.compile(
+    r"(?=.*(?:(?<![A-Za-z])I\s*\*|[-+*\d]\s*I(?![A-Za-z])))(?:[\d\s+\-*/().^]|sqrt|exp|sin|cos|pi|I)*"
+)
 _TIMES_FUNCTION = re.compile(
     r"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())"
 )
