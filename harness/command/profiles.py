@@ -161,7 +161,7 @@ def _trl(training: Training, base: Hardware) -> Iterator[dict[str, Any]]:
         assert not isinstance(training, Experiment)
         length = training.max_tokens.value
         each = training.batch_size.value // base.processes or 1
-    micros = [m for m in range(each, 0, -1) if each % m == 0 and m <= max(1, PASS_TOKENS // length)]
+    micros = _divisors(each, max(1, PASS_TOKENS // length))
     stages = (None, "zero2", "zero3", "zero3_offload") if base.device == "gpu" and base.processes > 1 else (None,)
     colocated = sampled and base.rollouts == "vllm_colocate"
     shares = ((1, 0.3), (2, 0.3), (4, 0.3), (8, 0.3), (4, 0.2), (8, 0.2)) if colocated else ((1, 0.3),)
@@ -189,7 +189,7 @@ def _verl(training: Training, base: Hardware) -> Iterator[dict[str, Any]]:
             each = update // max(1, devices // parallel)
             passes: list[dict[str, Any]]
             if training.method.looks_at_micro_batches:  # a pass cut by length would change the statistic
-                sizes = [m for m in range(each, 0, -1) if each % m == 0 and m * length <= PASS_TOKENS * parallel]
+                sizes = _divisors(each, PASS_TOKENS * parallel // length)
                 passes = [{"micro_batch": m, "tokens_per_gpu": None} for m in sizes or [1]]
             else:
                 passes = [
@@ -210,3 +210,8 @@ def _verl(training: Training, base: Hardware) -> Iterator[dict[str, Any]]:
                             "vllm_gpu_memory": share,
                             **cut,
                         }
+
+
+def _divisors(number: int, most: int) -> list[int]:
+    """The divisors of a number up to `most`, the largest first."""
+    return [m for m in range(min(number, most), 0, -1) if number % m == 0]

@@ -110,6 +110,12 @@ def test_any_value_of_any_key_resolves_or_is_refused(where: tuple[str, str, str]
     as_text(plan(jobs))
 
 
+@pytest.mark.parametrize("value", [10**9 + 7, 10**18])
+def test_a_huge_number_resolves_or_is_refused_without_counting_up_to_it(value: int) -> None:
+    for where in KEYS:
+        test_any_value_of_any_key_resolves_or_is_refused.hypothesis.inner_test(where, value)
+
+
 @settings(max_examples=500, deadline=None)
 @given(st.sampled_from(sorted(HELP)), VALUES)
 def test_any_hardware_value_is_taken_or_refused(key: str, value: Any) -> None:
