@@ -109,11 +109,13 @@ def _parse(text: str) -> Any | None:
     return parsed[0] if parsed else None
 
 
+_PRIMED = re.compile(r"(?<![\\A-Za-z])([A-Za-z])('+)")
 _NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
 
 
 def _as_symbols(text: str) -> str:
     r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...)."""
+    text = _PRIMED.sub(lambda primed: f"{primed[1]}_{{d{len(primed[2])}}}", text)
     return _NUMBERED_E.sub(r"\\Xi ", DERIVATIVE.sub(r"\2_{d\1\3}", text))
 
 
