@@ -35,4 +35,4 @@ def overlong(batch: TokenBatch, *, max_length: Count, buffer: Count, penalty: No
         ValueError: a value is outside these ranges.
     """
     over = (batch.mask.sum(1) - (max_length - buffer)).clamp(min=0, max=buffer)
-    return batch.rewards.detach() - penalty * over / buffer
+    return batch.rewards.detach() - penalty * over.to(batch.rewards.dtype) / buffer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,6 +43,13 @@ def test_by_hand() -> None:
     # DAPO's own sizes: 16,384 tokens are free, 20,480 cost 1, half of the buffer costs half
     dapo = of_lengths([16384, 18432, 20480], [1.0, 1.0, 1.0])
     assert overlong(dapo, max_length=20480, buffer=4096, penalty=1.0).tolist() == [1.0, 0.5, 0.0]
+
+
+def test_the_penalty_has_the_precision_of_the_rewards() -> None:
+    # 3 of 4 tokens of the buffer at penalty 4/3 cost all of the reward: 1 - 4/3 * 3/4 = 0
+    batch = of_lengths([9], [1.0])
+    wide = replace(batch, rewards=batch.rewards.double())
+    assert abs(overlong(wide, max_length=10, buffer=4, penalty=4 / 3).item()) < 1e-15
 
 
 def test_an_unscored_response_stays_unscored() -> None:
