@@ -1,11 +1,11 @@
 """The only answer checker: from a gold answer and a response to a verdict.
 
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
+letters.py      the letter of a multiple choice that a response states, the policy `letter`
 spelling.py code.py
                 one spelling for equivalent notations, LaTeX for what is written as code
 equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify
                 (called only there)
-conventions.py  which answers count as equal where mathematics leaves a choice; limits for one answer
 form.py relations.py quantity.py collection.py
                 the rules, where math-verify alone is wrong: on words and form; on equations; on units and decimals; on
                 several or named values; the last two also read these
@@ -16,21 +16,67 @@ pool.py worker.py
                 worker processes that can be killed, with limits on time and memory
 grader.py       `Grader`: many answers at once, each pair compared once, results in order; and explanations of verdicts
 verdicts.py     the five verdicts, their table, and how many of them another policy would change
+
+Here is what a grader is told: which answers count as equal where mathematics leaves a choice, each a switch with a
+stated default, and the limits for one answer, which are those of the grader, `rlvr grade` and trainings.
 """
 
+from __future__ import annotations
+
+from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from evals.grading.conventions import LIMIT_S, Conventions
     from evals.grading.grader import Explanation, Grade, Grader, Progress
 
-__all__ = ["LIMIT_S", "Conventions", "Explanation", "Grade", "Grader", "Progress"]
+__all__ = ["LIMIT_S", "MEMORY_MB", "Conventions", "Explanation", "Grade", "Grader", "Progress", "Same"]
+
+LIMIT_S = 10.0  # of processor time
+MEMORY_MB = 1024
+
+
+@dataclass(frozen=True)
+class Conventions:
+    """The grader's conventions, for `Grader(conventions=...)`.
+
+    Fields:
+        digits: significant digits that a decimal must have to stand for an exact value (`0.333` for 1/3), >= 1.
+            Trailing zeros are not counted; an integer is never a rounding. The same holds for decimals inside an
+            expression (`0.333x` for `\\frac{x}{3}`). With three digits more a decimal may be cut off, not rounded, and
+            may, as `1.23457e9`, stand for a longer integer.
+        decimal_comma: `1000,99` is also the decimal 1000.99, when the other answer is a decimal with a point.
+        words: a number in words is that number (`twenty-five`, `three fourths`, `7th`).
+        natural_log: `\\log` is also the natural logarithm.
+        missing_unit: a unit may be missing: `120` for `120^\\circ`, `5` for `5 cm`, `28` for `28%`. Golds differ: of
+            the 121 problems of MATH's test split that ask for degrees, 71 golds have the sign and 50 have not.
+        upright_letter: `\\text{D}` is `D`, also where no choice is marked as `(D)` is. MATH's test split has 11 golds
+            like `\\text{D}` and 5 like `D`.
+    """
+
+    digits: int = 3
+    decimal_comma: bool = True
+    words: bool = True
+    natural_log: bool = True
+    missing_unit: bool = True
+    upright_letter: bool = True
+
+    def __post_init__(self) -> None:
+        if self.digits < 1:
+            raise ValueError(f"digits is {self.digits!r}; expected a whole number >= 1")
+
+
+class Same(Protocol):
+    """Compares two cleaned answers, under conventions (`evals.grading.equivalence.Comparison`)."""
+
+    @property
+    def conventions(self) -> Conventions: ...
+
+    def __call__(self, gold: str, answer: str) -> bool: ...
 
 
 def __getattr__(name: str) -> Any:
     """Import the grader on first use, so that importing `evals.grading.extraction` alone stays fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = {"Conventions": "conventions", "LIMIT_S": "conventions"}.get(name, "grader")
-    return getattr(import_module(f"{__name__}.{module}"), name)
+    return getattr(import_module(f"{__name__}.grader"), name)

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 
-from evals.grading.conventions import Same
+from evals.grading import Same
 from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal, matching, number, split
 
 _NAME = re.compile(

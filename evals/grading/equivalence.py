@@ -16,8 +16,7 @@ from functools import lru_cache
 from time import thread_time
 from typing import Any
 
-from evals.grading import collection, form, numbers, quantity, relations
-from evals.grading.conventions import Conventions, Same
+from evals.grading import Conventions, Same, collection, form, numbers, quantity, relations
 from evals.grading.evaluation import same_value
 from evals.grading.expression import DERIVATIVE
 from evals.grading.numbers import depth

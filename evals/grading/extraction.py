@@ -10,7 +10,7 @@ A policy is part of a protocol, like the temperature: it can change a score by m
     answer_tag    the text between the last `<answer>` and `</answer>`, and in it the last box, if there is one
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
                   complete or not; else what follows "the answer is"; else the last number
-    letter        the letter of a multiple choice that is stated last, in a box or after "answer is" (GPQA)
+    letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
 """
@@ -20,6 +20,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
+
+from evals.grading.letters import last_letter
 
 # Tokens for the nesting of braces: a box that opens, a box with a bare token, an escaped character, a brace. Two
 # backslashes before `boxed` come from text that was escaped twice.
@@ -40,29 +42,6 @@ _SECOND_PROBLEM = re.compile(
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
-
-# a letter that names a choice; not the first letter of a word, of a formula (`C_6`, `E=mc^2`) or the article "a"
-_MARKS = r"[*$({\[\\\s\"']{0,9}"
-_OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
-_END = r"(?![A-Za-z'_^\d]|\s*[=+/<>])"
-_IN_BOX = re.compile(rf"{_OPEN}(?:(?:option|choice|answer)[\s:]{{1,3}})?{_OPEN}([A-H]){_END}", re.IGNORECASE)
-_STATED = (
-    r"(?i:answer|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)|(?:my|final)\s+(?:choice|pick))"
-    r"(?i:\s+(?:is|must\s+be|should\s+be|would\s+be))?\s?(?:\*\*|[\"'])?\s?:?"
-)
-_LETTER = re.compile(
-    rf"{_STATED}(?:\s+(?i:option|choice))?{_OPEN}([A-H]|[a-h](?=[).*}}$]|\s*$)){_END}"
-    r"|(?<![A-Za-z\\])\(?([A-H])\)?(?:\*\*)?\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
-    r"(?i:correct|right|answer|best)"
-    r"|(?<![A-Za-z\\])\(?([a-h])\)\s+(?i:is|must\s+be)\s+(?i:therefore\s+|thus\s+)?(?i:the\s+)?"
-    r"(?i:correct|right|answer|best)"
-    rf"|\b(?i:therefore|thus|hence|so|choose|chose|pick|select|go\s+with|opt\s+for|(?:is|fits|matches|(?:corresponds|points|leads)\s+to)"
-    rf"(?=\s+(?:the\s+)?(?:answer\s+)?(?:option|choice)))[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?i:(?:option|choice)\s+)?"
-    rf"{_OPEN}([A-H])[)}}\]*$]*(?:[.!](?!\w)|\s*$)"
-    rf"|^{_OPEN}([A-H])[.)}}\]*$\s]*$|^(?i:option|choice){_OPEN}([A-H])[.)}}\]*$\s]*\Z"
-    r"|(?i:<answer>)\s*\(?([A-H])\)?\s*<",
-    re.MULTILINE,
-)
 
 
 class Box(NamedTuple):
@@ -211,9 +190,7 @@ def _after_boxed(rest: str) -> str:
 
 
 def _letter(response: str, filled: list[Box]) -> str | None:
-    stated = [(match.start(), next(filter(None, match.groups()))) for match in _LETTER.finditer(response)]
-    stated += [(box.start, match[1]) for box in filled if (match := _IN_BOX.match(box.content))]
-    return max(stated)[1].upper() if stated else None
+    return last_letter(response, [(box.start, box.content) for box in filled])
 
 
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {

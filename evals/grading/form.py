@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from evals.grading import Same
 from evals.grading.collection import is_name
-from evals.grading.conventions import Same
 from evals.grading.evaluation import constant
 from evals.grading.numbers import (
     balanced,

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import NamedTuple
 
-from evals.grading.conventions import LIMIT_S, MEMORY_MB, Conventions
+from evals.grading import LIMIT_S, MEMORY_MB, Conventions
 from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, Comparison, UndecidedError, UnscorableError, quick
 from evals.grading.extraction import extract, locate
 from evals.grading.pool import Outcome, Pool
@@ -104,7 +104,7 @@ class Grader:
         workers: processes for comparisons that need math-verify, >= 1; None for one a core.
         limit_s: seconds of processor time that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
-        conventions: which answers count as equal (`evals.grading.conventions`).
+        conventions: which answers count as equal (`evals.grading.Conventions`).
         retry: compare a pair that could not be scored again when it is asked for again; False keeps its first outcome.
     """
 

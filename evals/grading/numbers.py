@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from evals.grading.conventions import Same
+from evals.grading import Same
 
 
 def literal(text: str) -> str:

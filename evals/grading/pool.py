@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from evals.environment import variables
-from evals.grading.conventions import Conventions
+from evals.grading import Conventions
 from evals.processes import shielded
 
 _START_LIMIT_S = 300.0  # importing sympy on a loaded machine

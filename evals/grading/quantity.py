@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from evals.grading.conventions import Same
+from evals.grading import Same
 from evals.grading.evaluation import constant, within_rounding
 from evals.grading.numbers import MORE_FOR_DECIMAL, has_symbols, number, rounds_to, split, spoken, without_separators
 

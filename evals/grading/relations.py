@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from evals.grading import evaluation
+from evals.grading import Same, evaluation
 from evals.grading.collection import collection, expanded, has_names, is_name, named, one_by_one, renamed
-from evals.grading.conventions import Same
 from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, same_text, split
 
 _INFINITY = r"\infty"

@@ -26,7 +26,7 @@ from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from types import CodeType, ModuleType
 from typing import Any
 
-from evals.grading.conventions import Conventions
+from evals.grading import Conventions
 
 ALONE_S = 60  # of a processor, for a comparison that nobody waits for any more
 

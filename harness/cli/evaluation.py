@@ -220,8 +220,7 @@ EVAL_KEYS = ("model", "protocol", "seed", "engine", "tools", "data_dir", "allow_
 
 
 def do_grade(arguments: Any) -> int:
-    from evals.grading import LIMIT_S
-    from evals.grading.conventions import Conventions
+    from evals.grading import LIMIT_S, Conventions
 
     flags = [f"{name}={given}" for name in ("policy", "explain") if (given := getattr(arguments, name, None))]
     words = [arguments.file, *arguments.options, *flags]

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
-from evals.grading.conventions import LIMIT_S
+from evals.grading import LIMIT_S
 from harness.spec.ranges import Count, Positive, Share, check_value
 
 

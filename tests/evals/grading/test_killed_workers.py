@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from evals.grading.conventions import Conventions
+from evals.grading import Conventions
 from evals.grading.pool import Pool
 from evals.grading.worker import ALONE_S
 from evals.processes import STOPPING

@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
+from evals.grading import Conventions
 from evals.grading.arithmetic import OPERATIONS, UndefinedError
-from evals.grading.conventions import Conventions
 from evals.grading.equivalence import quick
 from evals.grading.quantity import converted, unit
 

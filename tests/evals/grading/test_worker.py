@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from evals.grading import worker
-from evals.grading.conventions import Conventions
+from evals.grading import Conventions, worker
 from evals.grading.worker import LET_THROUGH, MODULES, let_through
 
 ROOT = Path(__file__).parents[3]
@@ -89,7 +88,7 @@ import logging, os, resource
 from pathlib import Path
 from evals.grading import worker
 worker.install()
-from evals.grading.conventions import Conventions
+from evals.grading import Conventions
 from evals.grading.worker import reply
 logging.disable(logging.CRITICAL)
 assert reply("math_verify", "(1+x)^{2}", "1+2x+x^2", Conventions()) == {"equal": True}  # sympy is all there

@@ -1,0 +1,85 @@
+r"""The letter of a multiple choice (A to J) that a response states last: the extraction policy `letter`.
+
+A letter is stated in a box, on a line of its own, or by words ("answer is", "C is correct", "go with"). A response that
+states none may restate one option: it names the only option that it marks, as `(C)` or at the start of a line as
+`C) text`. Options that are listed, denied ("not (A)") or left open ("A or B") are no answer; nor is the first letter of
+a word, of a formula (`C_6`, `E=mc^2`), of a unit (`42 J`) or the article "a". Standard library only; linear.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+_MARKS = r"[*$({\[\\\s\"'`]{0,9}"
+_OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
+_CLOSE = r"[)}}\]*$\"'`]*"
+_WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|since|so|the|to|which|with"
+_END = (
+    r"(?![A-Za-z'_^\d]|\s*[=+/<>])"
+    rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
+    rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?]|$))"  # A or B
+)
+_OPTION = r"(?i:option|choice|answer)"
+_IS = r"(?:\s+(?i:is|must\s+be|should\s+be|would\s+be|will\s+be|has\s+to\s+be))"
+_SURELY = r"(?:\s+(?i:therefore|thus|hence|then|clearly|likely|probably|most\s+likely|indeed))?"
+_IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", re.IGNORECASE)
+_ASKED = (
+    r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
+    rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
+    r"|\b(?i:response|choice|option)\s?:|答案\s?[是为：:]{1,2})"
+)
+_CHOOSES = (
+    r"(?i:choose|choosing|chose|pick|picked|select|selected|go(?:ing)?\s+with|opt\s+for|lean(?:ing)?\s+(?:to|towards?)"
+    r"|rather|instead)"
+)
+_FOLLOWS = (
+    rf"(?i:therefore|thus|hence|so|it(?:'s|{_IS})|(?:is|fits|matches|(?:corresponds|points|leads)\s+to)"
+    rf"(?=\s+(?:the\s+)?(?:answer\s+)?{_OPTION}))"
+)
+_THE_OPTION = rf"[,:]?\s+(?i:the\s+)?(?i:answer\s+)?(?:{_OPTION}\s+)?{_OPEN}"
+_RIGHT = rf"{_IS}{_SURELY}\s+(?i:the\s+)?(?i:most\s+[a-z]+\s+)?(?i:correct|right|answer|best|choice|option)\b(?!-)"
+_STATED = re.compile(
+    rf"{_ASKED}(?:\s+{_OPTION})?{_OPEN}([A-J]|[a-j](?=[).*}}$]|\s*$)){_END}"
+    rf"|(?<![A-Za-z\\])\(?([A-J])\)?(?:\*\*)?{_RIGHT}|(?<![A-Za-z\\])\(?([a-j])\){_RIGHT}"
+    rf"|\b{_CHOOSES}{_THE_OPTION}([A-J]){_END}(?={_CLOSE}(?:[.,;!](?!\w)|\s*$|\s+(?:{_WORDS_AFTER}|here|too)\b))"
+    rf"|\b{_FOLLOWS}{_THE_OPTION}([A-J]){_END}{_CLOSE}(?:[.!](?!\w)|\s*$)"
+    rf"|^{_OPEN}([A-J])[.)}}\]*$\s]*$|^{_OPTION}{_OPEN}([A-J])[.)}}\]*$\s]*\Z|\A[\s(*$]*([a-j])[).*$\s]*\Z"
+    r"|(?i:<answer>)\s*\(?([A-J])\)?\s*<",
+    re.MULTILINE,
+)
+_DENIED = re.compile(
+    r"(?:\b(?:not|never|cannot|neither|nor)|n't|\b(?:wrong|incorrect))"
+    r"\s+(?:(?:think|believe|say|that|is|be|the|correct|right|best|final|my|an?)\s+)*$",
+    re.IGNORECASE,
+)
+# an option that is restated; what is said about one ("B) is wrong") does not restate it, and E. coli is no option
+_ABOUT = re.compile(
+    r"\s*(?:is|are|was|isn't|cannot|can't|could|would|has|does|fails|ignores|gives|seems|looks)\b", re.IGNORECASE
+)
+_NO_SPECIES = r"(?!\s+(?:coli|elegans|melanogaster|pylori|subtilis|thaliana)\b)"
+_RESTATED = re.compile(
+    rf"^[\s*#>-]{{0,9}}(?:\(([A-J])\)|([A-J])\)|([B-H]):|([A-HJ])\.{_NO_SPECIES})[*\s]+(?=\S)"
+    rf"|\b(?:(?i:only|{_OPTION}|with|is|be|leaves|leaving)\s+\(([A-J])\)|(?i:only)\s+{_OPTION}\s+([A-J])\b)"
+    rf"|(?<=[a-z:]\s)([A-HJ])\.{_NO_SPECIES}(?=\s[a-z][^.\n]*\.?\s*\Z)",
+    re.MULTILINE,
+)
+
+
+def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
+    """The letter that is stated last, or of the only option that is restated; `boxes` are (place, content)."""
+    stated = [(match.start(), next(filter(None, match.groups()))) for match in _STATED.finditer(response)]
+    stated = [(place, letter) for place, letter in stated if not _denied(response, place)]
+    stated += [(place, match[1]) for place, content in boxes if (match := _IN_BOX.match(content))]
+    return max(stated)[1].upper() if stated else _only_option(response)
+
+
+def _only_option(response: str) -> str | None:
+    """The letter of the option that a response restates, unless it restates or discusses another."""
+    found = [match for match in _RESTATED.finditer(response) if not _denied(response, match.start())]
+    named = {next(filter(None, match.groups())) for match in found}
+    return named.pop() if len(named) == 1 and not _ABOUT.match(response, found[-1].end()) else None
+
+
+def _denied(response: str, place: int) -> bool:
+    return bool(_DENIED.search(response, max(0, place - 60), place))
