@@ -300,6 +300,7 @@ _IN_BRACKETS = re.compile(r"\[\s*-?\d[^\[\](),;]*\]")  # `[45 degrees]`: one num
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
 
 
+_ASCII = re.compile(r"[!-~]+(?: [!-~]+)*")  # and single spaces
 _ONLY_LATEX = re.compile(r"(?:\\[A-Za-z]+|[^A-Za-z\\*.])*")  # no name, product or decimal that code may have
 
 
@@ -308,7 +309,7 @@ def clean(text: str) -> str:
     """The same answer in one spelling."""
     if _NUMBER.fullmatch(text):
         return text  # as most answers are, and no rewrite touches it
-    text = _bare(in_latex(text))
+    text = _bare(text if _ASCII.fullmatch(text) else in_latex(text))
     if not _ONLY_LATEX.fullmatch(text):
         text = from_code(text)
     for rewrite in REWRITES:
