@@ -38,6 +38,7 @@ HALVES = {
     "third": "third set, today (at its first scoring 68.57 %)",
     "fourth_development": "fourth set, development",
     "fourth": "fourth set, today (at its first scoring 83.12 %)",
+    "fifth_development": "fifth set, development",
     "fifth": "fifth set, scored once on 2026-11-23",
 }
 PATIENCE_S = 45  # by the clock, for math-verify: its own 5 s are over early on a busy machine
@@ -100,13 +101,17 @@ def read(path: Path) -> list[Row]:
 
 def ours(rows: list[Row]) -> list[bool | None]:
     """Correct or not; None is unscored."""
-    answers = [i for i, row in enumerate(rows) if row["kind"] != "response"]
-    responses = [i for i, row in enumerate(rows) if row["kind"] == "response"]
     grades: dict[int, Grade] = {}
+    kinds = [None if row["kind"] != "response" else row.get("policy", "boxed_last") for row in rows]
     with Grader() as grader:
-        grades |= zip(answers, grader.grade_answers([pair(rows[i]) for i in answers]), strict=True)
-        graded = grader.grade_responses([(*pair(rows[i]), rows[i].get("finish_reason")) for i in responses])
-        grades |= zip(responses, graded, strict=True)
+        for policy in dict.fromkeys(kinds):
+            own = [i for i, kind in enumerate(kinds) if kind == policy]
+            if policy is None:
+                graded = grader.grade_answers([pair(rows[i]) for i in own])
+            else:
+                asked = [(*pair(rows[i]), rows[i].get("finish_reason")) for i in own]
+                graded = grader.grade_responses(asked, policy)
+            grades |= zip(own, graded, strict=True)
     verdicts = [grades[i].verdict for i in range(len(rows))]
     return [None if verdict is Verdict.UNSCORED else verdict is Verdict.CORRECT for verdict in verdicts]
 
@@ -206,9 +211,12 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
         "view, and the other half was scored once, after the last of them. Rules for the disagreements in all of these "
         "were written since, so what is shown for them is today's score (grader_heldout_second_look.md and "
         "grader_heldout_fourth_look.md keep the first ones). The fifth set was collected by somebody who wrote no "
-        "rule, while the author of the rules saw nothing of it, and scored once, after the last rule. Its collector "
-        "said of each label, before the scoring, whether it is about equality in value; the others ask for a form (a "
-        "box, a letter's case, lowest terms) in which equal values differ. math-verify gets a string as it is where it "
+        "rule and ran no grader, and split by the hash of the project: rules were written with one half in view, and "
+        "the other was scored once, after the last of them. Its collector "
+        "said of each label, before the scoring, whether it is about equality in value; the others hang on a form, a "
+        "tolerance or the problem's text. Its projects read responses in different ways, so ours reads each by the "
+        "policy that its form asks for: `letter` where the gold is one, else the last box, else the line `Answer:`, "
+        "else `qwen`. math-verify gets a string as it is where it "
         "was written to be parsed so, else in a box.\n"
     ]
     for half in sets:

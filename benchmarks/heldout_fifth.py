@@ -8,8 +8,10 @@ single files as `<owner>+<name>/<path>`. The pairs stay out of this repository, 
 back where its two texts stand in its source. At most 45 rows of a project were taken, those with the lowest hashes;
 pairs of earlier sets, and pairs with two labels, were left out before.
 
-`value` says whether the label is about equality in value; otherwise `why` says what it hangs on. Tests are read as
-syntax trees and never run. Some sources could be read only through a public code index: those have its number.
+The hash of a project decided its half before anything was scored: rules were written with `fifth_development` in
+view, and `fifth` was scored once after them. `value` says whether the label is about equality in value; otherwise `why`
+says what it hangs on. `policy`: how a response is read, by its form alone, as the projects differ in it. Tests are read
+as syntax trees and never run. Some sources could be read only through a public code index: those have its number.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ WRAPS = (
     "After solving, we get %s",
     r"\boxed{\begin{pmatrix} %s",
 )
+ANSWER_LINE = re.compile(r"(?im)^[\s>*#]*(?:final )?answer\s*(?:\*\*)?\s*:")
 QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 Row = dict[str, Any]
 
@@ -57,13 +60,30 @@ def main() -> int:
         return 2
     folder, out = map(Path, sys.argv[1:])
     rows = sorted(fifth(folder), key=lambda row: digest(row["gold"], row["prediction"]))
-    heldout.write(out / "fifth.jsonl", rows)
+    for name, odd in (("fifth_development", 0), ("fifth", 1)):
+        heldout.write(out / f"{name}.jsonl", [row for row in rows if half(row["source"]) == odd])
     print(len(rows), "of", sum(map(len, table().values())), "rows found")
     return 0
 
 
 def digest(gold: str, prediction: str) -> str:
     return hashlib.sha256((gold + prediction).encode()).hexdigest()
+
+
+def half(source: str) -> int:
+    """0: development. 1: held out."""
+    return int(hashlib.sha256(re.split("[:@]", source)[0].encode()).hexdigest(), 16) % 2
+
+
+def policy(kind: str, gold: str, prediction: str) -> str | None:
+    """The extraction policy of a row; None for a bare answer."""
+    if kind != "response":
+        return None
+    if re.fullmatch(r"\(?[A-Z]\)?", gold.strip()):
+        return "letter"
+    if re.search(r"\\(?:boxed|fbox)", prediction):
+        return "boxed_last"
+    return "answer_line" if ANSWER_LINE.search(prediction) else "qwen"
 
 
 def table() -> dict[tuple[str, str, str], dict[str, tuple[bool, str, str | None]]]:
@@ -90,7 +110,7 @@ def fifth(folder: Path) -> Iterator[Row]:
                 expected, kind, why = rows[pair]
                 label = {"gold": gold, "prediction": prediction, "expected": expected, "kind": kind, "tier": "A"}
                 read = {"source": f"{repository}:{path}", "licence": licence, "value": why is None, "why": why}
-                yield label | read
+                yield label | read | {"policy": policy(kind, gold, prediction)}
         if len(found) < len(rows):
             print(f"{repository}:{path}: {len(found)} of {len(rows)} rows found", file=sys.stderr)
 
