@@ -284,6 +284,8 @@ def _constant(name: str) -> Callable[[], Any]:
     return value
 
 
+_CIRCULAR = ("sin", "cos", "tan", "cot", "sec", "csc")
+_HYPERBOLIC = ("sinh", "cosh", "tanh", "coth", "sech", "csch")
 OPERATIONS: dict[str, Callable[..., Any]] = {
     "+": _add,
     "-": _subtract,
@@ -305,9 +307,6 @@ OPERATIONS: dict[str, Callable[..., Any]] = {
     "ceil": lambda value: _negative(_floor(_negative(value))),
     "pi": _constant("pi"),
     "e": _constant("e"),
-    **{name: _function(name) for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")},
-    **{
-        f"arc{name}": _function(f"a{name}")
-        for name in ("sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh")
-    },
+    **{name: _function(name) for name in (*_CIRCULAR, *_HYPERBOLIC)},
+    **{f"arc{name}": _function(f"a{name}") for name in (*_CIRCULAR, *_HYPERBOLIC)},
 }

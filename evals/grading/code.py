@@ -7,7 +7,7 @@ import re
 from evals.grading.numbers import matching, split
 
 _INVERSE = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc"
-FUNCTIONS = f"{_INVERSE}|sinh|cosh|tanh|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
+FUNCTIONS = f"{_INVERSE}|sinh|cosh|tanh|coth|sech|csch|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
 
 _MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
 # a call and its LaTeX, by the number of its arguments
@@ -82,12 +82,25 @@ def from_code(text: str) -> str:
     text = re.sub(r"(?<=[A-Za-z])_([A-Za-z]{2,})", r"_{\1}", text)
     text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
     text = _without_calls(text)
+    text = _powers_of_calls(text)
     text = re.sub(rf"{_MODULE}({FUNCTIONS})\s*(?=\(|\^\{{?\d+\}}?\()", r"\\\1", text)
     text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
     if plain:
         text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
         text = re.sub(rf"(?<![\\A-Za-z])({FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
     return text.replace("*", r"\cdot ")
+
+
+_POWER_OF_CALL = re.compile(rf"(?<![\\A-Za-z.])(?:{FUNCTIONS})\(")
+
+
+def _powers_of_calls(text: str) -> str:
+    """`cos(x)^n` as `(cos(x))^n`: in LaTeX it can be read in two ways."""
+    for call in reversed(list(_POWER_OF_CALL.finditer(text))[:_MOST_CALLS]):
+        end = matching(text, call.end() - 1)
+        if end > 0 and text[end + 1 : end + 2] == "^":
+            text = f"{text[: call.start()]}({text[call.start() : end + 1]}){text[end + 1 :]}"
+    return text
 
 
 def _named_as_in_mathematica(text: str) -> str:

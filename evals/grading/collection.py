@@ -15,7 +15,7 @@ from evals.grading.numbers import FUNCTION_NAMES, RELATION, has_symbols, literal
 
 _NAME = re.compile(
     r"(?:\\(?:sin|cos|tan|cot|sec|csc)\s*(?:\^\s*\{2\}\s*)?(?=[\\A-Za-z]))?"
-    r"(?:\\(?:angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
+    r"(?:\\(?:Delta|angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
     r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|(?:[A-Z]{2}|[a-z])\|"
     r"|\\\|(?:\\(?:vec|text)\s*)?\{?[A-Za-z]\}?\\\|)'*"
     r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*\([\w\s,\\+\-^{}=<>|]*\))?(?:\s*[A-Z])*"
@@ -320,6 +320,7 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
         return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
     if len(left.items) > 2 < len(right.items):  # an interval has two ends
+        right = _in_order(left, right)
         left, right = _in_plain_brackets(left, right), _in_plain_brackets(right, left)
     if (verdict := _same_in_braces((left, gold), (right, answer), same)) is not None:
         return verdict
@@ -353,6 +354,11 @@ def _binomial_column(text: str, one: Collection | None, other: Collection | None
 def _in_plain_brackets(one: Collection, other: Collection) -> Collection:
     """`[3,5,7]` as the list or the tuple that the other is."""
     return replace(one, kind=other.kind) if one.kind == "[]" and other.kind in ("list", "()") else one
+
+
+def _in_order(gold: Collection, answer: Collection) -> Collection:
+    """The list `3,2,1` beside a gold in brackets, whose order counts."""
+    return replace(answer, kind="[]") if gold.kind == "[]" and answer.kind == "list" else answer
 
 
 def _same_in_braces(gold: tuple[Collection, str], answer: tuple[Collection, str], same: Same) -> bool | None:

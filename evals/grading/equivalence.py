@@ -44,6 +44,7 @@ RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
     relations.named_value,
     relations.same_indexed_sum,
     relations.vector_product,
+    relations.imaginary_j,
     relations.value_of_expression,
     relations.numeric_chain,
     relations.same_equation,

@@ -17,11 +17,11 @@ _TOKEN = re.compile(
     r"\s*(?:((?:\d+\.\d*|\.\d+)[eE][-+]?\d{1,3}|\d+(?:\.\d*)?|\.\d+)|\\([A-Za-z]+)|([A-Za-z])|(\\[{}|])|(.))"
 )
 _NAMED_FUNCTIONS = "sin cos tan cot sec csc sinh cosh tanh arcsin arccos arctan arccot arcsec arccsc ln lg log exp abs"
-_NAMED_FUNCTIONS += " cis arcsinh arccosh arctanh"
+_NAMED_FUNCTIONS += " cis arcsinh arccosh arctanh coth sech csch"
 _LETTERS = """alpha beta gamma delta epsilon varepsilon zeta eta theta vartheta iota kappa lambda mu nu xi rho varrho
 sigma tau upsilon phi varphi chi psi omega Gamma Delta Theta Lambda Xi Sigma Phi Psi Omega ell hbar"""
 _FUNCTIONS = frozenset(_NAMED_FUNCTIONS.split())
-_TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh"])
+_TRIGONOMETRIC = frozenset(["sin", "cos", "tan", "cot", "sec", "csc", "sinh", "cosh", "tanh", "coth", "sech", "csch"])
 _GREEK = frozenset(_LETTERS.split())
 _ACCENTS = frozenset(["vec", "hat", "bar", "tilde", "overrightarrow"])
 _OPENING = {"(": ")", "[": "]", "{": "}", "|": "|", "lfloor": "rfloor", "lceil": "rceil"}

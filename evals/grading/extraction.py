@@ -6,7 +6,8 @@ A policy is part of a protocol, like the temperature: it can change a score by m
                   only "and", "or" or a comma between them are one answer (the default)
     boxed_first   the first such box
     boxed_strict  the same, but only if all boxes hold the same text: no answer when a response boxes two things
-    answer_line   the rest of the last line `Answer: ...` (the DAPO prompt)
+    answer_line   the rest of the last line `Answer: ...`, or the line after it (the DAPO prompt); of "The final answer
+                  is 5. I hope it is correct." in it, the 5
     answer_tag    the text between the last `<answer>` and `</answer>`, and in it the last box, if there is one
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
                   complete or not; else what follows "the answer is"; else the last number
@@ -39,7 +40,7 @@ _SECOND_PROBLEM = re.compile(
     r"<\|(?:im_start|im_end|endoftext|eot_id)\|>"
     r"|\n\s{0,9}(?:#{1,6}\s{0,3}|\*\*)?(?:(?:Problem|Question|Exercise)\b[ \t]*[\d#:.]|(?:Human|User|Instruction)\s?:)"
 )
-_ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?([^\n]*)", re.IGNORECASE)
+_ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
 
@@ -151,7 +152,8 @@ def _boxed_strict(_: str, filled: list[Box]) -> str | None:
 
 def _answer_line(response: str, _: list[Box]) -> str | None:
     lines = _ANSWER_LINE.findall(response)
-    return (lines[-1].strip().removesuffix("**").strip() or None) if lines else None
+    line = lines[-1].strip().removesuffix("**").strip() if lines else ""
+    return _final(line) or line or None
 
 
 def _answer_tag(response: str, _: list[Box]) -> str | None:

@@ -338,13 +338,29 @@ def same_vector(gold: str, answer: str, same: Same) -> bool | None:
     return same("0", at("")) and all(same(item, at(unit)) for item, unit in zip(vector.items, "ijk", strict=False))
 
 
+_COMPLEX = re.compile(r"-?\s*\d+(?:\.\d+)?\s*[-+]\s*(?:\d+(?:\.\d+)?)?\s*([ij])")
+
+
+def imaginary_j(gold: str, answer: str, same: Same) -> bool | None:
+    """`3+4j`, as engineers and Python write it, beside `3+4i`; `4j` may be a vector."""
+    sides = [_COMPLEX.fullmatch(text) for text in (gold, answer)]
+    if sides[0] is None or sides[1] is None or sides[0][1] == sides[1][1]:
+        return None
+    return same(gold.replace("j", "i"), answer.replace("j", "i"))
+
+
+_OF_A_LINE = re.compile(r"(?:^|[-+(]\s*)\d[^-+]*[-+]|[-+]\s*\d")  # several terms, and a number before or beside them
+
+
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
     r"""`a+b=5`, `x^2+y^2=5` against 5: the value of an expression in several symbols. One symbol (`x^2=5`) is not
-    solved for."""
+    solved for, and `2x-3y+1=0` is the equation of a line, and not 0."""
     sides = split(answer, "=")
     if len(sides) != 2 or is_relation(gold) or RELATION.search(answer) or len(split(answer, ",;")) > 1:
         return None
     symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
+    if len(symbols) > 1 and literal(sides[1]) == "0" and _OF_A_LINE.search(sides[0]):
+        return False
     return same(gold, sides[1]) if len(symbols) > 1 else None
 
 

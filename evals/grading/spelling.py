@@ -207,6 +207,9 @@ SEPARATORS = table(
 )
 BRACES = table(
     ("fraction times", r"(?<![\w.^}])(\d+)/(\d+)(?=\s*\\(?:pi|sqrt)|\s+[a-z](?![a-z])|\s+\()", r"\\frac{\1}{\2}"),
+    ("power that is a function", rf"\^\s*(\\(?:{FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
+    ("power of a negated letter", r"\^\s*-\s*([A-Za-z])(?![A-Za-z(])", r"^{-\1}"),
+    ("upright index", r"_\s*\{\s*\\text\s*\{\s*([A-Za-z]{1,3})\s*\}\s*\}", r"_{\1}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
     ("power of several digits", r"\^\s*([-+]?\d+)", r"^{\1}"),  # 10^23 is read as it is meant
     ("fraction of two signs", r"\\frac\s*(\d|\\[a-z]+)\s*(\d)", r"\\frac{\1}{\2}"),
@@ -252,7 +255,12 @@ WORDS = table(
     ("exactly, before", r"^\s*(?:exactly|precisely|only|just)\s+(?=[-\d.\\])", ""),
     ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
-    ("exactly", r"(?<=[\d})])\s*(?:\\text\s*\{\s*)?(?:exactly|precisely|altogether|in total|in all)\s*\}?\.?\s*$", ""),
+    ("exactly", rf"(?<=[\d}})])\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all)\s*\}}?\.?\s*$", ""),
+    (
+        "obviously",
+        rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:obviously|clearly|certainly|definitely|of course)\s*\}}?[.!]*\s*$",
+        "",
+    ),
     (
         "infinity as a bound",
         r"(?<=[(\[,])\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*[,)\]])",
