@@ -13,8 +13,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-settings.register_profile("shared_machine", deadline=None)  # time on a busy machine says nothing about the code
-settings.load_profile("shared_machine")
+# no deadlines: time on a busy machine says nothing about the code. Every run has the same examples, so that only a
+# change can make a test fail; `--hypothesis-profile=random` draws new ones
+settings.register_profile("random", deadline=None)
+settings.register_profile("same", deadline=None, derandomize=True)
+settings.load_profile("same")
 gc.disable()  # until all tests are collected: what they import stays (`evals.imports`)
 
 ROOT = Path(__file__).parent
