@@ -61,7 +61,9 @@ def is_name(text: str) -> bool:
         return True  # a scalar product
     if re.fullmatch(r"[A-Z](?:\s*\\(?:cap|cup|setminus)\s*[A-Z])+", text):
         return True  # a set made of others
-    if re.fullmatch(r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*d\s*\\?[A-Za-z]+\s*\}\{\s*d\s*\\?[A-Za-z]+\s*\}", text):
+    if re.fullmatch(
+        r"d[A-Za-z]/d[A-Za-z]|\\frac\{\s*(d|\\partial)\s*\\?[A-Za-z]+\s*\}\{\s*\1\s*\\?[A-Za-z]+\s*\}", text
+    ):
         return True  # a derivative
     if ratio := re.fullmatch(r"\\frac\{\s*([^{}]+)\s*\}\{\s*([^{}]+)\s*\}", text):
         return is_name(ratio[1]) and is_name(ratio[2])

@@ -229,7 +229,7 @@ _STATES = re.compile(
     re.IGNORECASE,
 )
 _DENIES = re.compile(
-    r"\b(?:not|never|except|unless|excluding|besides|other than|instead of"
+    r"\b(?:not|\w+n't|never|except|unless|excluding|besides|other than|instead of"
     r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to|\d\s+out\s+of)"
     r"\s+(?:\w+\s+)?(?:[A-Za-z]\s*=)?[}\s]*$",
     re.IGNORECASE,
@@ -237,7 +237,7 @@ _DENIES = re.compile(
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")
 _NO = re.compile(r"\b(?:not|never|no|cannot|\w+n't)\b|[$\\]", re.IGNORECASE)
 _STATES_VALUE = re.compile(
-    rf"(?:\b(?:is|are|equals?|est)|(?<=[a-z]{{3}})\s?:)\s+(\d+:\d+|{_NUMBER})"
+    rf"(?:\b(?:is|are|equals?|est|gets?|got|gives|[Ii]t's|[Tt]hat's)|(?<=[a-z]{{3}})\s?:)\s+(\d+:\d+|{_NUMBER})"
     r"\s?(?:(%)|[$€£](?:\s+(?!and\b|or\b)[a-z]{1,4}\b(?:\s[a-z]+)?)?)?\s*[.!]*\s*$"
 )
 _STATES_LATEX = re.compile(r"\b(?:is|are|equals?)\s+(?=-?[\d(\[]?\s?\\(?!text))")

@@ -254,6 +254,12 @@ WORDS = table(
     ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
     ("exactly, before", r"^\s*(?:exactly|precisely|only|just)\s+(?=[-\d.\\])", ""),
     ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
+    ("arrow before an answer", r"^\s*\\(?:to|Rightarrow|therefore)(?![A-Za-z])\s*(?=[-\d.\\A-Za-z(])", ""),
+    (
+        "approximately, in parentheses",
+        rf"(?<=[\d}})])\s*{_TEXT}?\((?:approx(?:\.|imately)?|about|exact(?:ly)?|rounded)\)\s*\}}?[.]?\s*$",
+        "",
+    ),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("exactly", rf"(?<=[\d}})])\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all)\s*\}}?\.?\s*$", ""),
     (
