@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import heldout_fourth, rewrites, seen_reasons
+from benchmarks import fifth_reasons, heldout_fifth, heldout_fourth, rewrites, seen_reasons
 from benchmarks.grading_speed import speed
 from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
@@ -41,6 +41,7 @@ HALVES = {
     "fifth_development": "fifth set, development",
     "fifth": "fifth set, scored once on 2026-11-23",
 }
+LONGEST_SHOWN = 300  # characters of a response
 PATIENCE_S = 45  # by the clock, for math-verify: its own 5 s are over early on a busy machine
 
 
@@ -250,9 +251,17 @@ def unseen(folder: Path | None, sets: Sequence[str]) -> str:
 def disagreements(rows: list[Row], mine: list[bool | None]) -> list[str]:
     verdicts = {True: "correct", False: "not correct", None: "unscored"}
     why = REASONS | heldout_fourth.REASONS
+
+    def reason(row: Row) -> str:
+        read = why.get(pair(row)) or fifth_reasons.READ.get(heldout_fifth.digest(*pair(row))[:12])
+        return read or row.get("why") or "Not read yet"
+
+    def short(text: str) -> str:
+        return text if len(text) <= LONGEST_SHOWN else f"... {text[-LONGEST_SHOWN:]}".replace("\n", " ")
+
     return [
-        f"- `{row['gold']}` | `{row['prediction']}`: label {verdicts[row['expected']]}, ours {verdicts[own]} "
-        f"({row['source'].partition(':')[0]}). {why.get(pair(row)) or row.get('why') or 'Not read yet'}"
+        f"- `{short(row['gold'])}` | `{short(row['prediction'])}`: label {verdicts[row['expected']]}, ours {verdicts[own]} "
+        f"({row['source'].partition(':')[0]}). {reason(row)}"
         for row, own in zip(rows, mine, strict=True)
         if own is not row["expected"]
     ]
