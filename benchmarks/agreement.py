@@ -260,8 +260,8 @@ def disagreements(rows: list[Row], mine: list[bool | None]) -> list[str]:
         return text if len(text) <= LONGEST_SHOWN else f"... {text[-LONGEST_SHOWN:]}".replace("\n", " ")
 
     return [
-        f"- `{short(row['gold'])}` | `{short(row['prediction'])}`: label {verdicts[row['expected']]}, ours {verdicts[own]} "
-        f"({row['source'].partition(':')[0]}). {reason(row)}"
+        f"- `{short(row['gold'])}` | `{short(row['prediction'])}`: label {verdicts[row['expected']]}, "
+        f"ours {verdicts[own]} ({row['source'].partition(':')[0]}). {reason(row)}"
         for row, own in zip(rows, mine, strict=True)
         if own is not row["expected"]
     ]
