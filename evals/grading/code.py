@@ -186,6 +186,25 @@ _LOWERED = re.compile("[₀₁₂₃₄₅₆₇₈₉]+")
 _LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
 
 
+_CHINESE_UNITS = {
+    **{"千米": "km", "公里": "km", "厘米": "cm", "毫米": "mm", "米": "m", "公斤": "kg", "千克": "kg", "克": "g"},
+    **{"小时": "h", "分钟": "min", "秒": "s", "升": "L", "元": "yuan"},
+}
+_CHINESE_UNIT = re.compile(r"(?<=[\d)}])\s*(平方|立方)?([\u4e00-\u9fff]{1,4})\s*$")
+_NO_UNIT = re.compile("[百千万亿半多几余倍分非不或和是]")  # counts, parts, and what says more
+_OR = re.compile(r"\s*(?:或者?|和|以及)\s*(?=[-\d(\\A-Za-z])")
+
+
+def _from_chinese(text: str) -> str:
+    """`28.26平方厘米` with its unit as LaTeX, `5个` as 5, and `x=3或x=2` as a list."""
+    unit = _CHINESE_UNIT.search(_OR.sub(", ", text))
+    text = _OR.sub(", ", text)
+    if unit is None or ((known := _CHINESE_UNITS.get(unit[2])) is None and _NO_UNIT.search(unit[2])):
+        return text
+    size = {"平方": "square ", "立方": "cubic "}.get(unit[1], "")
+    return text[: unit.start()] + (rf"\text{{ {size}{known}}}" if known else "")
+
+
 # a command whose backslash and first letter were read as one escape of a string, as `\f` in `\frac`
 _DAMAGED = re.compile(
     "(\x0c)(?=rac)|(\x08)(?=egin|ar\\b|inom|oxed|eta)|(\t)(?=ext|imes|heta)|(\r)(?=ight|ho)|(\x07)(?=lpha|rc|ngle)"
@@ -200,4 +219,4 @@ def in_latex(text: str) -> str:
     text = _RAISED.sub(lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
     text = _LOWERED.sub(lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
     text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
-    return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
+    return re.sub(r"\s+", " ", _from_chinese(text.translate(_CHARACTERS)))

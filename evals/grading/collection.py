@@ -321,6 +321,8 @@ def same_collection(gold: str, answer: str, same: Same) -> bool | None:
     if any(side and side.kind == "()" and number(text) for side, text in ((left, answer), (right, gold))):
         return False  # (1,234) is not 1,234
     left, right = left or Collection("one", (gold,)), right or Collection("one", (answer,))
+    if left.kind == "names" and right.kind == "[]":  # x=2, y=1 is no interval
+        right = replace(right, kind="()")
     if len(left.items) > 2 < len(right.items):  # an interval has two ends
         right = _in_order(left, right)
         left, right = _in_plain_brackets(left, right), _in_plain_brackets(right, left)
@@ -354,7 +356,7 @@ def _binomial_column(text: str, one: Collection | None, other: Collection | None
 
 
 def _in_plain_brackets(one: Collection, other: Collection) -> Collection:
-    """`[3,5,7]` as the list or the tuple that the other is."""
+    """`[3,5,7]` as the list or the tuple that the other is, or as values of its names."""
     return replace(one, kind=other.kind) if one.kind == "[]" and other.kind in ("list", "()") else one
 
 

@@ -231,7 +231,8 @@ _STATES = re.compile(
 _DENIES = re.compile(
     r"\b(?:not|\w+n't|never|except|unless|excluding|besides|other than|instead of"
     r"|at\s+(?:least|most)|(?:more|less|fewer|greater|larger|smaller)\s+than|up\s+to|\d\s+out\s+of)"
-    r"\s+(?:\w+\s+)?(?:[A-Za-z]\s*=)?[}\s]*$",
+    r"\s+(?:\w+\s+)?(?:[A-Za-z]\s*=)?[}\s]*$"
+    r"|(?:[≥≤⩾⩽≠]|(?<=\s)[<>]=?|\\(?:[lg]eq?(?:slant)?|[lg]t|neq?))\s*$",  # all integers k ≥ 2
     re.IGNORECASE,
 )
 _COMPARED = re.compile(r"\s*(?:(?:%|percent)\s*of|(?:more|less|fewer|greater|larger|smaller)\s+than)\b")

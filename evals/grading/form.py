@@ -9,20 +9,10 @@ from typing import NamedTuple
 from evals.grading import Same
 from evals.grading.collection import is_name
 from evals.grading.evaluation import constant
-from evals.grading.numbers import (
-    balanced,
-    before_condition,
-    literal,
-    number,
-    same_number,
-    same_text,
-    split,
-    spoken,
-)
+from evals.grading.numbers import balanced, before_condition, literal, number, same_number, same_text, split, spoken
 from evals.grading.quantity import bare_amount
 
 _LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)
-
 
 _IS_CORRECT = re.compile(
     r"(?:(?i:the\s+)?(?i:option|choice)\s+)?\(?([A-J])\)?\s+is\s+(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice))?"
@@ -258,8 +248,17 @@ def words_beside_a_number(gold: str, answer: str) -> bool:
 
 def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
     r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
-    left = phrase(gold)
-    return True if left is not None and left == phrase(answer) else None
+    for read in (phrase, _said):
+        if (said := read(gold)) is not None and said == read(answer):
+            return True
+    return None
+
+
+def _said(text: str) -> str | None:
+    r"""`\text{All integers }k\ge 2` as `all integers k\ge 2`; None without such words."""
+    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
+    small = re.sub(r"(?<![\\A-Za-z])[A-Z](?=[a-z]{2})", lambda capital: capital[0].lower(), bare)
+    return literal(small) if re.search(r"(?<![\\A-Za-z])[a-z]{4,}\s+\S", small) else None
 
 
 _DATE = re.compile(r"(?:1\d|20)\d\d-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])")

@@ -138,7 +138,8 @@ MORE_FOR_INTEGER = 3
 
 @dataclass(frozen=True)
 class Number:
-    """An exact value; for a decimal with a point, its number of significant digits and the unit of the last one."""
+    """An exact value; for a decimal with a point, its number of significant digits, trailing zeros not counted, and the
+    unit of the last one that is written: 3.14160 is no rounding of 3.14159."""
 
     value: Fraction
     digits: int = 0
@@ -177,7 +178,7 @@ def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) ->
     A decimal stands for an exact value (`1/3`) if it has at least `digits` significant digits, trailing zeros not
     counted, and for a longer decimal if it has at least two more. An integer is never a rounding of anything.
     """
-    if gold.value == answer.value:
+    if gold.value == answer.value or _same_float(gold, answer.value) or _same_float(answer, gold.value):
         return True
     short, long = sorted((gold, answer), key=lambda n: (n.last is None, n.digits))
     needed = digits + (long.last is not None) * MORE_FOR_DECIMAL
@@ -192,11 +193,24 @@ def rounds_to(value: Fraction, short: Number, needed: int = DIGITS_FOR_EXACT) ->
     """
     if short.last is None or short.digits < needed:
         return False
+    if _same_float(short, value):
+        return True
     if value.denominator == 1 and (short.last <= 1 or short.digits < needed + MORE_FOR_INTEGER):
         return False
     off = abs(value - short.value)
     cut = short.digits >= needed + MORE_FOR_CUT and abs(value) > abs(short.value)
     return off <= short.last / 2 or (cut and off < short.last)
+
+
+_FLOAT_DIGITS = range(15, 18)  # as many as a program prints
+_FLOAT_ERROR = Fraction(1, 2**52)
+
+
+def _same_float(decimal: Number, value: Fraction) -> bool:
+    """Whether a decimal of 15 to 17 digits is a value that is not whole, to double precision: 0.30000000000000004."""
+    if decimal.last is None or decimal.digits not in _FLOAT_DIGITS or value.denominator == 1:
+        return False
+    return abs(decimal.value - value) <= abs(value) * _FLOAT_ERROR
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:
@@ -207,11 +221,11 @@ def _decimal(match: re.Match[str]) -> Number:
     written = match["decimal"].replace(",", "").replace(" ", "")
     exponent = int((match["e"] or match["power"] or "0").replace(" ", ""))
     whole, _, places = written.partition(".")
-    places = places.rstrip("0")
+    shown, places = len(places), places.rstrip("0")
     value = _signed(match, Fraction(int(whole + places or "0"), 10 ** len(places)) * Fraction(10) ** exponent)
     if not places:
         return Number(value)
-    return Number(value, len((whole + places).lstrip("0")), Fraction(10) ** (exponent - len(places)))
+    return Number(value, len((whole + places).lstrip("0")), Fraction(10) ** (exponent - shown))
 
 
 def _periodic(match: re.Match[str]) -> Number | None:

@@ -29,7 +29,7 @@ L: l liter litre = 1/1000 m^3 | gal: gallon | M: molar = 1 mol L^-1 | K: kelvin 
 N: newton = 1000 g m s^-2 | J: joule = 1 N m | erg: = 1/10000000 J | Wh: = 3600 J | eV: electronvolt | cal: calorie
 W: watt = 1 J s^-1 | A: ampere amp | C: coulomb = 1 A s | V: volt = 1 W A^-1 | ohm: = 1 V A^-1 | F: farad = 1 C V^-1
 H: henry = 1 V s A^-1 | T: tesla = 1 V s m^-2 | Pa: pascal = 1 N m^-2 | bar: = 100000 Pa | atm: atmosphere = 101325 Pa
-dollar: usd | cent: = 1/100 dollar | dB: decibel | yuan: rmb | euro: | rupee: rs | unit:
+dollar: usd | cent: = 1/100 dollar | dB: decibel | yuan: rmb | euro: | rupee: rs | unit: | cup: | tbsp: tablespoon
 """
 _PREFIXES = {"G": "giga 9", "M": "mega 6", "k": "kilo 3", "d": "deci -1", "c": "centi -2", "m": "milli -3"}
 _PREFIXES |= {"u": "micro -6", "n": "nano -9", "p": "pico -12"}

@@ -14,7 +14,6 @@ _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
 _BOUND = re.compile(r"\\(le|ge)(?![A-Za-z])|([<>])")
 
-
 _REALS = r"\\mathbb\s*\{?\s*R\s*\}?"
 _BUILDER = re.compile(rf"\\\{{\s*([a-zA-Z])(?:\s*\\in\s*{_REALS})?\s*[|:](.*)\\\}}", re.DOTALL)
 _BARE_BUILDER = re.compile(  # plain braces are taken for a group, and are gone
@@ -30,7 +29,6 @@ _BETWEEN = re.compile(r"([^<>=|]+?)(<|\\le(?![A-Za-z]))\s*\|\s*[A-Za-z]\s*\|\s*(
 _SIZE = re.compile(
     r"\|\s*[A-Za-z]\s*([-+][^|<>=]+)?\|\s*(<|>|\\le|\\ge)(?![A-Za-z])\s*([^-+<>|,\\]+|\\(?:frac|sqrt)[^-+<>|,]+)"
 )
-
 
 _NAMED_POINT = re.compile(r"^\s*[A-Za-z]\s*\\neq(?![A-Za-z])\s*")
 _OUTSIDE = re.compile(rf"{_REALS}\s*\\(?:setminus|backslash)\s*([(\[])([^()\[\],]+),([^()\[\],]+)([)\]])")
@@ -285,7 +283,6 @@ _INDEXED = re.compile(
     r"\\(?:sum|prod)\s*_\s*\{\s*([A-Za-z])\s*[=}\\](?:.*?)_\s*\{?[^{}=]*?(?<![\\A-Za-z])\1(?![A-Za-z])", re.DOTALL
 )
 
-
 _OF_TERMS = re.compile(r"(.*?)\\(sum|prod)\s*_\s*(\{[^{}]*\})\s*(?:\^\s*(\{[^{}]*\}))?(.+)", re.DOTALL)
 
 
@@ -349,17 +346,22 @@ def imaginary_j(gold: str, answer: str, same: Same) -> bool | None:
     return same(gold.replace("j", "i"), answer.replace("j", "i"))
 
 
+_CALL = re.compile(r"\\[A-Za-z]+|[A-Za-z]'*\s*\([^()]*\)|_\{[^{}]*\}")
+_LETTER = re.compile("[A-Za-z]")
+_SUM = re.compile(r"[\w})]\s*[-+]")
 _OF_A_LINE = re.compile(r"(?:^|[-+(]\s*)\d[^-+]*[-+]|[-+]\s*\d")  # several terms, and a number before or beside them
 
 
 def value_of_expression(gold: str, answer: str, same: Same) -> bool | None:
     r"""`a+b=5`, `x^2+y^2=5` against 5: the value of an expression in several symbols. One symbol (`x^2=5`) is not
-    solved for, and `2x-3y+1=0` is the equation of a line, and not 0."""
+    solved for; `2x-3y+1=0` is the equation of a line, and not 0, nor `x^2+y^2=z^2` what z^2 is."""
     sides = split(answer, "=")
     if len(sides) != 2 or is_relation(gold) or RELATION.search(answer) or len(split(answer, ",;")) > 1:
         return None
     symbols = set(re.findall(r"[fghFGP]\([^()]*\)|[A-Za-z]", re.sub(r"\\[A-Za-z]+", "", sides[0])))
     if len(symbols) > 1 and literal(sides[1]) == "0" and _OF_A_LINE.search(sides[0]):
+        return False
+    if has_symbols(sides[1]) and len(set(_LETTER.findall(_CALL.sub("", sides[0])))) > 1 and _SUM.search(sides[0]):
         return False
     return same(gold, sides[1]) if len(symbols) > 1 else None
 

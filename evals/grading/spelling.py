@@ -131,6 +131,16 @@ NAMES = table(
         r"\\text{ \1/\2}",
     ),
 )
+
+
+def _diagonal(entries: re.Match[str]) -> str:
+    """`diag(2,3)` as its matrix."""
+    diagonal = split(entries[1], ",")
+    size = range(len(diagonal))
+    rows = "\\\\".join("&".join(diagonal[row] if column == row else "0" for column in size) for row in size)
+    return rf"\begin{{pmatrix}}{rows}\end{{pmatrix}}"
+
+
 ENVIRONMENTS = table(
     ("array", r"\\begin\s*\{array\}\s*\{[^{}]*\}|\\begin\s*\{smallmatrix\}", r"\\begin{matrix}"),
     ("end of array", r"\\end\s*\{(?:array|smallmatrix)\}", r"\\end{matrix}"),
@@ -139,6 +149,7 @@ ENVIRONMENTS = table(
         r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]",
         r"\\begin{pmatrix}\1\\end{pmatrix}",
     ),
+    ("diagonal matrix", r"(?:\\text\s*\{\s*diag\s*\}|\\?(?<![A-Za-z])diag)\s*\(([^()]*,[^()]*)\)", _diagonal),
     ("row spacing", r"\\\\\s*\[\s*[\d.]+\s*(?:pt|em|ex|mm|cm)\s*\]", r"\\\\"),
 )
 
@@ -202,6 +213,7 @@ SEPARATORS = table(
     ("both hold", r"(?s)^.+$", _both_hold),
     ("either, both", r"^\s*(?:either|both)\s+(?=[-\d\\(])", ""),
     ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
+    ("and, or in French and German", r"(?<=[\d)}])\s+(?:ou|oder|et|und|o(?=\s+\w\s?=))\s+(?=[-\d(\\]|\w\s?=)", ", "),
     ("and, or between signs", r"(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
     ("commas", r",(?:\s*,)+", ","),
 )
@@ -216,6 +228,11 @@ BRACES = table(
     ("fraction of a digit", r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
     ("fraction by a digit", r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
+    (
+        "sets in plain braces",
+        r"^\s*\{\s*\{[^{}\\]*\}(?:\s*,\s*\{[^{}\\]*\})+\s*\}\s*$",
+        lambda sets: sets[0].replace("{", r"\{").replace("}", r"\}"),
+    ),
     ("index that is a sign", r"([_^])\s*(\\(?:odot|oplus|infty|max|min))(?![A-Za-z])", r"\1{\2}"),
     ("mass of the sun", r"(?<=\d)\s*([MLR])_\{\\odot\}", r"\\text{ solar \1}"),
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
@@ -260,6 +277,7 @@ WORDS = table(
         rf"(?<=[\d}})])\s*{_TEXT}?\((?:approx(?:\.|imately)?|about|exact(?:ly)?|rounded)\)\s*\}}?[.]?\s*$",
         "",
     ),
+    ("of a unit", r"(\d/\d+)\s+of\s+(?:an?|the)\s+(?=[a-z]+\s*\.?\s*$)", r"\1 "),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("exactly", rf"(?<=[\d}})])\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all)\s*\}}?\.?\s*$", ""),
     (

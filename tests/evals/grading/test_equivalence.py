@@ -60,7 +60,9 @@ def test_rounding_needs_digits():
     assert not same_number(third, number("0.333"))
     assert same_number(third, number("0.3333"))
     assert not same_number(third, number("0.3334"))
-    assert number("2.50").last == Fraction(1, 10)  # a trailing zero is no digit
+    # a trailing zero is no digit, but it states the precision: |3.14160 - 3.14159| = 1/100000 > 1/200000
+    assert (number("2.50").digits, number("2.50").last) == (2, Fraction(1, 100))
+    assert not same_number(number("3.14160"), number("3.14159"))
 
 
 @pytest.mark.parametrize(
