@@ -191,7 +191,7 @@ _CHINESE_UNITS = {
     **{"小时": "h", "分钟": "min", "秒": "s", "升": "L", "元": "yuan"},
 }
 _CHINESE_UNIT = re.compile(r"(?<=[\d)}])\s*(平方|立方)?([\u4e00-\u9fff]{1,4})\s*$")
-_NO_UNIT = re.compile("[百千万亿半多几余倍分非不或和是]")  # counts, parts, and what says more
+_NO_UNIT = re.compile("[百千万亿半多几余倍分以上下内外的方阶乘加减除非不无错吗或和是]")  # arithmetic, bounds, doubt
 _OR = re.compile(r"\s*(?:或者?|和|以及)\s*(?=[-\d(\\A-Za-z])")
 
 

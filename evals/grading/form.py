@@ -256,6 +256,8 @@ def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
 
 def _said(text: str) -> str | None:
     r"""`\text{All integers }k\ge 2` as `all integers k\ge 2`; None without such words."""
+    if " " not in text or not _LONG_WORD.search(_COMMANDS.sub("", text)):
+        return None
     bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
     small = re.sub(r"(?<![\\A-Za-z])[A-Z](?=[a-z]{2})", lambda capital: capital[0].lower(), bare)
     return literal(small) if re.search(r"(?<![\\A-Za-z])[a-z]{4,}\s+\S", small) else None

@@ -77,9 +77,12 @@ def before_condition(text: str) -> str | None:
     return None if _HEDGE.search(condition[1] or "") else text[: condition.start()]
 
 
+_BELOW = re.compile(r"\\(?:lim|sum|prod)\s*_\s*\{[^{}]*\}")
+
+
 def is_relation(text: str) -> bool:
-    """Whether an answer is an equation or another relation."""
-    return bool(RELATION.search(text)) or len(split(text, "=")) > 1
+    """Whether an answer is an equation or another relation, and not a limit or sum with one in its index."""
+    return bool(RELATION.search(text) and RELATION.search(_BELOW.sub("", text))) or len(split(text, "=")) > 1
 
 
 def has_symbols(text: str) -> bool:

@@ -307,8 +307,8 @@ def _same_amount(bodies: tuple[str, str], ratio: Fraction, same: Same) -> bool:
     left, right = number(bodies[0]), number(bodies[1])
     if left is None or right is None:
         return False
-    digits = same.conventions.digits
-    return rounds_to(right.value * ratio, left, digits) or rounds_to(left.value / ratio, right, digits)
+    digits, exact = same.conventions.digits, left.value == right.value * ratio  # 3e8 m/s and 3e5 km/s
+    return exact or rounds_to(right.value * ratio, left, digits) or rounds_to(left.value / ratio, right, digits)
 
 
 _ANGLES = [((DEGREE, 1),), (("rad", 1),)]

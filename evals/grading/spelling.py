@@ -213,7 +213,7 @@ SEPARATORS = table(
     ("both hold", r"(?s)^.+$", _both_hold),
     ("either, both", r"^\s*(?:either|both)\s+(?=[-\d\\(])", ""),
     ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
-    ("and, or in French and German", r"(?<=[\d)}])\s+(?:ou|oder|et|und|o(?=\s+\w\s?=))\s+(?=[-\d(\\]|\w\s?=)", ", "),
+    ("and, or in French and German", r" (?<=[\d)}] )(?:ou|oder|et|und|o(?= \w ?=)) (?=[-\d(\\]|\w ?=)", ", "),
     ("and, or between signs", r"(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
     ("commas", r",(?:\s*,)+", ","),
 )
@@ -277,7 +277,7 @@ WORDS = table(
         rf"(?<=[\d}})])\s*{_TEXT}?\((?:approx(?:\.|imately)?|about|exact(?:ly)?|rounded)\)\s*\}}?[.]?\s*$",
         "",
     ),
-    ("of a unit", r"(\d/\d+)\s+of\s+(?:an?|the)\s+(?=[a-z]+\s*\.?\s*$)", r"\1 "),
+    ("of a unit", r" of (?:(?<=/\d of )|(?<=/\d\d of ))(?:an?|the) (?=[a-z]+\s*\.?\s*$)", " "),
     ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
     ("exactly", rf"(?<=[\d}})])\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all)\s*\}}?\.?\s*$", ""),
     (
