@@ -71,7 +71,9 @@ def from_code(text: str) -> str:
         return rf"\text{{{plain_text}}}"  # of chemistry
     text = _SHORT_INVERSE.sub(r"arc\1", _named_as_in_mathematica(text))
     text = _TIMES_FUNCTION.sub(r"\1*\2", text)
-    if re.search(r"[-+*/^=(]", text) and not _OTHER_WORD.search(text.replace("\\", "")):
+    if (re.search(r"[-+*/^=(]", text) or _GREEK_NAME.fullmatch(text)) and not _OTHER_WORD.search(
+        text.replace("\\", "")
+    ):
         text = _GREEK_NAME.sub(r"\\\1 ", text)
     plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(text)
     if not plain and not _CODE.search(text) and not _CALL.search(text) and not _COMPLEX.fullmatch(text):

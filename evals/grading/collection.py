@@ -41,7 +41,8 @@ def named(text: str) -> Named | None:
     sides = split(text, "=")
     if len(sides) < 2 or "" in sides or len(split(text, ",;")) > 1:
         return None
-    if RELATION.search(re.sub(r"\([^()]*\)|_\{[^{}]*\}", "", text)):  # but P(X<1)=0.2 is one, and a limit's value
+    outside = re.sub(r"\([^()]*\)|_\{[^{}]*\}", "", text)
+    if RELATION.search(outside) or r"\land" in outside:  # but P(X<1)=0.2 is one, and a limit's value
         return None
     if len(sides) == 2 and number(sides[0]) is not None and is_name(sides[1]):
         sides.reverse()  # 2 = x

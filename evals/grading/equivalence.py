@@ -110,11 +110,14 @@ def _parse(text: str) -> Any | None:
 
 
 _PRIMED = re.compile(r"(?<![\\A-Za-z])([A-Za-z])('+)")
+_TIMES_LARGEST = re.compile(r"(?<=[\w)}])\s*(?=\\(?:max|min)(?![A-Za-z]))")
 _NUMBERED_E = re.compile(r"(?<![\\A-Za-z])E(?=_)")
 
 
 def _as_symbols(text: str) -> str:
-    r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...)."""
+    r"""Replace by names what math-verify would evaluate too early: `\frac{dx}{dt}` (it reads 0), `E_1` (2.718...), and
+    write the sign of a product that it takes for a mixed number: `5\max(7)`."""
+    text = _TIMES_LARGEST.sub(r"\\cdot ", text)
     text = _PRIMED.sub(lambda primed: f"{primed[1]}_{{d{len(primed[2])}}}", text)
     return _NUMBERED_E.sub(r"\\Xi ", DERIVATIVE.sub(r"\2_{d\1\3}", text))
 

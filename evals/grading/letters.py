@@ -27,7 +27,7 @@ _IN_BOX = re.compile(rf"{_OPEN}(?:{_OPTION}[\s:]{{1,3}})?{_OPEN}([A-J]){_END}", 
 _ASKED = (
     r"(?:(?i:answer|\bans\.?|(?:correct|best|right|choose|chose|select|pick)\s+(?:option|choice)"
     rf"|(?:my|final)\s+(?:choice|pick))(?:\s+here)?{_IS}?{_SURELY}\s?(?:\*\*|[\"'])?\s?(?::|-(?=\s))?"
-    r"|\b(?i:response|choice|option)\s?:|答案\s?[是为：:]{1,2})"
+    r"|\b(?i:response|choice|option)\s?:|(?:答案|故选|应选|所以选|因此选)\s?[是为择：:]{0,2})"
 )
 _CHOOSES = (
     r"(?i:choose|choosing|chose|pick|picked|select|selected|go(?:ing)?\s+with|opt\s+for|lean(?:ing)?\s+(?:to|towards?)"
@@ -45,7 +45,7 @@ _STATED = re.compile(
     rf"|\b{_CHOOSES}{_THE_OPTION}([A-J]){_END}(?={_CLOSE}(?:[.,;!](?!\w)|\s*$|\s+(?:{_WORDS_AFTER}|here|too)\b))"
     rf"|\b{_FOLLOWS}{_THE_OPTION}([A-J]){_END}{_CLOSE}(?:[.!](?!\w)|\s*$)"
     rf"|^{_OPEN}([A-J])[.)}}\]*$\s]*$|^{_OPTION}{_OPEN}([A-J])[.)}}\]*$\s]*\Z|\A[\s(*$]*([a-j])[).*$\s]*\Z"
-    r"|(?i:<answer>)\s*\(?([A-J])\)?\s*<",
+    r"|(?i:<answer>)\s*\(?([A-J])(?:\)?\s*<|[).:]\s)",
     re.MULTILINE,
 )
 _DENIED = re.compile(

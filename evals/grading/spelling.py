@@ -154,7 +154,11 @@ ENVIRONMENTS = table(
 )
 
 
+_STYLE = rf"\\(?:displaystyle|textstyle|rm|bf){END}|\\text\s*\{{\s*\}}|\\[hv]?phantom\s*\{{[^{{}}]*\}}|\\\$"
 LOOK = table(
+    # `0\displaystyle42` and `0\text{42}` are not 42
+    ("digits apart", rf"(?<=\d)(?:{_STYLE})\s*(?=\d)|(?<=\d)\\text\s*(?=\{{\s*\d[\d.,]*\s*\}})", ", "),
+    ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}", ""),
     ("invisible bracket", r"\\(?:left|right)\s*\.", ""),
     (
         "size and style",
@@ -196,6 +200,7 @@ def _with_point(number: re.Match[str]) -> str:
 
 
 SEPARATORS = table(
+    ("inside a fraction", r"(?:(?<=frac\{)|(?<=\}\{))(\d{1,3}),(\d{3})(?=\})", r"\1\2"),
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
     ("thin space", rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){END}", " "),
     ("spaces", r"\s{2,}", " "),

@@ -75,6 +75,9 @@ LETTERS = {
     "I choose option B.": "B",
     "So the answer must be C.": "C",
     "<answer>B</answer>": "B",
+    "<answer>D. Right</answer>": "D",
+    "<answer>A large house</answer>": None,
+    "分析过程很长……故选C": "C",
     "correct answer: (a)": "A",
     "Answer: B\n\nExplanation: Option A gives 4, option C gives 3.": "B",
 }
