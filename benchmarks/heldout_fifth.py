@@ -1,17 +1,20 @@
-r"""The fifth set of labelled pairs, of projects that no earlier set names.
+r"""The fifth and the sixth set of labelled pairs, each of projects that no earlier set names.
 
-`python -m benchmarks.heldout_fifth FOLDER OUT` rebuilds it. It was collected on 2026-11-23 by one who neither read our
-grader nor ran it on a row, and frozen before anything was scored (sha256 of the frozen file:
-fbdca963c2fd9d987fcc7fb2dd97a48c1784ae29103ce3c9482cc9573ba332f5). FOLDER holds clones as `<owner>+<name>/repo` or
+`python -m benchmarks.heldout_fifth FOLDER OUT` rebuilds them. Each was collected on 2026-11-23 by one who neither
+read our grader nor ran it on a row, and frozen before anything was scored (sha256 of the frozen files:
+fbdca963c2fd9d987fcc7fb2dd97a48c1784ae29103ce3c9482cc9573ba332f5 and
+566c523cabb32bc7a3aef4f14ffc7914cd7ca786d8fd7fba2f1baee4be6d15a8). FOLDER holds clones as `<owner>+<name>/repo` or
 single files as `<owner>+<name>/<path>`. The pairs stay out of this repository, as not every licence allows copies:
-`heldout_fifth.tsv` keeps of each row the hash of its pair, its label and what was read of it by hand, and a row comes
-back where its two texts stand in its source. At most 45 rows of a project were taken, those with the lowest hashes;
-pairs of earlier sets, and pairs with two labels, were left out before.
+`heldout_fifth.tsv` and `heldout_sixth.tsv` keep of each row the hash of its pair, its label and what was read of it by
+hand, and a row comes back where its two texts stand in its source. Of a project at most 45 rows were taken for the
+fifth set and 30 for the sixth, those with the lowest hashes, and of the sixth the 400 lowest over all; pairs of earlier
+sets, and pairs with two labels, were left out before.
 
-The hash of a project decided its half before anything was scored: rules were written with `fifth_development` in
-view, and `fifth` was scored once after them. `value` says whether the label is about equality in value; otherwise `why`
-says what it hangs on. `policy`: how a response is read, by its form alone, as the projects differ in it. Tests are read
-as syntax trees and never run. Some sources could be read only through a public code index: those have its number.
+The hash of a project decided its half of the fifth set before anything was scored: rules were written with
+`fifth_development` in view, and `fifth` was scored once after them. The sixth has no halves. `value` says whether the
+label is about equality in value; otherwise `why` says what it hangs on. `policy`: how a response is read, by its form
+alone, as the projects differ in it; the sixth set's rule reads `<answer>` tags too. Tests are read as syntax trees and
+never run. Some sources could be read only through a public code index: those have its number.
 """
 
 from __future__ import annotations
@@ -28,7 +31,7 @@ from typing import Any
 
 from benchmarks import heldout
 
-TABLE = Path(__file__).with_suffix(".tsv")
+FIFTH, SIXTH = (Path(__file__).with_name(f"heldout_{name}.tsv") for name in ("fifth", "sixth"))
 WHY = {
     "": None,
     "x": "extraction rule of the project",
@@ -52,6 +55,7 @@ WRAPS = (
 ANSWER_LINE = re.compile(r"(?im)^[\s>*#]*(?:final )?answer\s*(?:\*\*)?\s*:")
 QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 Row = dict[str, Any]
+Table = dict[tuple[str, str, str], dict[str, tuple[bool, str, str | None]]]
 
 
 def main() -> int:
@@ -59,11 +63,19 @@ def main() -> int:
         print(__doc__, file=sys.stderr)
         return 2
     folder, out = map(Path, sys.argv[1:])
-    rows = sorted(fifth(folder), key=lambda row: digest(row["gold"], row["prediction"]))
+    fifth = rebuilt(FIFTH, folder)
     for name, odd in (("fifth_development", 0), ("fifth", 1)):
-        heldout.write(out / f"{name}.jsonl", [row for row in rows if half(row["source"]) == odd])
-    print(len(rows), "of", sum(map(len, table().values())), "rows found")
+        heldout.write(out / f"{name}.jsonl", [row for row in fifth if half(row["source"]) == odd])
+    heldout.write(out / "sixth.jsonl", rebuilt(SIXTH, folder, tags=True))
     return 0
+
+
+def rebuilt(path: Path, folder: Path, *, tags: bool = False) -> list[Row]:
+    """The rows of a table whose sources lie in FOLDER. `tags`: `<answer>` has a policy of its own."""
+    known = table(path)
+    rows = sorted(given_rows(known, folder, tags=tags), key=lambda row: digest(row["gold"], row["prediction"]))
+    print(path.stem, len(rows), "of", sum(map(len, known.values())), "rows found")
+    return rows
 
 
 def digest(gold: str, prediction: str) -> str:
@@ -75,7 +87,7 @@ def half(source: str) -> int:
     return int(hashlib.sha256(re.split("[:@]", source)[0].encode()).hexdigest(), 16) % 2
 
 
-def policy(kind: str, gold: str, prediction: str) -> str | None:
+def policy(kind: str, gold: str, prediction: str, *, tags: bool) -> str | None:
     """The extraction policy of a row; None for a bare answer."""
     if kind != "response":
         return None
@@ -83,14 +95,16 @@ def policy(kind: str, gold: str, prediction: str) -> str | None:
         return "letter"
     if re.search(r"\\(?:boxed|fbox)", prediction):
         return "boxed_last"
+    if tags and "<answer>" in prediction:
+        return "answer_tag"
     return "answer_line" if ANSWER_LINE.search(prediction) else "qwen"
 
 
-def table() -> dict[tuple[str, str, str], dict[str, tuple[bool, str, str | None]]]:
+def table(path: Path) -> Table:
     """(repository, path, licence) -> the start of a pair's hash -> its label, kind and why."""
-    known: dict[tuple[str, str, str], dict[str, tuple[bool, str, str | None]]] = defaultdict(dict)
+    known: Table = defaultdict(dict)
     source = ("", "", "")
-    for line in TABLE.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         cells = line.split("\t")
         if cells[0] == "source":
             source = (cells[1], cells[2], cells[3])
@@ -100,8 +114,8 @@ def table() -> dict[tuple[str, str, str], dict[str, tuple[bool, str, str | None]
     return known
 
 
-def fifth(folder: Path) -> Iterator[Row]:
-    for (repository, path, licence), rows in table().items():
+def given_rows(known: Table, folder: Path, *, tags: bool) -> Iterator[Row]:
+    for (repository, path, licence), rows in known.items():
         found: set[str] = set()
         for gold, prediction in candidates(path, given(folder, repository, path)):
             pair = digest(gold, prediction)[:16]
@@ -110,7 +124,7 @@ def fifth(folder: Path) -> Iterator[Row]:
                 expected, kind, why = rows[pair]
                 label = {"gold": gold, "prediction": prediction, "expected": expected, "kind": kind, "tier": "A"}
                 read = {"source": f"{repository}:{path}", "licence": licence, "value": why is None, "why": why}
-                yield label | read | {"policy": policy(kind, gold, prediction)}
+                yield label | read | {"policy": policy(kind, gold, prediction, tags=tags)}
         if len(found) < len(rows):
             print(f"{repository}:{path}: {len(found)} of {len(rows)} rows found", file=sys.stderr)
 
