@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from benchmarks import unseen_reasons, heldout_fifth, heldout_fourth, rewrites, seen_reasons
+from benchmarks import heldout_fifth, heldout_fourth, rewrites, seen_reasons, unseen_reasons
 from benchmarks.grading_speed import speed
 from benchmarks.heldout_sources import REASONS
 from evals.grading import Grade, Grader
