@@ -27,12 +27,11 @@ _CALLS: dict[tuple[str, int], str] = {
     ("ceil", 1): r"\lceil {0}\rceil",
     ("ceiling", 1): r"\lceil {0}\rceil",
     ("log", 2): r"\log_{{{1}}}({0})",
-    ("atan2", 2): r"\arctan(\frac{{{0}}}{{{1}}})",
     ("Derivative", 2): r"\frac{{d {0}}}{{d {1}}}",
     ("log10", 1): r"\log_{{10}}({0})",
     ("log2", 1): r"\log_{{2}}({0})",
-    ("mod", 2): r"{0} \bmod {1}",
-    ("Mod", 2): r"{0} \bmod {1}",
+    ("mod", 2): r"(({0}) \bmod ({1}))",
+    ("Mod", 2): r"(({0}) \bmod ({1}))",
     ("diff", 2): r"\frac{{d}}{{d{1}}}({0})",
     ("limit", 3): r"\lim_{{{1}\to {2}}}({0})",
     ("Eq", 2): "{0}={1}",
@@ -199,8 +198,8 @@ _OR = re.compile(r"\s*(?:或者?|和|以及)\s*(?=[-\d(\\A-Za-z])")
 
 def _from_chinese(text: str) -> str:
     """`28.26平方厘米` with its unit as LaTeX, `5个` as 5, and `x=3或x=2` as a list."""
-    unit = _CHINESE_UNIT.search(_OR.sub(", ", text))
     text = _OR.sub(", ", text)
+    unit = _CHINESE_UNIT.search(text)
     if unit is None or ((known := _CHINESE_UNITS.get(unit[2])) is None and _NO_UNIT.search(unit[2])):
         return text
     size = {"平方": "square ", "立方": "cubic "}.get(unit[1], "")

@@ -97,6 +97,7 @@ def run_jobs(
     with reporting([(jobs, command)]) as reports, graders_kept():
         bases = {job.base_model.value: locate(job.base_model.value) for job in jobs}
         for number, job in enumerate(jobs, 1):
+            gc.collect()  # free the memory of an earlier job's model, also of another command
             check(f"after {number - 1} of {len(jobs)} jobs")
             left = time_left(took, len(jobs) - number + 1)
             say(f"[{number}/{len(jobs)}] {job.paper} {job.name} ({job.scale} scale{left})")
@@ -113,8 +114,6 @@ def run_jobs(
                 outcomes.append(Outcome(job, None, error))
                 reports.failed.add(0)
             took.append(time.monotonic() - started)
-            if number < len(jobs):
-                gc.collect()  # free the memory of this job's model for the next
     return outcomes
 
 
