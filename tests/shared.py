@@ -23,3 +23,8 @@ def shared_file(relative: str) -> Path:
 def paper_text(number: int) -> str:
     """The text of a paper, by the number that its file name starts with; skips the test when it is absent."""
     return shared_file(f"papers/{number:03d}_*.txt").read_text()
+
+
+def excerpt(number: int) -> str:
+    """The committed lines of a paper (by the same number) that tests compare with its declaration."""
+    return (Path(__file__).parent / "reproductions" / "excerpts" / f"{number:03d}.txt").read_text()

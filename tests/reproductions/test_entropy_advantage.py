@@ -14,7 +14,7 @@ from harness.spec import catalogue
 from harness.step.batch import TokenBatch
 from reproductions.entropy_advantage.method import entropy_advantage
 from tests.batches import padded, permuted, token_batches
-from tests.shared import paper_text
+from tests.shared import excerpt
 
 
 def slow_entropy_advantage(batch: TokenBatch, alpha: float, kappa: float) -> torch.Tensor:
@@ -79,7 +79,7 @@ def test_bad_values_are_named() -> None:
 
 def test_the_declaration_is_table_4() -> None:
     """Each row of the hyperparameter table that our text still holds; the learning rate and clip range are lost."""
-    text = paper_text(3).partition("Hyperparameter | Value |")[2]
+    text = excerpt(3).partition("Hyperparameter | Value |")[2]
     rows = {line.split(" | ")[0]: line.split(" | ")[1].strip(" |") for line in text.splitlines() if " | " in line}
     declared = {arm.key: arm.train for arm in catalogue.load("entropy_advantage").arms if arm.train}["ppo"]
     e = {key: sourced.value for key, sourced in declared.settings().items()}
@@ -91,12 +91,12 @@ def test_the_declaration_is_table_4() -> None:
     assert rows["Max response length"] == f"{e['max_completion_tokens'] // 1024}K tokens"
     assert rows["Rollout temperature"] == str(e["rollout_temperature"])
     assert rows["Optimizer"] == "AdamW"  # which every backend here uses
-    assert f"with a {e['ppo.critic_warmup_steps']}-step warm-up" in paper_text(3)
+    assert f"with a {e['ppo.critic_warmup_steps']}-step warm-up" in excerpt(3)
 
 
 def test_the_printed_differences_follow_from_table_2() -> None:
     """Below each shaped row the table prints its gain over the row above: a check of both rows."""
-    text = paper_text(3)
+    text = excerpt(3)
     printed = [line for line in text.splitlines() if re.match(r"[+-] ?\d+\.\d \| ", line)]
     cells: dict[tuple[str, str], dict[str, Decimal]] = {}
     for cell in catalogue.published("entropy_advantage"):

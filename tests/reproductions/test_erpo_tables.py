@@ -11,7 +11,7 @@ import pytest
 
 from harness.spec import catalogue
 from reproductions.erpo.paper import REPRODUCTION
-from tests.shared import paper_text, shared_file
+from tests.shared import excerpt, shared_file
 
 PROBLEMS = {"amc23": 40, "minerva": 40, "aime24": 30, "aime25": 30}
 SAMPLES = 16
@@ -137,7 +137,7 @@ def test_doubt_the_training_problems_are_too_many_and_too_long() -> None:
 
 
 def test_settings_are_those_of_table_3() -> None:
-    text = paper_text(1)
+    text = excerpt(1)
     printed = {
         name: re.search(rf"^{re.escape(name)} (.+)$", text, re.MULTILINE)
         for name in (

@@ -21,7 +21,7 @@ from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
 from tests.batches import padded, permuted, token_batches
 from tests.experiments import GRPO, WHY, experiment
-from tests.shared import paper_text, shared_file
+from tests.shared import excerpt
 
 TOP20: dict[str, Any] = {"rho": 0.2, "keep": "top", "scope": "update", "micro_batch_tokens": None}
 
@@ -237,7 +237,7 @@ def table_2() -> dict[tuple[str, str, str], dict[str, str]]:
 
 def test_the_gains_are_in_the_text_and_follow_from_table_2() -> None:
     # the text: "the Qwen3-32B (+11.04 on AIME'25 and +7.71 on AIME'24) and Qwen3-14B (+4.79 ... +5.21 ...) base models"
-    text = " ".join(paper_text(4).split())
+    text = excerpt(4)
     gains = [cell for cell in catalogue.published("forking_tokens") if cell.table == "Abstract"]
     for model in ("32b", "14b"):
         named = {cell.benchmark: cell.printed for cell in gains if cell.model == model}
@@ -249,7 +249,7 @@ def test_the_gains_are_in_the_text_and_follow_from_table_2() -> None:
 
 
 def test_table_2_is_that_of_the_papers_page() -> None:
-    page = shared_file("papers/README.md").read_text().partition("Forking tokens, Table 2")[2]
+    page = excerpt(4).partition("Forking tokens, Table 2")[2]
     order = [(m, a) for m in ("32b", "14b", "8b") for a in ("dapo", "top20")]
     names = ("AIME24", "AIME25", "AMC23", "MATH500", "Minerva", "OlympiadBench", "average")
     for name in names:
