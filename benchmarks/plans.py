@@ -12,11 +12,11 @@ from typing import Any
 
 from benchmarks.pages import main
 from harness.backends import refusals
-from harness.command.estimate import ASSUMPTIONS
-from harness.command.machine import take_machine
-from harness.command.plan import plan
-from harness.command.profiles import PROFILES
+from harness.backends.seconds import ASSUMPTIONS
 from harness.command.resolve import BACKENDS, resolve
+from harness.plan.machine import take_machine
+from harness.plan.plan import plan
+from harness.plan.profiles import PROFILES
 from harness.spec import catalogue
 from harness.spec.hardware import GPUS
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.pages import main
-from harness.command.estimate import FAST, MIDDLE, SLOW, Rules, pass_flops, reached, step_seconds
-from harness.command.memory import activations, states
+from harness.backends.memory import activations, states
+from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, pass_flops, reached, step_seconds
 from harness.command.resolve import resolve
 from harness.spec import Experiment
 from harness.spec.architecture import KNOWN, QWEN3_4B, QWEN25_7B
@@ -131,7 +131,7 @@ def page() -> str:
         "# The plan's estimates beside measurements of others",
         "",
         "Written by `python -m benchmarks.throughput --write`. We measured none of this: no GPU was available. The",
-        "published numbers are their authors'. The rules of thumb of `harness/command/estimate.py` were chosen with",
+        "published numbers are their authors'. The rules of thumb of `harness/backends/seconds.py` were chosen with",
         "these five times in view: they are a fit, not a prediction. Tests require 30 % (memory: a third).",
         "",
         "| what | published | estimate (range) | estimate / published | source |",

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.command.config import read_seeds
-from harness.command.machine import take_hardware
 from harness.command.resolve import resolve
+from harness.plan.machine import take_hardware
 from harness.spec import Arm, Experiment, Reproduction, assumed
 from rlvr.runs import Run, read_run
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from benchmarks.gpu.bench import Bench, random_model
 from evals.provenance import Origin
-from harness.command.memory import USABLE, need
-from harness.command.profiles import judge
+from harness.backends.memory import USABLE, need
+from harness.plan.profiles import judge
 from harness.spec import Experiment
 from harness.spec.architecture import Architecture
 from harness.spec.hardware import Hardware

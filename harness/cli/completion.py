@@ -91,7 +91,7 @@ def _values() -> dict[str, list[str]]:
     """Option -> the names that may stand after it."""
     from evals.data import benchmarks, protocols
     from evals.grading.extraction import POLICIES
-    from harness.command.profiles import PROFILES
+    from harness.plan.profiles import PROFILES
     from harness.spec import catalogue
     from harness.spec.controls import CONTROLS
 

@@ -21,8 +21,8 @@ With either, any further option is one of `rlvr run`, such as launcher=slurm."""
 
 
 def do_reproduce(arguments: Any) -> int:
-    from harness.command.machine import take_machine
     from harness.launch.reproduce import designs, document, paper_of
+    from harness.plan.machine import take_machine
 
     values = parse_overrides(arguments.options)
     budget, wanted = take_number(values, "budget", required=True), take_number(values, "power", 0.8)

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from evals.redaction import redact
 from harness.cli.terminal import wrapped
 from harness.command.config import UsageError, parse_overrides
-from harness.command.machine import hardware_help, take_machine
 from harness.command.watch import take_watch
 from harness.launch.launcher import launcher_alone, launcher_help, take_launcher
 from harness.launch.prepare import checked_watch, prepare, read_jobs, refused, that_run
+from harness.plan.machine import hardware_help, take_machine
 
 RUN = (
     """options:
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
 
 
 def do_plan(arguments: Any) -> int:
-    from harness.command.plan import as_text, plan
+    from harness.plan.plan import as_text, plan
 
     values = parse_overrides(arguments.options)
     machine, watch = take_machine(values), take_watch(values)

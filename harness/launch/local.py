@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 
 from evals.environment import variables
-from harness.command.machine import gpu_count
 from harness.jobs.reporting import reporting
 from harness.jobs.run import Outcome
 from harness.launch.devices import worker_environments
@@ -30,6 +29,7 @@ from harness.launch.orders import Task, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
 from harness.launch.worker import END
+from harness.plan.machine import gpu_count
 from harness.runs.disk import full_disk_named
 from harness.runs.interrupt import Interrupted, StoppedAtOnce, finishing, handled, requested
 from harness.runs.launched import forget, note

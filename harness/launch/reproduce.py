@@ -16,9 +16,9 @@ from evals.provenance import Origin
 from evals.stats.power import power
 from evals.stats.variance_components import default_spread
 from harness.command.config import UsageError, nearest
-from harness.command.machine import Machine
-from harness.command.plan import gpu_hours
 from harness.command.resolve import Job, resolve
+from harness.plan.machine import Machine
+from harness.plan.plan import gpu_hours
 from harness.spec import catalogue
 from harness.spec.claim import Claim
 

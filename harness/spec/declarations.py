@@ -1,6 +1,6 @@
 """Experiments as data: settings, arms, papers. Every value carries its source.
 
-A paper's `paper.py` builds these; `harness.command.plan` shows them, a backend translates them, a record keeps them.
+A paper's `paper.py` builds these; `harness.plan.plan` shows them, a backend translates them, a record keeps them.
 Nothing here imports torch, so a declaration is read and checked in milliseconds.
 """
 

@@ -66,8 +66,8 @@ def _finished(design: Design, tier: int, *, knobs: bool = False) -> list[Trial]:
 def _run(jobs: Sequence[Job], command: str) -> int:
     if not jobs:
         return 0
-    from harness.command.machine import check_machine, take_machine
     from harness.jobs.run import check_data, run_jobs
+    from harness.plan.machine import check_machine, take_machine
     from harness.runs.disk import full_disk_named
     from harness.runs.interrupt import handled
     from harness.runs.track import make_home

@@ -15,8 +15,8 @@ from harness.analysis.families import FAMILIES
 from harness.backends import refusals
 from harness.cli.main import main
 from harness.command.config import parse_overrides
-from harness.command.machine import check_memory, take_machine
 from harness.command.resolve import resolve
+from harness.plan.machine import check_memory, take_machine
 from harness.spec import catalogue
 from harness.step.loss import Aggregation
 from tests.shared import paper_text

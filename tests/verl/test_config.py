@@ -13,9 +13,9 @@ from harness.backends import refusals  # noqa: E402
 from harness.backends.trainer_config import trainer_configs  # noqa: E402
 from harness.backends.verl.schema import compose, validate  # noqa: E402
 from harness.cli.main import main  # noqa: E402
-from harness.command.machine import take_machine  # noqa: E402
-from harness.command.profiles import PROFILES  # noqa: E402
 from harness.command.resolve import resolve  # noqa: E402
+from harness.plan.machine import take_machine  # noqa: E402
+from harness.plan.profiles import PROFILES  # noqa: E402
 from harness.spec import Experiment  # noqa: E402
 from harness.spec.catalogue import papers  # noqa: E402
 from harness.spec.hardware import Hardware  # noqa: E402

@@ -13,10 +13,10 @@ from typing import Any
 
 from evals.files import read_json, write_json
 from harness.backends.common import metrics_reporter
-from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.snapshots import notify
 from harness.backends.trl.common import STOP
 from harness.backends.trl.finetune import finetune
+from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
@@ -53,7 +53,7 @@ class Rows:
     """The data of a rejection-sampling round; empty if the declaration names the data.
 
     Args:
-        pairs: a file of `harness.backends.rejection.rounds`. steps_before: optimiser steps of the rounds before.
+        pairs: a file of `harness.backends.trl.rounds`. steps_before: optimiser steps of the rounds before.
         metrics: the file that the step metrics of all rounds go to.
     """
 

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from harness.backends import refusals
+from harness.backends.memory import zero_stage
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
-from harness.command.machine import take_machine
-from harness.command.memory import zero_stage
-from harness.command.profiles import PROFILES
 from harness.command.resolve import resolve
+from harness.plan.machine import take_machine
+from harness.plan.profiles import PROFILES
 from harness.spec import Experiment, catalogue
 from harness.spec.hardware import Hardware
 

@@ -8,8 +8,8 @@ import pytest
 
 from evals.sampling import engines
 from harness.backends.engine import sampling_engine
-from harness.command import machine
-from harness.command.machine import check_engine
+from harness.plan import machine
+from harness.plan.machine import check_engine
 from harness.spec.hardware import Hardware
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from evals.provenance import Origin
 from harness.command.config import UsageError
-from harness.command.plan import training_steps
 from harness.command.resolve import resolve
 from harness.data.problems import count_rows
+from harness.plan.plan import training_steps
 
 
 def rows_file(path: Path, count: int) -> Path:

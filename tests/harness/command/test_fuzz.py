@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.command.config import UsageError, parse_overrides, read_seeds
-from harness.command.machine import take_hardware
-from harness.command.plan import as_text, plan
 from harness.command.resolve import resolve
+from harness.plan.machine import take_hardware
+from harness.plan.plan import as_text, plan
 from harness.spec.hardware import HELP
 
 ODD = (

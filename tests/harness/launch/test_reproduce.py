@@ -10,8 +10,8 @@ from evals.stats.variance_components import default_spread
 from harness.cli.main import main
 from harness.cli.reproducing import as_text
 from harness.command.config import UsageError
-from harness.command.machine import take_machine
 from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of, rehearsed
+from harness.plan.machine import take_machine
 
 
 def test_a_paper_by_its_arxiv_id() -> None:

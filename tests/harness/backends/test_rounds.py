@@ -12,8 +12,8 @@ import pytest
 
 from evals.provenance import Origin, assumed
 from evals.sampling.engines import Completion, Decoding, Request
-from harness.backends.rejection.rounds import read_pairs, run_rounds
 from harness.backends.trl.finetune import finetune
+from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.spec import Finetune, use
 from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample

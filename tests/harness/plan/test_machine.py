@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.command import machine
 from harness.command.config import UsageError
-from harness.command.machine import check_device, check_engine, check_machine, hardware_help, take_hardware
 from harness.command.resolve import resolve
+from harness.plan import machine
+from harness.plan.machine import check_device, check_engine, check_machine, hardware_help, take_hardware
 from harness.spec.hardware import HELP, Hardware
 
 

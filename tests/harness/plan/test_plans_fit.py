@@ -14,11 +14,11 @@ from harness.backends import backend, refusals
 from harness.backends.errors import CannotExpress
 from harness.cli.main import main
 from harness.command.config import UsageError, parse_overrides
-from harness.command.machine import check_memory, take_machine
-from harness.command.plan import as_text, plan
 from harness.command.resolve import resolve
 from harness.launch.launcher import take_launcher
 from harness.launch.prepare import read_jobs
+from harness.plan.machine import check_memory, take_machine
+from harness.plan.plan import as_text, plan
 from harness.spec import catalogue
 from harness.spec.hardware import Hardware
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from benchmarks.throughput import PAGE, page, peaks, throughputs
-from harness.command.estimate import Rules, decode_seconds, pass_flops
+from harness.backends.seconds import Rules, decode_seconds, pass_flops
 from harness.spec.architecture import QWEN3_32B, QWEN25_7B, Architecture
 from harness.spec.hardware import Gpu
 

@@ -11,7 +11,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from harness.command.memory import (
+from harness.backends.memory import (
     Mode,
     activations,
     forward_end,
@@ -22,8 +22,8 @@ from harness.command.memory import (
     states,
     zero_stage,
 )
-from harness.command.profiles import PROFILES, choose, gpu_memory, holds, judge
 from harness.command.resolve import resolve
+from harness.plan.profiles import PROFILES, choose, gpu_memory, holds, judge
 from harness.spec.architecture import KNOWN, Architecture, architecture
 from harness.spec.hardware import GPUS, ZERO, Hardware
 
@@ -176,7 +176,7 @@ def test_trls_head_matches_measured_peaks(how: Mode, vocab: int, tokens: int, mo
     from trl.kernels import chunked_logprob
     from trl.trainer.utils import add_fused_lm_head
 
-    from harness.command.memory import TILE
+    from harness.backends.memory import TILE
 
     assert TILE[0] == chunked_logprob.TOKEN_CHUNK_SIZE
     # on a GPU these work in place; torch's operations, which take their place on a CPU, make copies of a tile

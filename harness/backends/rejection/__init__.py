@@ -1,1 +1,0 @@
-"""Rejection-sampling fine-tuning: its declaration, and the rounds that run it."""

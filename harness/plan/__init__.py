@@ -1,0 +1,1 @@
+"""What a command would start and cost, whether it fits, and whether this machine can do it. Starts nothing."""
