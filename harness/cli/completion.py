@@ -68,9 +68,7 @@ def _cases(listed: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Case]:
     values = _values()
     cases = []
     for name, keys in listed.items():
-        # `control=` is a benchmark of `rlvr probe`, else a control; `model=` of `rlvr eval` is a path
-        known = values | ({"control=": values["benchmark="]} if name == "probe" else {})
-        given = {key: (*own, *(v for v in known.get(key, ()) if v not in own)) or ("",) for key, own in keys.items()}
+        given = {key: (*own, *(v for v in values.get(key, ()) if v not in own)) or ("",) for key, own in keys.items()}
         own = tuple(f"{key}{value}" for key, some in given.items() for value in some)
         cases.append(Case((name,), (*WORDS.get(name, ()), *own)))
     trained = tuple(name for name, keys in listed.items() if "arms=" in keys)

@@ -30,7 +30,6 @@ from harness.cli.inert import inert_stdout
 from harness.cli.ledger import LEDGER, do_ledger
 from harness.cli.new import NEW, do_new
 from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
-from harness.cli.probing import PROBE, do_probe
 from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.reproducing import REPRODUCE, do_reproduce
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
@@ -161,7 +160,6 @@ COMMANDS = (
         True,
         (("a", "RUN_A", str), ("b", "RUN_B", str)),
     ),
-    Command("probe", do_probe, "Leak probes: does a model know a benchmark's problems?", PROBE, True),
     Command("power", do_power, "What a difference needs: problems, samples, seeds.", POWER, True),
     Command("aa", do_aa, "A/A test: does a method differ from itself, by number of seeds?", AA, True),
     Command("analyze", do_analyze, "The papers' figures and numbers for some runs.", ANALYZE, True),
