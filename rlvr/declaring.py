@@ -7,7 +7,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from evals.provenance import Origin, Sourced
-from harness.command.config import nearest
+from harness.errors import nearest
 from harness.spec import Experiment, Method, Use, catalogue
 
 NOTE = "declared in Python"

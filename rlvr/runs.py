@@ -11,7 +11,7 @@ from evals.stats.compare import CompareResult, compare_runs
 from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text, score
-from harness.command.config import choose
+from harness.errors import choose
 from harness.runs.find import load_run
 from rlvr.metrics import Scores
 from rlvr.notebook import Figure, html_table

@@ -13,8 +13,8 @@ from evals.plots.plot import save
 from harness.analysis.families import FAMILIES, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
-from harness.command.config import UsageError, choose
 from harness.data.tiny import MADE
+from harness.errors import UsageError, choose
 from harness.runs.record import environment
 from harness.runs.track import Tracker
 from harness.spec.scales import SCALES

@@ -20,7 +20,7 @@ from evals.data.prompts import Prompt
 from evals.files import read_json, read_jsonl, text_sha256
 from evals.redaction import redact
 from evals.sampling.engines.base import Decoding
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.jobs.watching import CURVE, flat
 from harness.runs.answers import graded, holds_verdicts
 from harness.runs.find import EXPECTED, RUN_ID

@@ -12,10 +12,10 @@ from harness.command.resolve import BACKENDS
 from harness.spec.hardware import of_job
 
 if TYPE_CHECKING:
-    from harness.command.resolve import Job
     from harness.runs.outbox import Outbox
     from harness.spec import Training
     from harness.spec.hardware import Hardware
+    from harness.spec.job import Job
 
 __all__ = ["Backend", "CannotExpress", "backend", "refusals"]
 

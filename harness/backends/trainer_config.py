@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from harness.command.resolve import Job
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware, of_job
+from harness.spec.job import Job
 
 OUT_DIR = Path("OUT_DIR")  # a placeholder for the folder of the run
 

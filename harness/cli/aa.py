@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list, take_numbers
+from harness.command.config import no_more, parse_overrides, take, take_list, take_numbers
+from harness.errors import UsageError, choose
 
 AA = """options:
   paper=KEY              required

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take
+from harness.command.config import no_more, parse_overrides, take
+from harness.errors import UsageError, choose
 
 CURVES = """options:
   paper=KEY              required; see `rlvr list`

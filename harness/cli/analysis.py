@@ -12,16 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
 from harness.cli.terminal import wrapped
-from harness.command.config import (
-    UsageError,
-    choose,
-    no_more,
-    parse_overrides,
-    take,
-    take_list,
-    take_number,
-    take_numbers,
-)
+from harness.command.config import no_more, parse_overrides, take, take_list, take_number, take_numbers
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from harness.report.page import Document

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
+from harness.command.config import no_more, parse_overrides, take, take_list
+from harness.errors import UsageError, choose
 
 RECORDS = Path("results") / "records"
 EEE = "0.3.0"

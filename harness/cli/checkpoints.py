@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.evaluation import Evaluation, take_evaluation
-from harness.command.config import UsageError
+from harness.errors import UsageError
 
 
 def labels(checkpoints: Sequence[str]) -> list[str]:

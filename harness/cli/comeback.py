@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.archive import RECORDS
-from harness.command.config import UsageError, no_more, parse_overrides, take, take_list
+from harness.command.config import no_more, parse_overrides, take, take_list
+from harness.errors import UsageError
 
 COMEBACK = f"""options:
   from=FILE              the archive of the committed runs (default {RECORDS}/egsw.zip)

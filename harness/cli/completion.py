@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from harness.command.config import choose, no_more, parse_overrides
+from harness.command.config import no_more, parse_overrides
+from harness.errors import choose
 
 COMPLETION = """SHELL is bash, zsh or fish. For bash, add to ~/.bashrc:
     eval "$(rlvr completion bash)"

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from harness.command.config import UsageError, choose, nearest, take
+from harness.command.config import take
+from harness.errors import UsageError, choose, nearest
 
 
 def take_engine(values: dict[str, Any], model: str) -> Any:

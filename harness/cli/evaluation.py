@@ -13,15 +13,8 @@ from typing import TYPE_CHECKING, Any
 from harness.cli import stopping
 from harness.cli.reading import READING_KEYS, take_reading
 from harness.cli.stopping import run_until_decided, take_stop
-from harness.command.config import (
-    UsageError,
-    choose,
-    no_more,
-    parse_overrides,
-    take,
-    take_number,
-    take_numbers,
-)
+from harness.command.config import no_more, parse_overrides, take, take_number, take_numbers
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from evals.data.protocols import Protocol

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take
+from harness.command.config import no_more, parse_overrides, take
+from harness.errors import UsageError, choose
 
 FORMATS = ("eee", "hf", "model-index", "inspect")
 RELATIONS = ("first_party", "third_party", "collaborative", "other")

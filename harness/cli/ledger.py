@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.terminal import narrow
-from harness.command.config import UsageError, no_more, parse_overrides, take
+from harness.command.config import no_more, parse_overrides, take
+from harness.errors import UsageError
 
 if TYPE_CHECKING:
     from evals.answer_files.ledger import Entry

@@ -36,7 +36,7 @@ from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
 from harness.cli.study import STUDY, do_study
 from harness.cli.terminal import fitted
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
-from harness.command.config import UsageError, choose
+from harness.errors import UsageError, choose
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
 
 LONGEST = 4000  # characters of an error message

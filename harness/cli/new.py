@@ -15,7 +15,8 @@ from string import Template
 from typing import Any
 
 from harness.cli import new_templates as templates
-from harness.command.config import UsageError, no_more, parse_overrides, take
+from harness.command.config import no_more, parse_overrides, take
+from harness.errors import UsageError
 from harness.spec import Experiment
 
 NEW = """NAME is the paper's key and its method's name: a Python identifier in lower case. What is written works and is

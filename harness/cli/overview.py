@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.terminal import paragraph, sentence, table
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take_list
+from harness.command.config import no_more, parse_overrides, take_list
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from harness.runs.state import JobState

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.command.config import UsageError, choose, take, take_list
+from harness.command.config import take, take_list
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from evals.answer_files.reading import Reading

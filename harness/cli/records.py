@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.terminal import narrow
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
+from harness.command.config import no_more, parse_overrides, take, take_list
+from harness.errors import UsageError, choose
 
 TABLES = """options:
   paper=KEY              one paper (default: all)

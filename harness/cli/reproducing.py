@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.cli.terminal import paragraph, table
-from harness.command.config import UsageError, no_more, parse_overrides, take, take_number
+from harness.command.config import no_more, parse_overrides, take, take_number
+from harness.errors import UsageError
 
 REPRODUCE = """PAPER is an arXiv id (2503.22456) or a key of `rlvr list`.
 options:

@@ -7,16 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from harness.cli.reading import READING, READING_KEYS, take_reading
-from harness.command.config import (
-    UsageError,
-    choose,
-    no_more,
-    parse_overrides,
-    take,
-    take_list,
-    take_number,
-    take_numbers,
-)
+from harness.command.config import no_more, parse_overrides, take, take_list, take_number, take_numbers
+from harness.errors import UsageError, choose
 
 COMPARE = f"""RUN is a job's folder, the folder of an evaluation, a file of verdicts (verdicts.parquet, or what
 `rlvr grade out=FILE` wrote), a file of answers that `rlvr grade` reads (lm-eval, inspect, TRL, ...), or the MLflow

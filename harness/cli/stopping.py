@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from harness.cli.terminal import paragraph
-from harness.command.config import UsageError, choose, take, take_number
+from harness.command.config import take, take_number
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from evals.stats.sequential import Decision

@@ -6,7 +6,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.command.config import UsageError, choose, no_more, parse_overrides, take, take_list
+from harness.command.config import no_more, parse_overrides, take, take_list
+from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
     from harness.study.design import Design

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from evals.redaction import redact
 from harness.cli.terminal import wrapped
-from harness.command.config import UsageError, parse_overrides
+from harness.command.config import parse_overrides
 from harness.command.watch import take_watch
+from harness.errors import UsageError
 from harness.launch.launcher import launcher_alone, launcher_help, take_launcher
 from harness.launch.prepare import checked_watch, prepare, read_jobs, refused, that_run
 from harness.plan.machine import hardware_help, take_machine
@@ -132,7 +133,8 @@ def do_batch(arguments: Any) -> int:
 
 
 def do_sync(arguments: Any) -> int:
-    from harness.command.config import choose, no_more, take, take_list
+    from harness.command.config import no_more, take, take_list
+    from harness.errors import choose
     from harness.runs.trackers import TRACKERS, mirror, other_tracker
     from harness.spec.catalogue import papers
 

@@ -10,9 +10,9 @@ from evals.data import prompts
 from evals.data.benchmarks import Problem
 from evals.data.prompts import Prompt
 from evals.sampling.engines.encode import check_tokens, load_tokenizer
-from harness.command.resolve import Job
 from harness.data.base_models import locate
 from harness.data.tiny import FAMILIES
+from harness.spec.job import Job
 
 WEIGHTS = ("model*.safetensors", "pytorch_model*.bin", "adapter_model*.safetensors", "adapter_model*.bin")
 PROBLEM = Problem("0", "What is 1 plus 2?", "3")

@@ -11,24 +11,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from evals import suggest as naming
+from harness.errors import UsageError, nearest
 
 MOST_SEEDS = 10_000  # of one command
 MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
-
-
-class UsageError(ValueError):
-    """An invalid command line; the text names key and value, and what was expected."""
-
-
-def nearest(name: str, valid: Iterable[str]) -> str:
-    """A hint: the closest valid name, or at most twelve of them when none is close (of `hardware.foo`: its keys)."""
-    valid = sorted(valid)
-    close = naming.nearest(name, valid)
-    if close:
-        return f"did you mean {close!r}?"
-    group, _ = naming.group_of(name, valid)
-    valid = [own for own in valid if own.startswith(group)]
-    return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
 
 
 def parse_overrides(arguments: list[str]) -> dict[str, Any]:
@@ -152,17 +138,6 @@ def take_numbers(values: dict[str, Any], key: str, kind: type) -> list[Any] | No
     if not numbers or not all(isinstance(v, fits) and not isinstance(v, bool) and v > 0 for v in numbers):
         raise UsageError(f"{key}: expected one or more positive numbers ({kind.__name__}), got {given!r}")
     return [kind(v) for v in numbers]
-
-
-def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
-    """The requested names, each checked to be valid; all valid ones (or `default`) when none was requested."""
-    valid = list(valid)
-    if names is None:
-        return default if default is not None else valid
-    for name in names:
-        if name not in valid:
-            raise UsageError(f"{key}={name}: no such {key}; {nearest(name, valid)}")
-    return names
 
 
 def no_more(values: Mapping[str, Any], valid: Iterable[str]) -> None:

@@ -2,74 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 from evals.data import protocols
 from evals.data.protocols import Protocol
 from harness.command.checks import check_base_model, check_rewards, check_training, with_counted_rows
-from harness.command.config import UsageError, choose, nearest
-from harness.command.own import own_files
+from harness.errors import UsageError, choose, nearest
 from harness.spec import Arm, Origin, Reproduction, Sourced, Training, catalogue
 from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
-from harness.spec.declarations import ADDED
+from harness.spec.job import Job
 from harness.spec.scales import SCALES, Scale
 
 BACKENDS = ("trl", "verl")  # as `backend=` names them; their modules are in `harness.backends`
-
-
-@dataclass(frozen=True)
-class Job:
-    """One arm with one seed: what is trained (or not), and how the model is then evaluated."""
-
-    paper: str
-    model: str
-    arm: str
-    title: str
-    scale: str
-    backend: str
-    seed: int
-    base_model: Sourced[str]
-    experiment: Training | None  # None: the base model is evaluated untrained
-    protocol: Protocol
-    command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
-
-    def settings(self) -> dict[str, Sourced[Any]]:
-        """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
-        own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
-        return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
-
-    @property
-    def overrides(self) -> dict[str, Any]:
-        """The values that the command line replaced in this arm."""
-        return {key: value for key, value in self.command_line.items() if key in self.settings()}
-
-    def own_files(self) -> dict[str, str]:
-        """SHA-256 of each of the user's files that decide the result, by name."""
-        return own_files({key: sourced.value for key, sourced in self.settings().items()})
-
-    @property
-    def digest(self) -> str:
-        """Eight hex digits that identify everything that decides the result, except the seed and the code."""
-        identity: dict[str, Any] = {
-            "names": [self.paper, self.model, self.arm, self.scale, self.backend],
-            "values": {
-                key: sourced.value
-                for key, sourced in self.settings().items()
-                if key not in ADDED or sourced.value != ADDED[key]
-            },
-        }
-        if own := self.own_files():
-            identity["files"] = own
-        text = json.dumps(identity, sort_keys=True, default=list)
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-    @property
-    def name(self) -> str:
-        return f"{self.model}/{self.arm}/seed{self.seed}"
 
 
 def resolve_order(order: Mapping[str, Any], digest: str) -> Job:

@@ -9,7 +9,7 @@ from typing import Any
 
 from evals.data.protocols import Protocol
 from evals.provenance import Origin
-from harness.command.config import UsageError, nearest
+from harness.errors import UsageError, nearest
 
 FIELDS = tuple(f.name for f in fields(Protocol) if f.name != "name")
 METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of an evaluation while training

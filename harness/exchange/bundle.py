@@ -34,7 +34,7 @@ from typing import Any
 from evals.files import DamagedFileError, file_sha256, write_atomically
 from evals.stats.score import score_text
 from harness import __version__
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.exchange.source import Exported, opened
 from harness.jobs.records import read_record
 from harness.runs.record import ROOT

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import write_text
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.exchange.source import Exported, dataset_of
 
 SHOWN = ("avg", "pass", "maj")

@@ -9,7 +9,7 @@ from typing import Any
 from evals.files import read_parquet, text_sha256, write_text
 from evals.grading.verdicts import Verdict
 from harness import __version__
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.exchange.source import Exported, dataset_of
 
 VALUES = {Verdict.CORRECT: "C", Verdict.WRONG: "I", Verdict.NO_ANSWER: "N", Verdict.TRUNCATED: "N"}

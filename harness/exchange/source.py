@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from evals.files import read_json, read_parquet
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.runs.find import find_verdicts
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from evals.redaction import redact
-from harness.command.resolve import Job
 from harness.runs.delivery import Courier
 from harness.runs.outbox import Outbox, outboxes
 from harness.runs.track import Tracker, home, shown_uri
+from harness.spec.job import Job
 from harness.spec.scales import SCALES
 
 Key = tuple[int, str, str]  # number of the command, paper, scale

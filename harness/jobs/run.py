@@ -26,7 +26,6 @@ from evals.grading.grader import graders_kept
 from evals.redaction import redact
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import observed
-from harness.command.resolve import Job
 from harness.command.watch import Watch
 from harness.data.base_models import locate
 from harness.data.tiny.base import fixed_threads
@@ -40,6 +39,7 @@ from harness.runs.record import environment, gpus
 from harness.runs.state import ERROR
 from harness.runs.track import home
 from harness.spec.hardware import Hardware, Machines, of_job
+from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.step.finite import Diverged
 

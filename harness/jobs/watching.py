@@ -22,10 +22,10 @@ from evals.sampling.engines import Engine
 from evals.sampling.engines.transformers import TransformersEngine
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
-from harness.command.resolve import Job
 from harness.command.watch import METRICS, Watch
 from harness.runs.outbox import Outbox
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 
 CURVE = "curve.jsonl"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.spec.hardware import Hardware
 
 THREADS = "OMP_NUM_THREADS"

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from harness.command.config import UsageError, choose, nearest, no_more, take
+from harness.command.config import no_more, take
+from harness.errors import UsageError, choose, nearest
 
 LAUNCHERS = ("serial", "local", "slurm", "ray")
 SLURM: Mapping[str, tuple[type, str]] = {  # the names are those of Hydra's submitit launcher

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import differing_files
-from harness.command.resolve import Job, resolve_order
+from harness.command.resolve import resolve_order
 from harness.command.watch import Watch
 from harness.jobs.records import read_record
 from harness.jobs.reporting import Delivery, Reporting
@@ -22,6 +22,7 @@ from harness.launch.prepare import Prepared
 from harness.runs.outbox import Outbox
 from harness.runs.track import home
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 
 IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
 LOG = "log.txt"  # in the job's folder: a worker's output

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from evals.redaction import redact
-from harness.command.config import UsageError, choose, parse_overrides, read_seeds, take, take_list
-from harness.command.resolve import Job
+from harness.command.config import parse_overrides, read_seeds, take, take_list
 from harness.command.watch import Watch, check_watch, take_watch
+from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
 from harness.plan.machine import check_machine, check_memory, device_memory, take_machine
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.launch.devices import gpus_of
 from harness.launch.launcher import Launcher
 from harness.launch.orders import Task

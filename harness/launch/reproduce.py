@@ -15,12 +15,13 @@ from evals.data import benchmarks
 from evals.provenance import Origin
 from evals.stats.power import power
 from evals.stats.variance_components import default_spread
-from harness.command.config import UsageError, nearest
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import resolve
+from harness.errors import UsageError, nearest
 from harness.plan.machine import Machine
 from harness.plan.plan import gpu_hours
 from harness.spec import catalogue
 from harness.spec.claim import Claim
+from harness.spec.job import Job
 
 SEEDS = tuple(range(2, 33))  # fewer than two do not cover other training seeds
 SAMPLES = (1, 2, 4, 8, 16, 32, 64)

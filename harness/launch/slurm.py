@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.launch.devices import gpus_of
 from harness.launch.launcher import Launcher
 from harness.launch.orders import Task

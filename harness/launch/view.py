@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from evals.redaction import redact
-from harness.command.resolve import Job
 from harness.jobs.pace import duration
 from harness.launch.orders import Order
 from harness.runs.state import last_step
+from harness.spec.job import Job
 
 LINES_S = 60.0  # between two plain lines of what runs
 TABLE_S = 1.0  # between two readings of the files for the table

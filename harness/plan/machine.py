@@ -15,10 +15,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from harness.command.base_models import check_base_models
-from harness.command.config import UsageError, nearest, no_more
-from harness.command.resolve import Job
+from harness.command.config import no_more
+from harness.errors import UsageError, nearest
 from harness.plan.profiles import PROFILES, choose, gpu_memory, judge
 from harness.spec.hardware import HELP, Hardware, deepspeed_file, of_job
+from harness.spec.job import Job
 
 _SECONDS = 1.5  # to wait for a server's port
 

@@ -10,11 +10,11 @@ from typing import Any
 from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
 from harness.backends import seconds as estimate
-from harness.command.resolve import Job
 from harness.plan.profiles import changes, gpu_memory, judge
 from harness.spec import Finetune, catalogue
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
 

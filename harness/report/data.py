@@ -16,7 +16,7 @@ from evals.stats.differences import ONE_SEED
 from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
-from harness.command.config import UsageError, nearest
+from harness.errors import UsageError, nearest
 from harness.report.generated_elsewhere import log_responses
 from harness.report.page import ClaimRow, Document, Figure, Link, picture
 from harness.report.viewer import BUDGET, Shown, keep, pack

@@ -10,7 +10,7 @@ from pathlib import Path
 from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.redaction import redact
 from evals.stats.measured_run import MeasuredRun, read_run
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.runs.answers import graded, holds_verdicts
 
 RUN_ID = re.compile(r"[0-9a-f]{32}")

@@ -16,7 +16,7 @@ from typing import Any
 
 from evals.answer_files.reading import Reading, clean_name, read_answers
 from evals.files import file_sha256, read_parquet, write_json
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.runs.answers import graded
 from harness.runs.source import RunSource
 from harness.runs.track import Tracker

@@ -10,7 +10,7 @@ import importlib
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.runs.track import Tracker
 
 MIRRORED = "rlvr.mirrored"  # tag of a run in MLflow: the trackers that have it, joined by commas

@@ -8,9 +8,10 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import resolve
 from harness.data.tiny import family
 from harness.spec.declarations import Experiment
+from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.study.design import Design, StudyArm
 

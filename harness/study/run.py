@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from evals.imports import uncollected
-from harness.command.resolve import Job
+from harness.spec.job import Job
 from harness.study.design import Design
 from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
 from harness.study.tuning import Trial, accuracies, chosen, search, trials

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from harness.command.resolve import Job
+from harness.spec.job import Job
 from harness.study.design import Design, StudyArm
 from harness.study.jobs import Settings, knob_jobs, rate_jobs
 

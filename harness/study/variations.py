@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from evals.stats.compare import compare_average, corrected
-from harness.command.resolve import Job
+from harness.spec.job import Job
 from harness.study.design import Design, Knob, StudyArm
 from harness.study.jobs import Settings, seeded_job, trial_job
 from harness.study.outcomes import Difference, Key, measured_of

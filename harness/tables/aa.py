@@ -9,7 +9,7 @@ from typing import Any
 from evals.stats.aa import SplitRate, aa_test, untrained_test
 from evals.stats.score import NONE, number_text
 from evals.stats.verdict_table import complete
-from harness.command.config import UsageError, nearest
+from harness.errors import UsageError, nearest
 from harness.spec.scales import SCALES
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured

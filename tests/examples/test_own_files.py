@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from evals.data import benchmarks, prompts, protocols
-from harness.command.config import UsageError, parse_overrides
+from harness.command.config import parse_overrides
 from harness.data.problems import count_rows, hub_id, load_problems
+from harness.errors import UsageError
 from harness.launch.prepare import read_jobs, take_data
 
 ROOT = Path(__file__).resolve().parents[2]

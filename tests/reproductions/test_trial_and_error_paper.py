@@ -10,10 +10,11 @@ import pytest
 from evals.provenance import Origin
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.launch import check
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from reproductions.trial_and_error.doubts import counts, doubts, fitting_sizes
 

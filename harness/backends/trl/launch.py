@@ -20,11 +20,12 @@ from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
-from harness.command.resolve import Job, resolve_order
+from harness.command.resolve import resolve_order
 from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
 from harness.spec import Finetune, Training
 from harness.spec.hardware import Hardware, deepspeed_file
+from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 

@@ -25,11 +25,11 @@ from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
 from harness.backends.verl.processes import Session
 from harness.backends.verl.translate import check, optimiser_steps
-from harness.command.resolve import Job
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
 from harness.spec import Experiment
 from harness.spec.hardware import Hardware
+from harness.spec.job import Job
 from harness.step.finite import FILE, raise_left_word
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")

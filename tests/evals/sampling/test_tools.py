@@ -20,7 +20,8 @@ from evals.sampling.engines.tools import ToolEngine, Tools, next_block, output_b
 from evals.sampling.engines.transformers import TransformersEngine
 from evals.sampling.evaluate import sample_problems
 from harness.cli.engine_options import take_engine
-from harness.command.config import UsageError, parse_overrides
+from harness.command.config import parse_overrides
+from harness.errors import UsageError
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(

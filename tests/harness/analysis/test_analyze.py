@@ -22,7 +22,7 @@ from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
 from harness.cli.main import main
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.runs.track import Tracker
 from tests.experiments import save_random_model
 

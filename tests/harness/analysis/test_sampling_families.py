@@ -20,7 +20,7 @@ from evals.sampling.engines.tools import next_block
 from harness.cli.checkpoints import evaluations, labels
 from harness.cli.evaluation import take_evaluation
 from harness.cli.main import main
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(

@@ -10,7 +10,7 @@ import pytest
 
 from harness.cli.main import main
 from harness.cli.stopping import Stop, as_text, shares, take_stop
-from harness.command.config import UsageError
+from harness.errors import UsageError
 
 
 def test_stopping_options_are_taken_from_the_others() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
-from harness.command.config import UsageError
 from harness.command.resolve import resolve
 from harness.data.problems import count_rows
+from harness.errors import UsageError
 from harness.plan.plan import training_steps
 
 

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from harness.command.config import UsageError, parse_overrides, read_seeds
+from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.plan.machine import take_hardware
 from harness.plan.plan import as_text, plan
 from harness.spec.hardware import HELP

@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin
-from harness.command.config import UsageError, parse_overrides, read_seeds
+from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.plan.plan import cost, gpu_hours, mean_length, origins, plan, training_steps
 from harness.spec import catalogue
 from harness.spec.hardware import Hardware

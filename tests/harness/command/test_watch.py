@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.command.config import UsageError
 from harness.command.resolve import resolve
 from harness.command.watch import Watch, check_watch, take_watch
+from harness.errors import UsageError
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_the_every_eval_ever_record_has_scores_and_scale(job: Path, tmp_path: Pa
 
 
 def test_a_record_that_does_not_fit_is_refused() -> None:
-    from harness.command.config import UsageError
+    from harness.errors import UsageError
     from harness.exchange.eee import check
 
     with pytest.raises(UsageError, match=r"does not fit eee_eval.schema.json at the whole: .*'evaluation_id'"):

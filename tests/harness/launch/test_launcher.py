@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.jobs.pace import duration
 from harness.launch.devices import worker_environments
 from harness.launch.launcher import Launcher, launcher_alone, take_launcher

@@ -9,7 +9,7 @@ from evals.stats.power import power
 from evals.stats.variance_components import default_spread
 from harness.cli.main import main
 from harness.cli.reproducing import as_text
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.launch.reproduce import SEEDS, Design, designs, document, paper_of, rehearsed
 from harness.plan.machine import take_machine
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.command.config import UsageError
 from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.plan import machine
 from harness.plan.machine import check_device, check_engine, check_machine, hardware_help, take_hardware
 from harness.spec.hardware import HELP, Hardware

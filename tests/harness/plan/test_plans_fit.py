@@ -13,8 +13,9 @@ from benchmarks.plans import PAGE, page
 from harness.backends import backend, refusals
 from harness.backends.errors import CannotExpress
 from harness.cli.main import main
-from harness.command.config import UsageError, parse_overrides
+from harness.command.config import parse_overrides
 from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.launch.launcher import take_launcher
 from harness.launch.prepare import read_jobs
 from harness.plan.machine import check_memory, take_machine

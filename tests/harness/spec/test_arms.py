@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
+from harness.spec.job import Job
 from harness.spec.scales import SCALES
 from harness.step.batch import TokenBatch
 from harness.step.loss import policy_loss

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from evals.grading import Grader
 from evals.provenance import Origin
-from harness.command.config import UsageError
-from harness.command.resolve import Job, resolve
+from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.spec import Experiment
 from harness.spec.controls import (
     CONTROLS,
@@ -26,6 +26,7 @@ from harness.spec.controls import (
     random_reward,
     reward_range,
 )
+from harness.spec.job import Job
 from harness.step.batch import SIGNALS, TokenBatch
 from harness.step.rewards import score_responses
 from tests import experiments

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.command.config import UsageError
 from harness.command.resolve import resolve
+from harness.errors import UsageError
 from harness.spec import Experiment, Method, Use, catalogue
 from harness.spec.declarations import Training
 from harness.spec.equation import check_hyperparameters, checked, hyperparameters, relates

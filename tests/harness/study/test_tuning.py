@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from harness.command.resolve import Job
+from harness.spec.job import Job
 from harness.study.design import Design, Knob, StudyArm
 from harness.study.jobs import knob_jobs, rate_jobs, study_jobs
 from harness.study.tuning import Ending, chosen, search, trials

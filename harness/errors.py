@@ -1,0 +1,33 @@
+"""Errors in what a user gave, found before anything costly starts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from evals import suggest as naming
+
+
+class UsageError(ValueError):
+    """A value, name or file that cannot be used; the text names field and value, and what was expected."""
+
+
+def nearest(name: str, valid: Iterable[str]) -> str:
+    """A hint: the closest valid name, or at most twelve of them when none is close (of `hardware.foo`: its keys)."""
+    valid = sorted(valid)
+    close = naming.nearest(name, valid)
+    if close:
+        return f"did you mean {close!r}?"
+    group, _ = naming.group_of(name, valid)
+    valid = [own for own in valid if own.startswith(group)]
+    return "expected one of: " + ", ".join(valid[:12]) + (", ..." if len(valid) > 12 else "")
+
+
+def choose(key: str, names: list[str] | None, valid: Iterable[str], default: list[str] | None = None) -> list[str]:
+    """The requested names, each checked to be valid; all valid ones (or `default`) when none was requested."""
+    valid = list(valid)
+    if names is None:
+        return default if default is not None else valid
+    for name in names:
+        if name not in valid:
+            raise UsageError(f"{key}={name}: no such {key}; {nearest(name, valid)}")
+    return names

@@ -1,0 +1,95 @@
+"""A job: one arm with one seed at one scale, with every value and its source."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from evals.data import benchmarks
+from evals.data.protocols import Protocol
+from evals.files import file_sha256
+from harness.spec import Sourced, Training
+from harness.spec.declarations import ADDED
+from harness.step import own_rewards
+
+YAML = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Job:
+    """One arm with one seed: what is trained (or not), and how the model is then evaluated."""
+
+    paper: str
+    model: str
+    arm: str
+    title: str
+    scale: str
+    backend: str
+    seed: int
+    base_model: Sourced[str]
+    experiment: Training | None  # None: the base model is evaluated untrained
+    protocol: Protocol
+    command_line: Mapping[str, Any]  # every value that the command line replaced, in any arm
+
+    def settings(self) -> dict[str, Sourced[Any]]:
+        """Every value with its source: those of the experiment, and those of the protocol as `protocol.<name>`."""
+        own = {"base_model": self.base_model} if self.experiment is None else self.experiment.settings()
+        return own | {f"protocol.{k}": v for k, v in self.protocol.sourced().items()}
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The values that the command line replaced in this arm."""
+        return {key: value for key, value in self.command_line.items() if key in self.settings()}
+
+    def own_files(self) -> dict[str, str]:
+        """SHA-256 of each of the user's files that decide the result, by name."""
+        return own_files({key: sourced.value for key, sourced in self.settings().items()})
+
+    @property
+    def digest(self) -> str:
+        """Eight hex digits that identify everything that decides the result, except the seed and the code."""
+        identity: dict[str, Any] = {
+            "names": [self.paper, self.model, self.arm, self.scale, self.backend],
+            "values": {
+                key: sourced.value
+                for key, sourced in self.settings().items()
+                if key not in ADDED or sourced.value != ADDED[key]
+            },
+        }
+        if own := self.own_files():
+            identity["files"] = own
+        text = json.dumps(identity, sort_keys=True, default=list)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def name(self) -> str:
+        return f"{self.model}/{self.arm}/seed{self.seed}"
+
+
+def own_files(values: Mapping[str, Any]) -> dict[str, str]:
+    """Name -> SHA-256 of the file, for every value that names a user's file. Training data are excluded: the training's
+    record has their hash.
+
+    Args:
+        values: of a job's `settings()`, by key.
+    """
+    return {name: file_sha256(path) for name, path in sorted(_named(values))}
+
+
+def _named(values: Mapping[str, Any]) -> Iterator[tuple[str, Path]]:
+    for name in values.get("rewards", ()):
+        if own_rewards.is_own(name):
+            yield name, own_rewards.source_of(name)
+    for key in ("prompt", "protocol.prompt"):
+        given = values.get(key)
+        for name in given.values() if isinstance(given, Mapping) else [given]:
+            if isinstance(name, str) and name.endswith(YAML):
+                yield name, Path(name)
+    for name in values.get("protocol.benchmarks", ()):
+        if name in benchmarks.OWN:
+            yield name, benchmarks.OWN[name]
+            yield f"{name}, its problems", benchmarks.OWN[name].parent / benchmarks.task(name)["file"]
