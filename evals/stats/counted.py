@@ -183,6 +183,15 @@ def _fingerprint(rows: pd.DataFrame) -> int:
     return int(fingerprints_of(list(problems), problem, list(verdicts), verdict, *numbers).sum(dtype=np.uint64))
 
 
+def counts_of_rows(rows: pd.DataFrame) -> SeedCounts:
+    """The counts of the rows of one benchmark and training seed.
+
+    Raises:
+        ValueError: as `VerdictTable`.
+    """
+    return _of_table(VerdictTable(rows))
+
+
 def counted_file(path: Path) -> SeedCounts:
     """The counts of a verdict file of one training seed; files of equal content are read once in a process.
 

@@ -234,6 +234,13 @@ class Tracker:
             raise FileNotFoundError(f"run {run.info.run_id}: no artifact {path} at {local}")
         return local
 
+    def local_artifacts(self, run: Run) -> Path | None:
+        """The folder of a run's artifacts, if the store keeps them in local files."""
+        place = urlparse(run.info.artifact_uri)
+        if place.scheme not in ("file", "") or place.netloc not in ("", "localhost"):
+            return None
+        return Path(unquote(place.path))
+
     def download(self, run_id: str, path: str, folder: Path) -> Path:
         """Fetch one artifact into a folder."""
         return Path(self.client.download_artifacts(run_id, path, str(folder)))

@@ -1,0 +1,163 @@
+"""Find runs by what names them: paths, globs, archives, MLflow run ids, or RLVR_HOME by paper, arm and scale."""
+
+from __future__ import annotations
+
+import glob
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from evals.answer_files.reading import NOTHING_SAID, Reading
+from evals.files import text_sha256
+from evals.stats.measured_run import MeasuredRun, decisive_differences
+from harness.command.config import UsageError
+from harness.record.archive import SUFFIX, read_archive
+from harness.record.run import RECORD, Run, benchmark_of
+from harness.runs.answers import graded, holds_verdicts
+from harness.runs.track import cache_dir, home
+
+RUN_ID = re.compile(r"[0-9a-f]{32}")
+EXPECTED = (
+    "expected a run's folder, a folder of an evaluation, an archive, a file of verdicts or answers, or an MLflow run id"
+)
+
+
+def runs(
+    *what: str | Path,
+    paper: str | None = None,
+    model: str | None = None,
+    arms: Collection[str] | None = None,
+    scale: str | None = None,
+    finished: bool = True,
+    reading: Reading = NOTHING_SAID,
+    policy: str | None = None,
+) -> list[Run]:
+    """The runs that these names say, in their order; without any, those of this project.
+
+    Args:
+        what: each a run's folder, a folder of runs, the folder of an evaluation, a glob of them, an archive, a file of
+            verdicts or of answers (any format that `rlvr grade` reads; graded here), or an MLflow run id. None: the
+            tracking server that MLFLOW_TRACKING_URI names, else RLVR_HOME.
+        paper, model, arms, scale: only runs of these.
+        finished: only those with a result.
+        reading, policy: for files of answers: what they do not state, and how to extract answers.
+    Raises:
+        UsageError: no such path or run. DamagedFileError: a run's record is.
+    """
+    found = [run for text in what for run in _named(str(text), reading, policy)] if what else _project(paper)
+    wanted = {"paper": paper, "model": model, "scale": scale}
+    return [
+        run
+        for run in found
+        if all(value is None or run.record.get(key) == value for key, value in wanted.items())
+        and (arms is None or run.record.get("arm") in arms)
+        and (not finished or run.is_finished or "state" not in run.record)
+    ]
+
+
+def check_names(*texts: str) -> None:
+    """Before heavy imports, refuse a name that is neither a path nor a run id.
+
+    Args:
+        texts: one method each; its training seeds are joined by commas.
+    Raises:
+        UsageError: no such path, and no run id.
+    """
+    for part in (part for text in texts for part in text.split(",") if part):
+        if not Path(part).exists() and not RUN_ID.fullmatch(part) and not glob.glob(part):
+            raise UsageError(f"{part}: {EXPECTED}")
+
+
+def method(
+    text: str, reading: Reading = NOTHING_SAID, policy: str | None = None, *, responses: bool = False
+) -> MeasuredRun:
+    """The verdicts of one method: the runs that a text names (`runs`), its training seeds joined by commas.
+
+    Raises:
+        UsageError: as `runs`, or as `together`.
+    """
+    parts = [part for part in text.split(",") if part]
+    if not parts:
+        raise UsageError(f"{text!r}: {EXPECTED}")
+    try:
+        return together(runs(*parts, finished=False, reading=reading, policy=policy), text, responses=responses)
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+
+
+def together(seeds: Sequence[Run], name: str, *, responses: bool = False) -> MeasuredRun:
+    """The training seeds of one method, to score and compare: numbered in their order, as `train_seed`.
+
+    Args:
+        responses: keep the rows with all their columns; else only their counts.
+    Raises:
+        ValueError: no verdicts, or runs that were measured on other benchmarks or in another way.
+    """
+    import pandas as pd
+
+    first = seeds[0]
+    if not first.benchmarks:
+        raise ValueError(f"{first.folder}: expected a verdicts.parquet, or a folder with one or with <benchmark>/ ones")
+    for run in seeds[1:]:
+        if sorted(run.benchmarks) != sorted(first.benchmarks):
+            raise ValueError(f"{run.folder} was not measured on the benchmarks of {first.folder}: {first.benchmarks}")
+    tables, conditions = {}, {}
+    for benchmark in first.benchmarks:
+        conditions[benchmark] = first.conditions(benchmark)
+        for run in seeds[1:]:
+            for field, before, now in decisive_differences(conditions[benchmark], run.conditions(benchmark)):
+                raise ValueError(
+                    f"{run.folder} is no other seed of {first.folder}: on {benchmark}, {field} is {now!r} and not "
+                    f"{before!r}"
+                )
+        frames = [run.samples(benchmark) if responses else run.verdicts(benchmark) for run in seeds]
+        if len(frames) > 1:
+            if "train_seed" in frames[0]:
+                raise ValueError(f"{first.folder} holds the column train_seed: give it alone, or files of one seed")
+            frames = [frame.assign(train_seed=number) for number, frame in enumerate(frames)]
+        tables[benchmark] = pd.concat(frames, ignore_index=True)
+    return MeasuredRun(name, tables, conditions, trained=any(run.trained for run in seeds))
+
+
+def _named(text: str, reading: Reading, policy: str | None) -> Iterator[Run]:
+    path = Path(text)
+    if path.is_dir():
+        yield from _in_folder(path)
+    elif path.is_file() and text.endswith(SUFFIX):
+        yield from read_archive(path)
+    elif path.is_file() and holds_verdicts(path):
+        yield Run(path.parent, path.name, {benchmark_of(path): path})
+    elif path.is_file():
+        folder = cache_dir() / "answers" / text_sha256(f"{path.resolve()} {reading} {policy}")[:16]
+        graded(path, folder, reading, policy)  # always again: the file may have changed
+        yield Run(folder, path.name.partition(".")[0])
+    elif places := sorted(glob.glob(text)):
+        for place in places:
+            yield from _named(place, reading, policy)
+    elif RUN_ID.fullmatch(text):
+        from harness.record.mirror import mirrored_run
+
+        yield mirrored_run(text)
+    else:
+        raise UsageError(f"{text}: {EXPECTED}")
+
+
+def _in_folder(folder: Path) -> Iterable[Run]:
+    """The run of a folder, or the runs in a folder of them (RLVR_HOME, a paper's, a scale's)."""
+    if folder.name == "eval" and (folder.parent / RECORD).is_file():
+        return [Run(folder.parent)]
+    if not (folder / RECORD).is_file():
+        for depth in ("*", "*/*", "*/*/*"):
+            if records := sorted(folder.glob(f"{depth}/{RECORD}")):
+                return [Run(record.parent) for record in records]
+    return [Run(folder)]
+
+
+def _project(paper: str | None) -> list[Run]:
+    import os
+
+    if os.environ.get("MLFLOW_TRACKING_URI"):
+        from harness.record.mirror import mirrored_runs
+
+        return mirrored_runs(paper)
+    return [Run(record.parent) for record in sorted(home().glob(f"{paper or '*'}/*/*/{RECORD}"))]

@@ -1,0 +1,454 @@
+"""A run: one folder, and the one class that reads it.
+
+    <run>/run.json                           what it is: paper, model, arm, scale, backend, seed; every value with its
+                                             source; base model, environment, training, scores; the SHA-256 of its files
+    <run>/metrics.jsonl                      the training curve, a line a step
+    <run>/train/final/                       the trained model
+    <run>/eval/<benchmark>/verdicts.parquet  a row a response; manifest.json beside it says how it was sampled
+    <run>/curve.jsonl, curve/step-<k>/       evaluations while it trained
+
+In the folder of an evaluation (`rlvr eval`) the benchmarks are at the top. MLflow and archives hold the same files
+under the same names, so that this class reads them too. Every file is checked when it is read: one that is missing,
+cut, changed, or of another run is a `DamagedFileError` that names it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from evals.files import DamagedFileError, file_sha256, read_jsonl, read_object, read_parquet, text_sha256
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from evals.stats.counted import SeedCounts
+    from evals.stats.measured_run import Conditions
+
+RECORD, METRICS, CURVE, FINAL = "run.json", "metrics.jsonl", "curve.jsonl", "train/final"
+SHA256 = "sha256"  # of a record's content, in the record
+IDENTITY = ("paper", "model", "arm", "scale", "backend", "seed")
+RESTORE = "restore it from where it came, or delete the run's folder and the same command makes it again"
+_JOB = re.compile(r"-(?P<digest>[0-9a-f]{8})-(?P<base>[0-9a-f]{6})-seed(?P<seed>\d+)$")  # the end of a job's folder
+
+Points = Sequence[tuple[int, float]]
+"""(optimiser step, value)."""
+
+
+class Run:
+    """One run, read lazily.
+
+    Args:
+        folder: of the run.
+        name: what tables and legends call it; None takes the arm, or the folder's name.
+        tables: benchmark -> file of verdicts, of a run that is these files alone; None: as the folder has them.
+        mlflow_id: of the MLflow run that this folder was read back from; None: the one that mlflow.json names, if any.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        name: str | None = None,
+        tables: Mapping[str, Path] | None = None,
+        mlflow_id: str | None = None,
+    ) -> None:
+        self.folder = folder
+        self._name, self._tables, self._mlflow_id = name, tables, mlflow_id
+
+    def __repr__(self) -> str:
+        return f"Run({str(self.folder)!r})"
+
+    # -- what it is ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def record(self) -> Mapping[str, Any]:
+        """The content of run.json; {} for an evaluation that has none.
+
+        Raises:
+            DamagedFileError: it is missing where a run was trained, unreadable, changed, or of another run.
+        """
+        if self._tables is not None:
+            return {}
+        path = self.folder / RECORD
+        record = read_record(path)
+        if record is None:
+            if (self.folder / "train").is_dir() or (self.folder / "mlflow.json").is_file():
+                raise DamagedFileError(path, "it is missing", RESTORE)
+            return {}
+        if match := _JOB.search(self.folder.name):
+            inside = (record["digest"], record["base_model"]["sha256"][:6], str(record["seed"]))
+            if inside != match.groups():
+                raise DamagedFileError(path, f"it is of another run, {'-'.join(inside)}", RESTORE)
+        return record
+
+    @property
+    def name(self) -> str:
+        return self._name or str(self.record.get("arm") or (self.folder.stem if self._tables else self.folder.name))
+
+    @property
+    def paper(self) -> str:
+        return str(self.record["paper"])
+
+    @property
+    def model(self) -> str:
+        return str(self.record["model"])
+
+    @property
+    def arm(self) -> str:
+        return str(self.record["arm"])
+
+    @property
+    def scale(self) -> str:
+        return str(self.record["scale"])
+
+    @property
+    def backend(self) -> str:
+        return str(self.record["backend"])
+
+    @property
+    def seed(self) -> int:
+        return int(self.record["seed"])
+
+    @property
+    def digest(self) -> str:
+        """Of everything that decides the result, except the seed and the code: `Job.digest`, then the base model's."""
+        return f"{self.record['digest']}-{self.record['base_model']['sha256'][:6]}"
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Every declared value: key -> {value, origin, note, was}."""
+        settings: Mapping[str, Any] = self.record["settings"]
+        return settings
+
+    @property
+    def overrides(self) -> str:
+        """The values that the command line replaced in this arm: "key=value key=value", sorted."""
+        return " ".join(f"{key}={value}" for key, value in sorted(self.record["overrides"].items()))
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether its result is complete (a training that diverged is)."""
+        return self.finished is not None
+
+    @property
+    def finished(self) -> str | None:
+        """When it ended, as ISO 8601; None for a run that has not, and for an evaluation without a record."""
+        return None if self.record.get("finished") is None else str(self.record["finished"])
+
+    @property
+    def diverged(self) -> Mapping[str, Any] | None:
+        """{step, quantity, value} of a training that diverged."""
+        return self.record.get("diverged")
+
+    @property
+    def trained(self) -> bool:
+        """Whether it was trained; False for a base model, which has no training seeds. True where nothing says so."""
+        if "settings" not in self.record:
+            return True
+        return any(not key.startswith("protocol.") and key != "base_model" for key in self.record["settings"])
+
+    @property
+    def command(self) -> str:
+        """The command that made it, without the folder of its program; "" if unknown."""
+        return as_typed(str(self.record.get("environment", {}).get("command") or ""))
+
+    @property
+    def commit(self) -> str:
+        """The first ten digits of the code's commit; "None" outside a checkout."""
+        return str(self.record.get("environment", {}).get("commit"))[:10]
+
+    @property
+    def label(self) -> str:
+        """What numbers of a scale other than the paper's are labelled with; "" at the paper's."""
+        return "" if self.record.get("scale", "paper") == "paper" else str(self.record["scale_label"])
+
+    # -- files ---------------------------------------------------------------------------------------------------
+
+    def file(self, name: str) -> Path:
+        """The path of one of the run's files, after its content was checked against the record.
+
+        Args:
+            name: relative to the run's folder, with "/".
+        Raises:
+            DamagedFileError: it is missing, changed, or of another run.
+        """
+        path = self.folder / name
+        expected = self.record.get("files", {}).get(name)
+        if not path.is_file():
+            raise DamagedFileError(path, "it is missing", RESTORE)
+        if expected is not None and (actual := content_sha256(path)) != expected:
+            raise DamagedFileError(path, f"its sha256 is {actual[:12]}, {RECORD} has {expected[:12]}", RESTORE)
+        if expected is None and self.record.get("files") and self.is_finished:
+            raise DamagedFileError(path, f"{RECORD} does not list it", RESTORE)
+        return path
+
+    def damage(self, under: str = "") -> list[str]:
+        """What is wrong with the files whose names begin with `under`, each in words; [] if all are whole."""
+        wrong = []
+        for name in self.record.get("files", {}):
+            if name.startswith(under):
+                try:
+                    self.file(name)
+                except DamagedFileError as error:
+                    wrong.append(f"{name}: {error.why}")
+        return wrong
+
+    @property
+    def model_folder(self) -> str | None:
+        """The trained model, or an untrained run's base model: a folder or hub id; None where it is not at hand.
+
+        Raises:
+            DamagedFileError: a file of the trained model is missing or changed.
+        """
+        if (self.folder / FINAL).is_dir():
+            for name in self.record.get("files", {}):
+                if name.startswith(f"{FINAL}/"):
+                    self.file(name)
+            return str(self.folder / FINAL)
+        if not self.record:
+            return _named_model([self.manifest(name) for name in self.benchmarks])
+        if self.trained or "base_model" not in self.record:
+            return None
+        return str(self.record["base_model"]["loaded_from"])
+
+    @property
+    def checkpoints(self) -> dict[int, Path]:
+        """Optimiser step -> folder of the whole models that the trainer keeps, of steps before the last."""
+        whole = {int(mark.parent.name.partition("-")[2]): mark.parent for mark in self.folder.glob("train/*-*/whole")}
+        last = max(self.curve, default=0)
+        return {step: whole[step] for step in sorted(whole) if step < last and (whole[step] / "config.json").is_file()}
+
+    # -- the training --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def curve(self) -> Mapping[int, Mapping[str, float]]:
+        """Optimiser step -> metric -> value; {} without a training.
+
+        Raises:
+            DamagedFileError: metrics.jsonl is damaged, or lacks steps.
+        """
+        name = METRICS
+        listed = name in self.record.get("files", {})
+        if not listed and not (self.folder / name).is_file():
+            return {}
+        steps: dict[int, dict[str, float]] = {}
+        for row in read_jsonl(self.file(name) if self.is_finished else self.folder / name):
+            steps.setdefault(int(row["step"]), {}).update(row["metrics"])
+        trained = sorted(step for step, values in steps.items() if any(key.startswith("train/") for key in values))
+        if trained and trained != list(range(1, trained[-1] + 1)):
+            lost = min(set(range(1, trained[-1] + 1)) - set(trained))
+            raise DamagedFileError(self.folder / name, f"step {lost} is missing", RESTORE)
+        return dict(sorted(steps.items()))
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The names of all metrics that were logged at some step."""
+        return sorted({name for values in self.curve.values() for name in values})
+
+    def metrics(self, name: str) -> Points:
+        """(step, value) of one metric, by step; empty if it was never logged."""
+        return [(step, values[name]) for step, values in self.curve.items() if name in values]
+
+    @property
+    def last(self) -> dict[str, float]:
+        """The last value of each metric."""
+        return {name: value for values in self.curve.values() for name, value in values.items()}
+
+    @property
+    def evaluated_steps(self) -> dict[int, Path]:
+        """Optimiser step -> folder of the verdicts of an evaluation while it trained (`eval.every`)."""
+        rows = read_jsonl(self.folder / CURVE)
+        return {row["step"]: self.folder / "curve" / f"step-{row['step']:06d}" for row in rows}
+
+    # -- the evaluation ------------------------------------------------------------------------------------------
+
+    @cached_property
+    def tables(self) -> Mapping[str, Path]:
+        """Benchmark -> its file of verdicts; not read yet.
+
+        Raises:
+            DamagedFileError: there are other benchmarks than the record lists.
+        """
+        if self._tables is not None:
+            return self._tables
+        place = self.folder / "eval" if self.record.get("arm") or (self.folder / "eval").is_dir() else self.folder
+        if (place / "verdicts.parquet").is_file():  # one benchmark's folder
+            return {benchmark_of(place / "verdicts.parquet"): place / "verdicts.parquet"}
+        there = {path.parent.name: path for path in sorted(place.glob("*/verdicts.parquet"))}
+        if "scores" not in self.record:
+            return there
+        prefix = "" if place == self.folder else "eval/"
+        listed = {b: self.folder / f"{prefix}{b}/verdicts.parquet" for b in self.record["scores"]}
+        if (strange := sorted(there.keys() - listed.keys())) and self.is_finished:
+            raise DamagedFileError(there[strange[0]], f"{RECORD} does not list it", RESTORE)
+        return listed
+
+    @property
+    def benchmarks(self) -> list[str]:
+        return list(self.tables)
+
+    def table_file(self, benchmark: str) -> Path:
+        """The checked file of a benchmark's verdicts.
+
+        Raises:
+            ValueError: it was not measured. DamagedFileError: as `file`.
+        """
+        if benchmark not in self.tables:
+            raise ValueError(f"{self.name} was not measured on {benchmark!r}, expected: {', '.join(self.tables)}")
+        path = self.tables[benchmark]
+        if self._tables is None:
+            path = self.file(path.relative_to(self.folder).as_posix())
+            self.manifest(benchmark)
+        return path
+
+    def verdicts(self, benchmark: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+        """A row for each problem and sample, with the columns of `evals.grading.verdicts.schema`.
+
+        Args:
+            columns: some of them; None: all that the file has.
+        Raises:
+            ValueError: it was not measured on that benchmark, or a column is missing.
+            DamagedFileError: as `file`.
+        """
+        path = self.table_file(benchmark)
+        frame = _json_lines(path) if path.suffix == ".jsonl" else read_parquet(path).to_pandas()
+        needed = ("benchmark", "problem_id", "sample", "gold", "verdict", *(columns or ()))
+        if missing := [name for name in needed if name not in frame]:
+            raise ValueError(f"{path}: the verdict table lacks the column(s) {', '.join(missing)}")
+        if (names := set(frame["benchmark"])) != {benchmark} and self.record:
+            raise DamagedFileError(path, f"it has rows of {', '.join(map(str, names))}", RESTORE)
+        unknown = {name: None for name in ("tokens", "finish_reason") if name not in frame}  # answers of others
+        frame = frame.assign(**unknown, problem_id=frame["problem_id"].astype(str))
+        return frame if columns is None else frame[list(columns)]
+
+    def samples(self, benchmark: str) -> pd.DataFrame:
+        """`verdicts`, with the responses.
+
+        Raises:
+            ValueError: as `verdicts`, or the verdicts were kept without the responses (an archive's are).
+        """
+        frame = self.verdicts(benchmark)
+        if "response" not in frame or not frame["response"].astype(bool).any():
+            raise ValueError(f"{self.name}: the verdicts of {benchmark} were kept without the responses")
+        return frame
+
+    def counts(self, benchmark: str) -> SeedCounts:
+        """The counts of `verdicts` that every score is computed from; equal files are counted once in a process."""
+        from evals.stats.counted import counted_file, counts_of_rows
+
+        path = self.table_file(benchmark)
+        return counts_of_rows(self.verdicts(benchmark)) if path.suffix == ".jsonl" else counted_file(path)
+
+    def manifest(self, benchmark: str) -> Mapping[str, Any] | None:
+        """How the samples of a benchmark were made; None for graded answers of others, which have no manifest.
+
+        Raises:
+            DamagedFileError: as `file`; or it is of another benchmark.
+        """
+        path = self.tables[benchmark].with_name("manifest.json")
+        if self._tables is None:
+            name = path.relative_to(self.folder).as_posix()
+            if path.is_file() or name in self.record.get("files", {}):
+                path = self.file(name)
+        manifest = read_object(path, "identity", "record")
+        if manifest is not None and manifest["identity"].get("benchmark", benchmark) != benchmark:
+            raise DamagedFileError(path, f"it is of {manifest['identity']['benchmark']}", RESTORE)
+        return manifest
+
+    def conditions(self, benchmark: str) -> Conditions | None:
+        """What decides a measurement (protocol, prompt, decoding, data), the engine and the model; None without a
+        manifest."""
+        manifest = self.manifest(benchmark)
+        if manifest is None:
+            return None
+        identity, protocol = manifest["identity"], manifest["record"].get("protocol") or {}
+        fields = ("prompt", "decoding", "data", "engine", "model")
+        return {"protocol": protocol.get("name"), **{key: identity.get(key) for key in fields}}
+
+    @property
+    def mlflow_id(self) -> str | None:
+        """The MLflow run that mirrors it; None before its first delivery."""
+        return self._mlflow_id or (read_object(self.folder / "mlflow.json") or {}).get("run_id")
+
+
+def read_record(path: Path) -> dict[str, Any] | None:
+    """The record of a run, or None without one.
+
+    Raises:
+        DamagedFileError: it cannot be read, or was changed after it was written.
+    """
+    record = read_object(path)
+    if record is not None and record.get(SHA256) not in (None, record_sha256(record)):
+        raise DamagedFileError(path, "its content does not match its sha256", RESTORE)
+    return record
+
+
+def record_sha256(record: Mapping[str, Any]) -> str:
+    """Of a record's content, without this hash."""
+    return text_sha256(json.dumps({key: value for key, value in record.items() if key != SHA256}, sort_keys=True))
+
+
+def with_sha256(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with the hash of its content."""
+    plain = json.loads(json.dumps(record, default=list))
+    return {**plain, SHA256: record_sha256(plain)}
+
+
+def content_sha256(path: Path) -> str:
+    """SHA-256 of a file; read again only if the file has changed since (its size, times or inode)."""
+    at = path.stat()
+    return _content_sha256(os.fspath(path), at.st_size, at.st_mtime_ns, at.st_ctime_ns, at.st_ino)
+
+
+@lru_cache(maxsize=100_000)
+def _content_sha256(path: str, *_: int) -> str:
+    return file_sha256(Path(path))
+
+
+def folder_name(record: Mapping[str, Any]) -> str:
+    """The name of a run's folder: what it is, what decides its result, and its seed."""
+    base = record["base_model"]["sha256"][:6]
+    return f"{record['model']}-{record['arm']}-{record['digest']}-{base}-seed{record['seed']}"
+
+
+def as_typed(command: str) -> str:
+    """The command without the folder that its program was in."""
+    program, _, rest = command.partition(" ")
+    name = Path(program).name
+    return f"{'rlvr' if name in ('cli.py', '__main__.py') else name} {rest}".strip()  # nox starts the module
+
+
+def _named_model(manifests: Sequence[Mapping[str, Any] | None]) -> str | None:
+    """The model that a manifest names, where it is a folder that is still there, or a hub id."""
+    model = next((m["record"].get("model_path") for m in manifests if m is not None), None)
+    if model is None or (Path(model).is_absolute() and not Path(model).is_dir()):
+        return None
+    return str(model)
+
+
+def benchmark_of(path: Path) -> str:
+    """The one benchmark of a file of verdicts.
+
+    Raises:
+        ValueError: none, or several.
+    """
+    rows = _json_lines(path) if path.suffix == ".jsonl" else read_parquet(path, ["benchmark"]).to_pandas()
+    names = list(dict.fromkeys(rows["benchmark"])) if "benchmark" in rows else []
+    if len(names) != 1:
+        raise ValueError(f"{path}: expected the rows of one benchmark, got {', '.join(map(str, names)) or 'none'}")
+    return str(names[0])
+
+
+def _json_lines(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
+    lines = path.read_text(encoding="utf-8").splitlines()
+    try:
+        return pd.DataFrame([json.loads(line) for line in lines if line.strip()])
+    except ValueError as error:
+        raise ValueError(f"{path}: expected JSON Lines of verdicts ({error})") from error

@@ -1,0 +1,57 @@
+"""Write a run's folder (`harness.record.run`): its record, its curve, and the hashes of its files."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from evals.files import append_jsonl, file_sha256, mend_jsonl, read_jsonl, write_json
+from evals.redaction import redact_all
+from harness.record.run import METRICS, RECORD, read_record, with_sha256
+
+
+class Recorder:
+    """The writer of one run's folder, and what a trainer logs to."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._logged: set[tuple[int, str]] | None = None  # (step, metric), once the file has been read
+
+    def metrics(self, step: int, values: Mapping[str, float]) -> None:
+        """Log the metrics of one step. What is there already (a step trained again after a kill) is not written again,
+        so no curve has a point twice."""
+        path = self.folder / METRICS
+        if self._logged is None:
+            mend_jsonl(path)
+            self._logged = {(row["step"], name) for row in read_jsonl(path) for name in row["metrics"]}
+        if new := {name: value for name, value in values.items() if (step, name) not in self._logged}:
+            append_jsonl(path, {"step": step, "metrics": new, "time": int(time.time() * 1000)})
+            self._logged |= {(step, name) for name in new}
+
+    def start(self, **fields: Any) -> dict[str, Any]:
+        """Begin or resume the run; what it has from before (its id, a finished training) stays."""
+        before = read_record(self.folder / RECORD) or {"id": uuid4().hex, "started": now(), "files": {}}
+        kept = {key: value for key, value in before.items() if key not in ("stopped", "finished")}
+        return self._write({**kept, **fields, "state": "running"})
+
+    def update(self, **fields: Any) -> dict[str, Any]:
+        """Replace fields of the record."""
+        return self._write({**(read_record(self.folder / RECORD) or {}), **fields})
+
+    def hashes(self, files: Iterable[Path]) -> dict[str, str]:
+        """Name -> SHA-256 of files of the run, for the record."""
+        return {path.relative_to(self.folder).as_posix(): file_sha256(path) for path in sorted(files)}
+
+    def _write(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        whole = with_sha256(redact_all(json.loads(json.dumps(record, default=list))))
+        write_json(self.folder / RECORD, whole)
+        return whole
+
+
+def now() -> str:
+    """The time, as the records have it: ISO 8601, UTC, seconds."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
