@@ -10,7 +10,7 @@ from pathlib import Path
 from evals.answer_files.reading import NOTHING_SAID, Reading
 from evals.files import text_sha256
 from evals.stats.measured_run import MeasuredRun, decisive_differences
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.record.archive import SUFFIX, read_archive
 from harness.record.run import RECORD, Run, benchmark_of
 from harness.runs.answers import graded, holds_verdicts

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from evals.files import BusyError, DamagedFileError, locked, read_jsonl_from, read_object, text_sha256, write_json
 from evals.redaction import redact, redact_all
-from harness.command.config import UsageError
+from harness.errors import UsageError
 from harness.record.run import FINAL, IDENTITY, METRICS, RECORD, Run, content_sha256, folder_name, read_record
 from harness.runs.track import METRICS_AT_ONCE, Tracker, cache_dir, home, shown_uri
 
