@@ -13,6 +13,8 @@ Keys under `metadata` that this module reads:
                  `dataset_kwargs.revision`, a git commit, which pins them as well
     columns      the hub's names for our columns (id, problem, answer, choices); our own names always work too.
                  `program`, for code: the names for its prompt, tests and entry_point, which make up the answer
+    answer_after  the answer is what stands after the last of these marks in the column of the answer;
+                 a cell without the mark is the answer itself
     files        further file names (without suffix) to look for in `data_dir`, after `<name>`
     published    the month when the last problem became public ("2025-02"), or never (see `evals.data.dates`)
     generated_seed  the rows are made here by `evals.data.generated` with this seed
@@ -192,7 +194,7 @@ def load(
     else:
         file = None if data_dir is None else _find(name, metadata, Path(data_dir))
     rows, source = _read_source(config) if file is None else (read_rows(file), str(file))
-    problems = _problems(name, rows, metadata.get("columns") or {}, source)
+    problems = _problems(name, rows, metadata.get("columns") or {}, source, metadata.get("answer_after"))
     sha256 = content_hash(problems)
     wrong = _mismatch(metadata, len(problems), sha256, file)
     if wrong and not allow_changed_data:
@@ -252,8 +254,11 @@ def _shuffle(problem: Problem, seed: int | None) -> Problem:
     return replace(problem, answer=LETTERS[order.index(0)], choices=tuple(offered[i] for i in order))
 
 
-def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str) -> list[Problem]:
-    """Rows to problems; the choices, if any, still without the correct answer and in the file's order."""
+def _problems(
+    name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str, Any], source: str, mark: str | None = None
+) -> list[Problem]:
+    """Rows to problems; the choices, if any, still without the correct answer and in the file's order. `mark`: see
+    `answer_after`."""
     width = len(str(max(len(rows) - 1, 0)))
     problems = []
     for index, row in enumerate(rows):
@@ -261,6 +266,10 @@ def _problems(name: str, rows: Sequence[Mapping[str, Any]], columns: Mapping[str
         identifier = _cell(row, "id", columns, where, default=f"{name}-{index:0{width}d}")
         others = tuple(_text(row, column, where) for column in columns.get("choices", ())) or None
         answer = _program(row, columns, where) or _cell(row, "answer", columns, where)
+        if mark is not None and mark in answer:
+            answer = answer.rpartition(mark)[2].strip()
+            if not answer:
+                raise ValueError(f"{where}: expected an answer after {mark!r}")
         text = _cell(row, "problem", columns, where, as_written="program" in columns)
         problems.append(Problem(identifier, text, answer, others))
     repeated = [identifier for identifier, count in Counter(p.id for p in problems).items() if count > 1]

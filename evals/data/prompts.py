@@ -112,6 +112,12 @@ _ALL = (
         with_tools="gpqa_code",
     ),
     Prompt(
+        name="gsm8k",
+        user='{problem} Let\'s think step by step and output the final answer after "####".',
+        policy="hashes",
+        source="volcengine/verl, examples/data_preprocess/gsm8k.py (commit b178a3cd5), instruction_following",
+    ),
+    Prompt(
         name="humaneval",
         user=(
             "Complete the following Python function. Think step by step, then give the whole function, with its "

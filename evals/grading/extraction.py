@@ -12,6 +12,8 @@ A policy is part of a protocol, like the temperature: it can change a score by m
     qwen          as Qwen2.5-Math's evaluation/parser.py, `extract_answer`, and SimpleRL's copy of it: the last box,
                   complete or not; else what follows "the answer is"; else the last number
     letter        the letter of a multiple choice that is stated last (`evals.grading.letters`; GPQA)
+    hashes        the number after the last `####` (GSM8K's form; veRL's and lm-eval's strict extraction)
+    last_number   the last number of the response, whatever stands around it (GSM8K's lenient extraction)
 
 `locate` gives the answer inside a bare answer, such as a gold, which may be a sentence.
 """
@@ -43,6 +45,8 @@ _SECOND_PROBLEM = re.compile(
 _ANSWER_LINE = re.compile(r"answer[ \t]*(?:\*\*[ \t]*)?:[ \t]*(?:\*\*)?\s*([^\n]*)", re.IGNORECASE)
 _TAG = re.compile(r"<answer>((?:(?!<answer>).)*?)</answer>", re.IGNORECASE | re.DOTALL)
 _LAST_NUMBER = re.compile(r"-?\d*\.?\d+")
+_ANY_NUMBER = re.compile(r"-?(?:\d[\d,]*(?:\.\d+)?|\.\d+)")
+_AFTER_HASHES = re.compile(rf"#### ?\$?({_ANY_NUMBER.pattern})")
 
 
 class Box(NamedTuple):
@@ -195,6 +199,21 @@ def _letter(response: str, filled: list[Box]) -> str | None:
     return last_letter(response, [(box.start, box.content) for box in filled])
 
 
+def _hashes(response: str, _: list[Box]) -> str | None:
+    numbers = _AFTER_HASHES.findall(response)
+    return _bare_number(numbers[-1]) if numbers else None
+
+
+def _last_number(response: str, _: list[Box]) -> str | None:
+    numbers = _ANY_NUMBER.findall(response)
+    return _bare_number(numbers[-1]) if numbers else None
+
+
+def _bare_number(text: str) -> str:
+    """Without thousands separators and the full stop that ends a sentence."""
+    return text.replace(",", "").removesuffix(".")
+
+
 POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
     "boxed_last": _boxed_last,
     "boxed_first": _boxed_first,
@@ -203,6 +222,8 @@ POLICIES: dict[str, Callable[[str, list[Box]], str | None]] = {
     "answer_tag": _answer_tag,
     "qwen": _qwen,
     "letter": _letter,
+    "hashes": _hashes,
+    "last_number": _last_number,
 }
 
 

@@ -158,6 +158,11 @@ def reasoned(rows: Iterable[Row], domain: str | None = None) -> Rows:
     ]
 
 
+def after_hashes(rows: Iterable[Row]) -> Rows:
+    """Rows of GSM8K with the answer that ends their solution, after `####`."""
+    return [{**row, "answer": row["solution"].rpartition("####")[2].strip()} for row in rows]
+
+
 OPEN_THOUGHTS = NamedSet(
     hub="open-thoughts/OpenThoughts-114k",
     # the set's card: its configuration "metadata" is metadata/train-*, of 113,957 rows, with these columns
@@ -195,6 +200,15 @@ SETS = {
         read=12500,
         select=lambda rows: shortest_solutions(at_levels(rows, (3, 4, 5)), 8441),
         rows=8441,
+    ),
+    # GSM8K (arXiv 2110.14168) has 7,473 training problems; github.com/openai/grade-school-math at 3101c7d has as many
+    # lines in grade_school_math/data/train.jsonl, with these columns.
+    "openai/gsm8k": NamedSet(
+        hub="openai/gsm8k",
+        file="main/train-*",
+        columns={"problem": "question", "solution": "answer"},
+        select=after_hashes,
+        read=7473,
     ),
     # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
     # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file; public code counts

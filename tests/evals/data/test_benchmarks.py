@@ -21,7 +21,8 @@ ROWS = [
     {"id": "b", "problem": "What is $\\frac12$ of\n 50?", "answer": "025"},
     {"id": "c", "problem": "Which?", "answer": "$x^2$"},
 ]
-PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 500, "minerva": 272, "olympiadbench": 675}
+PUBLIC = {"aime24": 30, "aime25": 30, "amc23": 40, "amc23_83": 83, "math500": 500, "minerva": 272, "olympiadbench": 675,
+          "gsm8k": 1319}  # fmt: skip
 
 
 @pytest.fixture
@@ -120,6 +121,17 @@ def test_real_answers_stay_as_written() -> None:
     minerva = [p.answer for p in benchmarks.load("minerva", data_dir=SHARED).problems]
     assert "8.7e8" in minerva
     assert "np.arcsin(10/13)" in minerva
+
+
+def test_the_answer_after_a_mark(toy: Path) -> None:
+    config = benchmarks.TASKS / "toy" / "toy.yaml"
+    config.write_text(config.read_text().replace("metadata: {", 'metadata: {answer_after: "####", '))
+    write(toy, [{**row, "answer": f"1 + 1 = 2 #### so\n#### {row['answer']}"} for row in ROWS])
+    loaded = benchmarks.load("toy", data_dir=toy)  # the same content as the pinned rows, whose answers have no mark
+    assert [p.answer for p in loaded.problems] == [row["answer"] for row in ROWS] and not loaded.changed
+    write(toy, [{**row, "answer": "no answer #### "} for row in ROWS])
+    with pytest.raises(ValueError, match="row 0"):
+        benchmarks.load("toy", data_dir=toy)
 
 
 # ------------------------------------------------------------------------------------------------------ reading

@@ -143,6 +143,22 @@ def test_policies(policy, response, answer):
     assert extract(response, policy).answer == answer
 
 
+@pytest.mark.parametrize(
+    ("response", "strict", "lenient"),
+    [
+        ("She has 18 left.\n#### 18", "18", "18"),
+        ("#### $70,000.", "70000", "70000"),
+        ("#### 5\nWait.\n#### -7", "-7", "-7"),  # the last one
+        ("It costs 3.50, so 1,234.50 in all", None, "1234.50"),
+        ("#### none of 3", None, "3"),
+        ("#### .5 of 12", ".5", "12"),
+        ("nothing", None, None),
+    ],
+)
+def test_the_two_extractions_of_gsm8k(response: str, strict: str | None, lenient: str | None) -> None:
+    assert (extract(response, "hashes").answer, extract(response, "last_number").answer) == (strict, lenient)
+
+
 def test_a_box_never_closed_is_truncated():
     assert extract(r"so \boxed{\frac{1}{2}") == Extraction(None, boxed=False, truncated=True)
     assert extract(r"so \boxed") == Extraction(None, boxed=False, truncated=True)

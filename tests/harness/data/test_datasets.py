@@ -59,6 +59,10 @@ def open_thoughts_row(problem: str, answer: str) -> dict[str, Any]:
     }
 
 
+def gsm8k_row(question: str, answer: str) -> dict[str, Any]:
+    return {"question": question, "answer": f"He adds <<1+1={answer}>>.\n#### {answer}"}
+
+
 ROWS = {
     "openthoughts": [open_thoughts_row("1+1?", "2"), open_thoughts_row("2+2?", "4")],
     "openthoughts_math": [open_thoughts_row("1+1?", "2"), open_thoughts_row("2+2?", "4")],
@@ -66,6 +70,7 @@ ROWS = {
     STILL_3: [{"question": "1+1?", "answer": "2"}, {"question": "2+2?", "answer": "4"}],
     MATH: [math_row("1+1?", "2"), math_row("2+2?", "4")],
     "math_erpo": [math_row("1+1?", "2"), math_row("2+2?", "4", 5)],
+    "openai/gsm8k": [gsm8k_row("1+1?", "2"), gsm8k_row("2+2?", "4")],
     "simplerl_8k": [simplerl_row("1+1?", "2"), simplerl_row("2+2?", "4")],
 }
 WANTED = [{"problem": "1+1?", "answer": "2"}, {"problem": "2+2?", "answer": "4"}]
