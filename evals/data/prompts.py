@@ -118,6 +118,16 @@ _ALL = (
         source="volcengine/verl, examples/data_preprocess/gsm8k.py (commit b178a3cd5), instruction_following",
     ),
     Prompt(
+        name="reasoning_from_scratch",
+        user=(
+            "You are a helpful math assistant.\nAnswer the question and write the final result on a new line as:\n"
+            "\\boxed{ANSWER}\n\nQuestion:\n{problem}\n\nAnswer:"
+        ),
+        policy="boxed_last",
+        chat=False,
+        source="rasbt/reasoning-from-scratch, reasoning_from_scratch/ch03.py (commit f79c9cd), render_prompt",
+    ),
+    Prompt(
         name="humaneval",
         user=(
             "Complete the following Python function. Think step by step, then give the whole function, with its "

@@ -220,6 +220,12 @@ _FORKING = (
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh"
 )
 
+_SKYRL = "github.com/NovaSky-AI/SkyRL at a956457, "
+_RFS = "github.com/rasbt/reasoning-from-scratch at f79c9cd, "
+_VERL_LOG = (
+    "github.com/eric-haibin-lin/verl-data at f07af32, gsm8k/Qwen2.5-0.5B-bsz256_2-prompt1024-resp512-0.567.log: "
+)
+
 _PROTOCOLS = (
     Protocol(
         name="egsw",
@@ -324,6 +330,26 @@ _PROTOCOLS = (
         ks=assumed((1,), "table 2 gives accuracy@16, which is avg@16, and the mean length"),
     ),
     Protocol(
+        name="anchor_math500",
+        benchmarks=code(("math500",), _RFS + "ch06/02_rlvr_grpo_scripts_intro/README.md: the table's MATH-500 column"),
+        n=code(1, _RFS + "ch03/02_math500-verifier-scripts/evaluate_math500.py"),
+        temperature=code(0.0, _RFS + "the same script: greedy"),
+        top_p=assumed(1.0, "no effect: decoding is greedy"),
+        max_tokens=code(2048, _RFS + "ch06/02_rlvr_grpo_scripts_intro/README.md: up to 2048 generated tokens"),
+        prompt=code("reasoning_from_scratch", _RFS + "reasoning_from_scratch/ch03.py: render_prompt"),
+        ks=assumed((1,), "the table gives one accuracy"),
+    ),
+    Protocol(
+        name="anchor_gsm8k",
+        benchmarks=code(("gsm8k",), _VERL_LOG + "data.val_files"),
+        n=code(1, _VERL_LOG + "one response a problem"),
+        temperature=code(0.0, "github.com/volcengine/verl at 50ac725, ray_trainer.py: validation with do_sample=False"),
+        top_p=assumed(1.0, "no effect: decoding is greedy"),
+        max_tokens=code(512, _VERL_LOG + "data.max_response_length"),
+        prompt=code("gsm8k", "github.com/volcengine/verl at b178a3c, examples/data_preprocess/gsm8k.py"),
+        ks=assumed((1,), "the page gives one accuracy"),
+    ),
+    Protocol(
         name="tiny",
         benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the evaluation tiers of the tiny scale"),
         n=assumed(16, "enough for pass@16, the gap that RL is to close"),
@@ -349,6 +375,15 @@ _PROTOCOLS = (
 _BY_NAME = {protocol.name: protocol for protocol in _PROTOCOLS}
 PROTOCOLS: dict[str, Protocol] = {
     **_BY_NAME,
+    "anchor_gsm8k_1024": replace(
+        _BY_NAME["anchor_gsm8k"],
+        name="anchor_gsm8k_1024",
+        benchmarks=code(("gsm8k",), _SKYRL + "examples/train/gsm8k/gsm8k_dataset.py: its test split"),
+        n=assumed(1, "greedy"),
+        temperature=code(0.0, _SKYRL + "skyrl/train/config/config.py: eval_sampling_params"),
+        max_tokens=code(1024, _SKYRL + "examples/train/gsm8k/run_gsm8k.sh"),
+        prompt=code("gsm8k", _SKYRL + "examples/train/gsm8k/gsm8k_dataset.py"),
+    ),
     "entropy_advantage_dapo": replace(
         _BY_NAME["entropy_advantage"],
         name="entropy_advantage_dapo",

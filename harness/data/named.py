@@ -6,6 +6,7 @@ without a source is None and not checked.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -143,6 +144,17 @@ def at_levels(rows: Iterable[Row], levels: tuple[int, ...]) -> Rows:
     return [row for row in rows if row["level"] in names]
 
 
+def without_math500(rows: Iterable[Row]) -> Rows:
+    """Rows of MATH that are not among the 500 problems of MATH-500 (by `problem_digest`)."""
+    excluded = frozenset((Path(__file__).parent / "math500_digests.txt").read_text().split())
+    return [row for row in rows if problem_digest(row["problem"]) not in excluded]
+
+
+def problem_digest(problem: str) -> str:
+    """The first 12 hexadecimal digits of the SHA-256 of a problem without its white space."""
+    return hashlib.sha256("".join(problem.split()).encode()).hexdigest()[:12]
+
+
 def shortest_solutions(rows: Rows, n: int) -> Rows:
     """The `n` rows with the shortest solutions (in characters; ties go to the earlier row), in their original order."""
     ranked = sorted(range(len(rows)), key=lambda i: len(rows[i]["solution"]))[:n]
@@ -209,6 +221,17 @@ SETS = {
         columns={"problem": "question", "solution": "answer"},
         select=after_hashes,
         read=7473,
+    ),
+    # MATH without MATH-500: the training problems of rasbt/reasoning-from-scratch (math_full_minus_math500.json; its
+    # README says 12,000). The digests are those of the pinned benchmark math500.
+    "math_minus_math500": NamedSet(
+        hub=MATH.hub,
+        columns=MATH.columns,
+        revision=MATH.revision,
+        split="train+test",
+        read=12500,
+        select=without_math500,
+        rows=12000,
     ),
     # SimpleRL's 8K: MATH at levels 3 to 5. github.com/hkust-nlp/simpleRL-reason has the rows as train/data/
     # math_level3to5_data_processed_with_qwen_prompt.json, its authors' set on the hub as this file; public code counts

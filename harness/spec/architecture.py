@@ -83,7 +83,9 @@ LLAMA31_8B = Architecture(32, 4096, 14336, 32, 8, 128, 128256, False)
 
 KNOWN = {
     "Qwen/Qwen2.5-0.5B": QWEN25_05B,
+    "Qwen/Qwen2.5-0.5B-Instruct": QWEN25_05B,
     "Qwen/Qwen2.5-1.5B": QWEN25_15B,
+    "Qwen/Qwen2.5-1.5B-Instruct": QWEN25_15B,
     "Qwen/Qwen2.5-Math-1.5B": QWEN25_15B,
     "deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B": Architecture(28, 1536, 8960, 12, 2, 128, 151936, False),
     "Qwen/Qwen2.5-3B": QWEN25_3B,
@@ -100,6 +102,7 @@ KNOWN = {
     "Qwen/Qwen2.5-32B": QWEN25_32B,
     "hkust-nlp/Qwen-2.5-32B-SimpleRL-Zoo": QWEN25_32B,
     "Qwen/Qwen3-0.6B": QWEN3_06B,
+    "Qwen/Qwen3-0.6B-Base": QWEN3_06B,
     "Qwen/Qwen3-4B": QWEN3_4B,
     "Qwen/Qwen3-8B-Base": QWEN3_8B,
     "Qwen/Qwen3-14B-Base": QWEN3_14B,

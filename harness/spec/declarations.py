@@ -94,7 +94,7 @@ class Experiment(Declared):
     # rollout
     dynamic_sampling: Sourced[bool]  # resample groups whose rewards are all equal (DAPO)
     prompts_per_rollout: Sourced[Count]
-    group_size: Sourced[Annotated[int, Range(">= 2", "a group of one has no advantage")]]
+    group_size: Sourced[Count]  # responses to one prompt; >= 2 unless a critic gives the advantages
     rollout_temperature: Sourced[Positive]
     rollout_top_p: Sourced[Share]
     max_prompt_tokens: Sourced[Count]
@@ -137,6 +137,11 @@ class Experiment(Declared):
         if len(self.rewards.value) != len(self.reward_weights.value):
             raise ValueError(
                 f"reward_weights: expected {len(self.rewards.value)} (one a reward), got {self.reward_weights.value!r}"
+            )
+        if self.group_size.value < 2 and not self.critic.value:
+            raise ValueError(
+                "group_size: expected >= 2, as a group of one has no advantage without a critic, got "
+                f"{self.group_size.value}"
             )
         if self.reference_reset_every.value is not None and not self.kl_beta.value:
             raise ValueError(

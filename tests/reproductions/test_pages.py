@@ -45,7 +45,7 @@ def test_the_commands_are_accepted(key: str, capsys: pytest.CaptureFixture[str])
             assert main(["plan", *options]) == 0, capsys.readouterr().err
 
 
-@pytest.mark.parametrize("key", PAGES)
+@pytest.mark.parametrize("key", DECLARED)
 def test_the_functions_of_the_equations_exist(key: str) -> None:
     """The last column of the table of equations; a name without a module is of the paper's own, or a setting."""
     page = (FOLDER / key / "README.md").read_text()

@@ -102,7 +102,14 @@ LAYOUTS = (
     Layout(3, "entropy_advantage", "Table 3", "Both the RL baseline and our method", ENTROPY_ADVANTAGE_COLUMNS),
 )
 # Numbers in sentences of the text, not in a table: the paper's own test checks them.
-OWN_TEST = {("forking_tokens", "Abstract"), ("forking_tokens", "Table 2")}
+OWN_TEST = {
+    ("forking_tokens", "Abstract"),
+    ("forking_tokens", "Table 2"),
+    # of public repositories at stated commits, not of a paper (reproductions/anchors/README.md)
+    ("anchors", "reasoning-from-scratch"),
+    ("anchors", "veRL"),
+    ("anchors", "SkyRL"),
+}
 CELL = r"[+-]?\d+(?:\.\d+)?(?:\s?%)?|[-–/]"  # a number, or the mark of an empty cell
 EMPTY = ("-", "–", "/")
 

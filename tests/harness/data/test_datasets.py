@@ -10,9 +10,19 @@ from typing import Any
 
 import pytest
 
-from harness.data.named import SETS, NamedSet, at_levels, bare_problem, distinct, shortest_solutions, text_at
+from harness.data.named import (
+    SETS,
+    NamedSet,
+    at_levels,
+    bare_problem,
+    distinct,
+    shortest_solutions,
+    text_at,
+    without_math500,
+)
 from harness.data.problems import content_hash, load_problems, load_solutions
 from harness.spec import catalogue
+from tests.shared import shared_file
 
 DAPO = "BytedTsinghua-SIA/DAPO-Math-17k"
 STILL_3 = "RUC-AIBOX/STILL-3-Preview-RL-Data"
@@ -69,6 +79,7 @@ ROWS = {
     DAPO: [dapo_row("1+1?", "2", "a"), dapo_row("2+2?", "4", "b")],
     STILL_3: [{"question": "1+1?", "answer": "2"}, {"question": "2+2?", "answer": "4"}],
     MATH: [math_row("1+1?", "2"), math_row("2+2?", "4")],
+    "math_minus_math500": [math_row("1+1?", "2"), math_row("2+2?", "4")],
     "math_erpo": [math_row("1+1?", "2"), math_row("2+2?", "4", 5)],
     "openai/gsm8k": [gsm8k_row("1+1?", "2"), gsm8k_row("2+2?", "4")],
     "simplerl_8k": [simplerl_row("1+1?", "2"), simplerl_row("2+2?", "4")],
@@ -236,3 +247,11 @@ def test_every_declared_set_is_known_by_name() -> None:
     declared = {(key, arm.train.dataset.value) for key in papers for arm in catalogue.load(key).arms if arm.train}
     assert {key for key, _ in declared} == set(papers)
     assert {dataset for _, dataset in declared} <= set(SETS)
+
+
+def test_math500_is_left_out_of_its_training_problems() -> None:
+    rows = [json.loads(line) for line in shared_file("data/benchmarks/math_test5000.jsonl").read_text().splitlines()]
+    kept = without_math500(rows)  # MATH-500 is part of the test split
+    assert (len(rows), len(kept)) == (5000, 4500)
+    math500 = shared_file("data/benchmarks/math500.jsonl").read_text().splitlines()
+    assert not {json.loads(line)["problem"] for line in math500} & {row["problem"] for row in kept}

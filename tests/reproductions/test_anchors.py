@@ -1,0 +1,50 @@
+"""The anchors: what their sources' steps and samples give, and groups of one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from evals.data import protocols
+from evals.provenance import Origin, assumed
+from harness.spec import Experiment, catalogue
+from harness.spec.architecture import architecture
+from reproductions.anchors.paper import GSM8K_GRPO, GSM8K_PPO, MATH_50_STEPS, REPRODUCTION
+
+
+def test_every_model_has_a_known_shape_for_the_plan() -> None:
+    assert all(architecture(model.value) is not None for model in REPRODUCTION.models.values())
+
+
+def test_steps_are_those_of_the_sources() -> None:
+    def rollouts(e: Experiment) -> int:
+        # 7,473 problems; the last, smaller batch of an epoch is dropped
+        return int(e.epochs.value) * (e.dataset_rows.value // e.prompts_per_rollout.value)
+
+    assert rollouts(GSM8K_GRPO) == 20 * 7 == 140  # "Training Steps 140" on SkyRL's page
+    assert rollouts(GSM8K_PPO) == 15 * 29 == 435  # the log validates every 10 of them: 43 times
+    assert rollouts(GSM8K_PPO) // 10 == 43
+    assert MATH_50_STEPS.max_steps.value == 50
+
+
+def test_no_value_of_one_anchor_is_sourced_from_another() -> None:
+    for key, sourced in GSM8K_GRPO.settings().items():
+        if sourced.origin is Origin.CODE:
+            assert "SkyRL" in sourced.note, key
+
+
+def test_each_arm_is_measured_by_its_own_protocol() -> None:
+    limits = {
+        (a.model, a.key): protocols.get(a.protocol or REPRODUCTION.protocol).max_tokens.value for a in REPRODUCTION.arms
+    }
+    assert limits["qwen3-0.6b", "grpo_50"] == 2048
+    assert limits["qwen2.5-0.5b", "ppo"] == 512
+    assert limits["qwen2.5-1.5b", "grpo"] == 1024
+    assert len(catalogue.published("anchors")) == 9
+
+
+def test_a_group_of_one_needs_a_critic() -> None:
+    assert GSM8K_PPO.group_size.value == 1
+    with pytest.raises(ValueError, match="group_size"):
+        replace(MATH_50_STEPS, group_size=assumed(1, "a test"))
