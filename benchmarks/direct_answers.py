@@ -63,8 +63,8 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
 
 
 def _alternative(record: dict[str, object]) -> list[str]:
-    """The overrides of `harness.study.variations`: none for the study's own runs."""
-    from harness.study.variations import ALTERNATIVES
+    """The overrides of `studies.tiny.variations`: none for the study's own runs."""
+    from studies.tiny.variations import ALTERNATIVES
 
     set_here = record["overrides"]
     assert isinstance(set_here, dict)

@@ -51,9 +51,9 @@ def with_seeds(measured: Measured, seeds: Collection[int]) -> Measured:
 def main(arguments: list[str]) -> None:
     from evals.stats.score import difference_text, p_text
     from harness.runs.source import ArchivedRuns
-    from harness.study.design import STUDY
-    from harness.study.outcomes import gains, measured_arms, placebos
-    from harness.study.tuning import accuracies, search
+    from studies.tiny.design import STUDY
+    from studies.tiny.outcomes import gains, measured_arms, placebos
+    from studies.tiny.tuning import accuracies, search
 
     seeds = parse_seeds(" ".join(arguments))
     runs = ArchivedRuns(sorted(RECORDS.glob("*.zip")))

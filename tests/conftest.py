@@ -28,7 +28,7 @@ SLOW_FIRST = (  # processes that share the files then end at about the same time
     "harness/backends/test_trl_finetune.py",
     "harness/backends/test_trl_distributed.py",
     "harness/jobs/test_watching.py",
-    "harness/study/test_committed_study.py",
+    "studies/tiny/test_committed_study.py",
     "examples/test_examples.py",
     "evals/grading/test_hostile.py",
     "evals/grading/test_hostile_text.py",

@@ -33,11 +33,11 @@ from harness.cli.overview import LIST, SHOW, STATUS, do_list, do_show, do_status
 from harness.cli.records import TABLES, UI, do_tables, do_ui
 from harness.cli.reproducing import REPRODUCE, do_reproduce
 from harness.cli.statistics import COMPARE, POWER, do_compare, do_power
-from harness.cli.study import STUDY, do_study
 from harness.cli.terminal import fitted
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.errors import UsageError, choose
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
+from studies.tiny.command import STUDY, do_study
 
 LONGEST = 4000  # characters of an error message
 

@@ -14,9 +14,9 @@ import numpy.typing as npt
 
 from evals.stats.intervals import Interval, over_seeds
 from evals.stats.verdict_table import complete
-from harness.study.design import Design
-from harness.study.outcomes import Key
 from harness.tables.measured import Measured
+from studies.tiny.design import Design
+from studies.tiny.outcomes import Key
 
 Floats = npt.NDArray[np.float64]
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from evals.plots import study as plots
-from harness.study.design import Design, StudyArm
-from harness.study.jobs import declared_value
-from harness.study.tuning import Trial
+from studies.tiny.design import Design, StudyArm
+from studies.tiny.jobs import declared_value
+from studies.tiny.tuning import Trial
 
 if TYPE_CHECKING:
     from evals.plots.plot import Plot

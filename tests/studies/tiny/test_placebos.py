@@ -10,7 +10,7 @@ import torch
 from harness.command.resolve import resolve
 from harness.spec.declarations import Experiment
 from harness.step.batch import TokenBatch
-from harness.study.design import PLACEBOS, STUDY, StudyArm
+from studies.tiny.design import PLACEBOS, STUDY, StudyArm
 
 ROWS, TOKENS = 16, 40
 

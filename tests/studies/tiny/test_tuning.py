@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from harness.spec.job import Job
-from harness.study.design import Design, Knob, StudyArm
-from harness.study.jobs import knob_jobs, rate_jobs, study_jobs
-from harness.study.tuning import Ending, chosen, search, trials
+from studies.tiny.design import Design, Knob, StudyArm
+from studies.tiny.jobs import knob_jobs, rate_jobs, study_jobs
+from studies.tiny.tuning import Ending, chosen, search, trials
 
 DESIGN = Design(
     families=("tiny", "tiny_search"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.study.design import STUDY
-from harness.study.excerpts import stale_excerpts
-from harness.study.records import _same, differing_pages
+from studies.tiny.design import STUDY
+from studies.tiny.excerpts import stale_excerpts
+from studies.tiny.records import _same, differing_pages
 
 FOLDER = Path(__file__).parents[3] / "results" / "study"
 

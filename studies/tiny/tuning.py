@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from harness.spec.job import Job
-from harness.study.design import Design, StudyArm
-from harness.study.jobs import Settings, knob_jobs, rate_jobs
+from studies.tiny.design import Design, StudyArm
+from studies.tiny.jobs import Settings, knob_jobs, rate_jobs
 
 if TYPE_CHECKING:
     from harness.runs.source import RunSource

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.study.excerpts import filled, stale_excerpts, write_excerpts
+from studies.tiny.excerpts import filled, stale_excerpts, write_excerpts
 
 PAGE = """# Study
 

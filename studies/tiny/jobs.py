@@ -13,7 +13,7 @@ from harness.data.tiny import family
 from harness.spec.declarations import Experiment
 from harness.spec.job import Job
 from harness.spec.scales import SCALES
-from harness.study.design import Design, StudyArm
+from studies.tiny.design import Design, StudyArm
 
 Settings = Mapping[tuple[str, str, str], Mapping[str, float]]
 """(scale, paper, method) -> the values that the search chose."""

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from evals.imports import uncollected
 from harness.spec.job import Job
-from harness.study.design import Design
-from harness.study.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
-from harness.study.tuning import Trial, accuracies, chosen, search, trials
+from studies.tiny.design import Design
+from studies.tiny.jobs import Settings, base_jobs, knob_jobs, rate_jobs, study_jobs
+from studies.tiny.tuning import Trial, accuracies, chosen, search, trials
 
 
 def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int | None = None) -> int:
@@ -29,10 +29,10 @@ def run_study(design: Design, command: str, *, tiers: Sequence[int], seeds: int 
 
 
 def run_variations(design: Design, command: str) -> int:
-    """Run the exploratory variations (`harness.study.variations`) of the tiers whose search is finished. Returns how
+    """Run the exploratory variations (`studies.tiny.variations`) of the tiers whose search is finished. Returns how
     many jobs failed."""
     from harness.runs.track import Tracker
-    from harness.study.variations import alternative_jobs, sweep_jobs
+    from studies.tiny.variations import alternative_jobs, sweep_jobs
 
     settings = search(design, accuracies(Tracker.open(), design)).settings
     return _run([*alternative_jobs(design, settings), *sweep_jobs(design, settings)], command)

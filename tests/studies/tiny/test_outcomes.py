@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from evals.stats.counted import counted_rows
-from harness.study.design import STUDY
-from harness.study.figures import figures
-from harness.study.outcomes import Key, claim_outcome, claims, controls, gains, placebo_outcome, placebos, row
-from harness.study.page import results_page
 from harness.tables.measured import Measured
+from studies.tiny.design import STUDY
+from studies.tiny.figures import figures
+from studies.tiny.outcomes import Key, claim_outcome, claims, controls, gains, placebo_outcome, placebos, row
+from studies.tiny.page import results_page
 
 TIERS = {
     "tiny": ("tiny_short", "tiny_long", "tiny_rare"),

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from harness.spec import catalogue
 from harness.spec.controls import CONTROLS
-from harness.study.design import STUDY
-from harness.study.registration import claims_of, registration
+from studies.tiny.design import STUDY
+from studies.tiny.registration import claims_of, registration
 
 PAGE = Path(__file__).parents[3] / "results" / "study" / "preregistration.md"
 

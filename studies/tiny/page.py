@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from evals.stats.score import NONE, bounds_text, difference_text, number_text, p_text
 from harness.spec.scales import SCALES
-from harness.study.design import Design
-from harness.study.figures import figures
-from harness.study.jobs import Settings
-from harness.study.outcomes import (
+from harness.tables.claims import Checked
+from harness.tables.grid import Grid
+from harness.tables.measured import Measured
+from studies.tiny.design import Design
+from studies.tiny.figures import figures
+from studies.tiny.jobs import Settings
+from studies.tiny.outcomes import (
     CheckedClaims,
     Difference,
     Key,
@@ -26,13 +29,10 @@ from harness.study.outcomes import (
     placebos,
     row,
 )
-from harness.study.pairing import Pairing, pairings
-from harness.study.sensitivity import sweeps
-from harness.study.tuning import Trial, accuracies, search
-from harness.study.variations import ALTERNATIVES, Alternative, alternatives, sweep_arms, sweep_trials
-from harness.tables.claims import Checked
-from harness.tables.grid import Grid
-from harness.tables.measured import Measured
+from studies.tiny.pairing import Pairing, pairings
+from studies.tiny.sensitivity import sweeps
+from studies.tiny.tuning import Trial, accuracies, search
+from studies.tiny.variations import ALTERNATIVES, Alternative, alternatives, sweep_arms, sweep_trials
 
 if TYPE_CHECKING:
     from harness.runs.source import RunSource

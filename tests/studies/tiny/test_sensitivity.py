@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from harness.study.design import STUDY
-from harness.study.jobs import declared_value
-from harness.study.sensitivity import sweep_rows, sweeps
-from harness.study.tuning import Ending, Trial
+from studies.tiny.design import STUDY
+from studies.tiny.jobs import declared_value
+from studies.tiny.sensitivity import sweep_rows, sweeps
+from studies.tiny.tuning import Ending, Trial
 
 EGSW = next(arm for arm in STUDY.arms if arm.name == "egsw egsw")
 ARMS = tuple(arm for arm in STUDY.arms if arm.name in ("egsw grpo", "egsw egsw"))

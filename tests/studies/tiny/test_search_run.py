@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from harness.study import run
-from harness.study.design import STUDY
-from harness.study.tuning import Ending
+from studies.tiny import run
+from studies.tiny.design import STUDY
+from studies.tiny.tuning import Ending
 
 
 @pytest.mark.parametrize(("failing", "chooses"), [("unfinished", False), ("diverged", True)])

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from harness.spec import Claim, catalogue
 from harness.spec.scales import SCALES
-from harness.study.design import REWARD_CONTROLS, Design
 from harness.tables.grid import Grid
+from studies.tiny.design import REWARD_CONTROLS, Design
 
 
 def claims_of(design: Design, paper: str) -> list[Claim]:

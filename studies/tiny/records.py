@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from harness.runs.archive import export_runs
 from harness.runs.source import ArchivedRuns
-from harness.study.design import Design
-from harness.study.excerpts import stale_excerpts
-from harness.study.jobs import base_jobs, study_jobs
-from harness.study.page import FIGURES, write_pages
-from harness.study.tuning import accuracies, search
-from harness.study.variations import alternative_jobs, sweep_jobs
+from studies.tiny.design import Design
+from studies.tiny.excerpts import stale_excerpts
+from studies.tiny.jobs import base_jobs, study_jobs
+from studies.tiny.page import FIGURES, write_pages
+from studies.tiny.tuning import accuracies, search
+from studies.tiny.variations import alternative_jobs, sweep_jobs
 
 if TYPE_CHECKING:
     from harness.runs.track import Tracker

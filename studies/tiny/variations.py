@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 from evals.stats.compare import compare_average, corrected
 from harness.spec.job import Job
-from harness.study.design import Design, Knob, StudyArm
-from harness.study.jobs import Settings, seeded_job, trial_job
-from harness.study.outcomes import Difference, Key, measured_of
-from harness.study.tuning import Scored, Trial
 from harness.tables.measured import Measured
+from studies.tiny.design import Design, Knob, StudyArm
+from studies.tiny.jobs import Settings, seeded_job, trial_job
+from studies.tiny.outcomes import Difference, Key, measured_of
+from studies.tiny.tuning import Scored, Trial
 
 if TYPE_CHECKING:
     from harness.runs.source import RunSource

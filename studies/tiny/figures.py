@@ -13,9 +13,9 @@ from evals.stats.intervals import estimate
 from evals.stats.score import unit
 from evals.stats.verdict_table import complete
 from harness.spec.scales import SCALES
-from harness.study.design import Design
-from harness.study.outcomes import CheckedClaims, K, Key, Row, Value, claim_outcome, gains, placebos, row
 from harness.tables.measured import Measured
+from studies.tiny.design import Design
+from studies.tiny.outcomes import CheckedClaims, K, Key, Row, Value, claim_outcome, gains, placebos, row
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,12 +13,12 @@ from evals.stats.intervals import Interval, estimate, over_seeds
 from evals.stats.score import bounds_of
 from evals.stats.verdict_table import complete
 from harness.spec import catalogue
-from harness.study.design import PLACEBOS, REWARD_CONTROLS, Design
-from harness.study.jobs import Settings, base_jobs, study_jobs
-from harness.study.registration import claims_of
 from harness.tables.claimed_curves import window_mean
 from harness.tables.claims import Checked, check_claims
 from harness.tables.measured import Measured, gather
+from studies.tiny.design import PLACEBOS, REWARD_CONTROLS, Design
+from studies.tiny.jobs import Settings, base_jobs, study_jobs
+from studies.tiny.registration import claims_of
 
 if TYPE_CHECKING:
     from harness.runs.source import RunSource

@@ -10,7 +10,7 @@ from harness.command.config import no_more, parse_overrides, take, take_list
 from harness.errors import UsageError, choose
 
 if TYPE_CHECKING:
-    from harness.study.design import Design
+    from studies.tiny.design import Design
 
 PAGES = Path("results") / "study"
 STUDY = f"""options:
@@ -29,7 +29,7 @@ _KEYS = ("run", "family", "tier", "seeds", "variations", "register", "write", "c
 
 
 def do_study(arguments: Any) -> int:
-    from harness.study.design import STUDY as DESIGN
+    from studies.tiny.design import STUDY as DESIGN
 
     values = parse_overrides(arguments.options)
     todo = {name for name in ("run", "variations", "register", "write", "check") if take(values, name, bool, False)}
@@ -43,26 +43,26 @@ def do_study(arguments: Any) -> int:
         raise UsageError(f"seeds={seeds}: expected 1 to {DESIGN.seeds}")
     failed = 0
     if "register" in todo:
-        from harness.study.registration import registration
+        from studies.tiny.registration import registration
 
         out.mkdir(parents=True, exist_ok=True)
         (out / "preregistration.md").write_text(registration(DESIGN), encoding="utf-8")
         print(out / "preregistration.md", file=sys.stderr)
     if "run" in todo:
-        from harness.study.run import run_study
+        from studies.tiny.run import run_study
 
         command = " ".join(["rlvr", "study", *arguments.options])
         tiers = [tier] if tier else DESIGN.tiers()
         failed = run_study(DESIGN.of_families(families), command, tiers=tiers, seeds=seeds)
     if "variations" in todo:
-        from harness.study.run import run_variations
+        from studies.tiny.run import run_variations
 
         command = " ".join(["rlvr", "study", *arguments.options])
         failed += run_variations(DESIGN.of_families(families), command)
     if "write" in todo:
         _write(DESIGN, out)
     if "check" in todo:
-        from harness.study.records import differing_pages
+        from studies.tiny.records import differing_pages
 
         differing = differing_pages(DESIGN, out)
         for path in differing:
@@ -75,8 +75,8 @@ def do_study(arguments: Any) -> int:
 
 def _write(design: Design, out: Path) -> None:
     from harness.runs.track import Tracker
-    from harness.study.excerpts import write_excerpts
-    from harness.study.records import write_from_records, write_records
+    from studies.tiny.excerpts import write_excerpts
+    from studies.tiny.records import write_from_records, write_records
 
     for path in (*write_records(design, Tracker.open(), out), *write_from_records(design, out, out)):
         print(path, file=sys.stderr)
@@ -86,8 +86,8 @@ def _write(design: Design, out: Path) -> None:
 
 def _show(design: Design) -> None:
     from harness.runs.track import Tracker
-    from harness.study.jobs import study_jobs
-    from harness.study.tuning import accuracies, search
+    from studies.tiny.jobs import study_jobs
+    from studies.tiny.tuning import accuracies, search
 
     tracker = Tracker.open()
     state = search(design, accuracies(tracker, design))

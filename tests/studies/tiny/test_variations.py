@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from harness.study.design import STUDY
-from harness.study.jobs import Settings, seeded_job
-from harness.study.variations import (
+from studies.tiny.design import STUDY
+from studies.tiny.jobs import Settings, seeded_job
+from studies.tiny.variations import (
     ALTERNATIVES,
     SEEDS,
     SWEEPS,
