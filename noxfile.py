@@ -69,10 +69,11 @@ def quickstart(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def study(session: nox.Session) -> None:
-    """The tiny-scale study (hours; resumes where it was), then its records, tables and figures in results/study."""
+    """The tiny-scale study (hours; resumes where it was), then its tables, page and figures in results/study."""
+    environment(session)
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
-    rlvr(session, "study", "run=true", *session.posargs)
-    rlvr(session, "study", "write=true")
+    session.run(str(PYTHON), "-m", "studies.tiny", "run", *session.posargs, external=True)
+    session.run(str(PYTHON), "-m", "studies.tiny", "write", external=True)
 
 
 @nox.session(venv_backend="none")

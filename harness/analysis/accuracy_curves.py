@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from evals.files import read_object
-from evals.plots.study import learning_curves
+from evals.plots.curves import learning_curves
 from harness.jobs.watching import CURVE, curves
 from harness.spec.scales import SCALES
 

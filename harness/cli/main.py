@@ -37,7 +37,6 @@ from harness.cli.terminal import fitted
 from harness.cli.training import BATCH, RUN, SYNC, do_batch, do_config, do_plan, do_run, do_sync
 from harness.errors import UsageError, choose
 from harness.runs.interrupt import Interrupted, StoppedAtOnce
-from studies.tiny.command import STUDY, do_study
 
 LONGEST = 4000  # characters of an error message
 
@@ -126,7 +125,6 @@ COMMANDS = (
     Command("plan", do_plan, "What `rlvr run` would start, with every value's source. Starts nothing.", RUN, True),
     Command("config", do_config, "The trainer's whole configuration, as the trainer accepts it, as YAML.", RUN),
     Command("run", do_run, "Train, evaluate and log the arms of a paper; the same command resumes.", RUN),
-    Command("study", do_study, "The tiny-scale study: every method, many seeds, placebos and controls.", STUDY),
     Command(
         "batch",
         do_batch,

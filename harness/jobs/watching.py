@@ -107,7 +107,7 @@ def flat(scores: Mapping[str, Mapping[str, Any]]) -> dict[str, float]:
 
 
 def curves(folders: Iterable[tuple[str, int, Path]]) -> Any:
-    """(arm, seed, folder of a job) -> a frame for `evals.plots.study.learning_curves`: a row an evaluation, columns
+    """(arm, seed, folder of a job) -> a frame for `evals.plots.curves.learning_curves`: a row an evaluation, columns
     `arm`, `seed`, `step`, and `<benchmark>/<metric>`."""
     import pandas as pd
 

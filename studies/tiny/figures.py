@@ -2,128 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from evals.plots import study as plots
+from evals.plots.curves import learning_curves
+from evals.plots.intervals import ForestRow, Verdict, forest, name_rows, offsets, points
+from evals.plots.parts import legend_below, legend_height, point_look
+from evals.plots.plot import WIDTH, Plot
 from evals.stats.compare import compare_average
-from evals.stats.intervals import estimate
-from evals.stats.score import unit
-from evals.stats.verdict_table import complete
+from evals.stats.score import p_words, unit
 from harness.spec.scales import SCALES
-from harness.tables.measured import Measured
 from studies.tiny.design import Design
-from studies.tiny.outcomes import CheckedClaims, K, Key, Row, Value, claim_outcome, gains, placebos, row
+from studies.tiny.outcomes import CheckedClaims, K, claim_outcome, gains, placebos
+from studies.tiny.scores import Arms
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evals.plots.plot import Plot
+CURVES = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
+OUTCOMES = {
+    "appears": Verdict("#0072B2", "o"),
+    "reversed": Verdict("#D55E00", "s"),
+    "does not appear": Verdict("#E69F00", "v"),
+    "equal within δ": Verdict("#009E73", "P"),
+    "cannot tell": Verdict("#666666", "D", filled=False),
+}
 
-NAN = float("nan")
-SHOWN = {"train/accuracy": "training accuracy", "train/entropy": "entropy (nats a token)"}
 
-
-def figures(design: Design, arms: Mapping[Key, Measured], checked: CheckedClaims) -> list[Plot]:
-    """Learning curves and pass@k of each family, accuracy against entropy, claims, gains beside placebos, as far as
-    measured."""
-    made: list[Plot] = []
+def figures(design: Design, arms: Arms, checked: CheckedClaims) -> list[Plot]:
+    """Learning curves of each family, claims, gains beside placebos, as far as measured."""
+    plots = []
     for scale in design.families:
-        of = {f"{paper} {arm}": m for (s, paper, arm), m in arms.items() if s == scale and m.trained}
-        if not of:
-            continue
-        curves = _curves(of)
-        for metric, label in SHOWN.items():
-            if metric in curves and curves[metric].notna().any():
-                name, title = f"{scale}_{metric.rpartition('/')[2]}", f"{scale}: {label}"
-                grpo = ("baselines grpo",)
-                made.append(
-                    plots.learning_curves(
-                        curves, metric, label=label, name=name, title=title, reference=grpo, note=_note(scale)
+        curves = curve_points(arms, scale)
+        for metric, label in CURVES.items():
+            if metric in curves:
+                plots.append(
+                    learning_curves(
+                        curves,
+                        metric,
+                        label=label,
+                        name=f"{scale}_{metric.rpartition('/')[2]}",
+                        title=f"{scale}: {label}",
+                        reference=("baselines grpo",),
+                        note=f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}.",
                     )
                 )
-        base = next((m for (s, _, arm), m in arms.items() if s == scale and arm == "base"), None)
-        numbers = _pass_at_k({**({} if base is None else {"base": base}), **of})
-        name, title, held = f"{scale}_pass_at_k", f"{scale}: pass@k", ("base", "baselines grpo")
-        made.append(plots.pass_at_k_curves(numbers, name=name, title=title, reference=held, note=_note(scale)))
-    points = _points(design, {key: row(key, m) for key, m in arms.items() if m.trained})
-    if not points.empty:
-        made.append(plots.accuracy_against_entropy(points, note="Tiny scale."))
-    decided = _claims(arms, checked)
-    if not decided.empty:
-        made.append(plots.claims_forest(decided, note="Tiny scale. Difference: mean over the benchmarks."))
-    beside = _beside_placebos(design, arms)
-    if not beside.empty:
-        made.append(plots.placebo_points(beside, note="Tiny scale. avg, mean over the family's benchmarks."))
-    return made
+    decided = decided_claims(arms, checked)
+    beside = gains_beside_placebos(design, arms)
+    return [
+        *plots,
+        *([] if decided.empty else [claims_forest(decided)]),
+        *([] if beside.empty else [placebo_points(beside)]),
+    ]
 
 
-def _note(scale: str) -> str:
-    return f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}."
-
-
-def _curves(of: Mapping[str, Measured]) -> pd.DataFrame:
-    """`arm`, `seed`, `step` and the curves."""
+def curve_points(arms: Arms, scale: str) -> pd.DataFrame:
+    """`arm` ("PAPER ARM"), `seed`, `step` and a column for each of CURVES, of the trained arms of one family."""
     import pandas as pd
 
-    rows: list[dict[str, Any]] = []
-    for arm, m in of.items():
-        for seed in m.seeds:
-            for metric, points in m.curves.get(seed, {}).items():
-                rows += [{"arm": arm, "seed": seed, "step": step, "metric": metric, "value": v} for step, v in points]
+    rows = [
+        {"arm": f"{paper} {arm}", "seed": seed, "step": step, "metric": metric, "value": value}
+        for (family, paper, arm), m in arms.items()
+        if family == scale and m.trained
+        for seed in m.seeds
+        for metric in CURVES
+        for step, value in m.curves.get(seed, {}).get(metric, ())
+    ]
     if not rows:
         return pd.DataFrame()
     wide = pd.DataFrame(rows).pivot_table(index=["arm", "seed", "step"], columns="metric", values="value", sort=False)
     return wide.reset_index()
 
 
-def _pass_at_k(of: Mapping[str, Measured]) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    for arm, m in of.items():
-        for k in (1, 2, 4, 8, 16):
-            tables = []
-            for benchmark in m.verdicts:
-                values = m.held(benchmark).values("pass", k)
-                tables.append(values[:, complete(values)])
-            interval = estimate(tables).interval()
-            mean = float(np.mean([table.mean() for table in tables]))
-            low, high = (interval.low, interval.high) if interval else (mean, mean)
-            rows.append({"arm": arm, "k": k, "pass": mean, "low": low, "high": high})
-    return pd.DataFrame(rows)
-
-
-def _points(design: Design, rows: Mapping[Key, Row]) -> pd.DataFrame:
-    import pandas as pd
-
-    reference = {arm.paper: arm.arm for arm in design.arms if not arm.than}
-    return pd.DataFrame(
-        {
-            "arm": key[2] if key[2] != reference[key[1]] else f"{key[2]} ({key[1]})",
-            "group": key[1],
-            "family": key[0],
-            "accuracy": r.avg.mean,
-            "accuracy_low": _ends(r.avg)[0],
-            "accuracy_high": _ends(r.avg)[1],
-            "entropy": r.entropy.mean,
-            "entropy_low": _ends(r.entropy)[0],
-            "entropy_high": _ends(r.entropy)[1],
-        }
-        for key, r in rows.items()
-        if r.entropy is not None
-    )
-
-
-def _ends(value: Value) -> tuple[float, float]:
-    return (value.interval.low, value.interval.high) if value.interval else (value.mean, value.mean)
-
-
-def _claims(arms: Mapping[Key, Measured], checked: CheckedClaims) -> pd.DataFrame:
-    """One row a claim on a metric in percent: its difference is the mean over the family's benchmarks, with pass@16 and
-    maj@16 for all k. p is that of the claim's own comparison, where it has one."""
+def decided_claims(arms: Arms, checked: CheckedClaims) -> pd.DataFrame:
+    """`claim`, `family`, `difference`, `low`, `high` (percentage points), `outcome`, `p`: a row a claim on a metric in
+    percent. Its difference is the mean over the family's benchmarks, with pass@16 and maj@16 for all k; p is that of
+    the claim's own comparison, NaN where it has several."""
     import pandas as pd
 
     rows: dict[tuple[str, str], dict[str, Any]] = {}
@@ -135,39 +88,98 @@ def _claims(arms: Mapping[Key, Measured], checked: CheckedClaims) -> pd.DataFram
                     continue
                 for metric in c.claim.compared:
                     line = compare_average(a.run(), b.run(), list(a.verdicts), metric, ks=(K,))
-                    if unit(metric) == "%" and line.low is not None:
-                        only = c.evidence[0].line.p_holm if len(c.evidence) == 1 else None
-                        name = f"{paper}: {a.arm} − {b.arm} {c.claim.direction}, {line.name}"
-                        rows[name, scale] = {
-                            "claim": name,
-                            "family": scale,
-                            "difference": line.difference,
-                            "low": line.low,
-                            "high": line.high,
-                            "outcome": claim_outcome(c),
-                            "p": NAN if only is None else only,
-                        }
+                    if unit(metric) != "%" or line.difference is None or line.low is None or line.high is None:
+                        continue
+                    p = c.evidence[0].line.p_holm if len(c.evidence) == 1 else None
+                    name = f"{paper}: {a.arm} − {b.arm} {c.claim.direction}, {line.name}"
+                    rows[name, scale] = {
+                        "claim": name,
+                        "family": scale,
+                        "difference": 100 * line.difference,
+                        "low": 100 * line.low,
+                        "high": 100 * line.high,
+                        "outcome": claim_outcome(c),
+                        "p": float("nan") if p is None else p,
+                    }
     return pd.DataFrame(list(rows.values()))
 
 
-def _beside_placebos(design: Design, arms: Mapping[Key, Measured]) -> pd.DataFrame:
-    """Gains over the reference, of each method that has placebos and of its placebos."""
+def gains_beside_placebos(design: Design, arms: Arms) -> pd.DataFrame:
+    """`method`, `variant`, `family`, `value`, `low`, `high` (percentage points): the gain in avg over the reference, of
+    each method that has placebos and of its placebos; a method's own gain comes first."""
     import pandas as pd
 
     with_placebos = {(d.paper, d.a) for d in placebos(design, arms)}
-    every = gains(design, arms, controlled=True)
     rows = []
-    for d in every:
+    for d in gains(design, arms, controlled=True):
         method, _, control = d.a.partition("+")
-        if d.line.metric == "avg" and (d.paper, method) in with_placebos and d.line.low is not None:
-            rows.append(
-                {
-                    "method": f"{d.paper} {method}",
-                    "variant": control.replace("_", " ") or "the method",
-                    "family": d.scale,
-                    "value": d.line.difference,
-                    "low": d.line.low,
-                    "high": d.line.high,
-                }
-            )
+        line = d.line
+        if line.metric != "avg" or (d.paper, method) not in with_placebos:
+            continue
+        if line.difference is None or line.low is None or line.high is None:
+            continue
+        variant = control.replace("_", " ") or "the method"
+        values = {"value": 100 * line.difference, "low": 100 * line.low, "high": 100 * line.high}
+        rows.append({"method": f"{d.paper} {method}", "variant": variant, "family": d.scale, **values})
     return pd.DataFrame(rows)
+
+
+def claims_forest(numbers: pd.DataFrame) -> Plot:
+    """Every claim's difference with its interval, marked by its outcome, a panel a family; `numbers` as from
+    `decided_claims`."""
+    families = list(dict.fromkeys(numbers["family"]))
+    counts = [int((numbers["family"] == family).sum()) for family in families]
+    present = [outcome for outcome in OUTCOMES if (numbers["outcome"] == outcome).any()]
+
+    def render(figure: Any) -> None:
+        heights = [0.25 * count + 0.6 for count in counts]
+        axes = figure.subplots(len(families), 1, squeeze=False, height_ratios=heights, sharex=True)[:, 0]
+        for axis, family in zip(axes, families, strict=True):
+            rows = [_forest_row(row) for row in numbers[numbers["family"] == family].to_dict("records")]
+            forest(axis, rows, "difference (percentage points)")
+            axis.set_title(family, loc="left")
+        looks = [OUTCOMES[outcome] for outcome in present]
+        handles = [
+            axes[0].plot([], [], look.marker, color=look.color, markerfacecolor=look.color if look.filled else "white")[
+                0
+            ]
+            for look in looks
+        ]
+        legend_below(figure, handles, present)
+
+    count_of = ", ".join(f"{outcome}: {int((numbers['outcome'] == outcome).sum())}" for outcome in present)
+    caption = (
+        "Bars: 95 % intervals of the difference; p corrected for the family of claims it was tested in. "
+        f"{count_of}. Tiny scale. Difference: mean over the benchmarks."
+    )
+    height = sum(0.25 * count + 0.6 for count in counts) + 0.2 + legend_height(present)
+    return Plot("claims", "Claims of the papers", caption, "", numbers, render, (1.75 * WIDTH, height))
+
+
+def _forest_row(row: dict[Any, Any]) -> ForestRow:
+    note = f"{row['difference']:+.1f} [{row['low']:+.1f}, {row['high']:+.1f}]  {p_words(row['p'])}".rstrip()
+    return ForestRow(row["claim"], row["low"], row["difference"], row["high"], OUTCOMES[row["outcome"]], note)
+
+
+def placebo_points(numbers: pd.DataFrame) -> Plot:
+    """Each method beside its placebos, as points with intervals: a row a method, a panel a family; `numbers` as from
+    `gains_beside_placebos`."""
+    methods, variants, families = (list(dict.fromkeys(numbers[name])) for name in ("method", "variant", "family"))
+
+    def render(figure: Any) -> None:
+        axes = figure.subplots(1, len(families), squeeze=False, sharey=True)[0]
+        for axis, family in zip(axes, families, strict=True):
+            name_rows(axis, methods)
+            axis.axvline(0, color="black", linewidth=0.8)
+            for series, (variant, shift) in enumerate(zip(variants, offsets(len(variants)), strict=True)):
+                rows = numbers[(numbers["family"] == family) & (numbers["variant"] == variant)]
+                at = [methods.index(method) + shift for method in rows["method"]]
+                points(axis, at, rows["low"], rows["value"], rows["high"], series, hollow=series > 0)
+            axis.set_title(family, loc="left")
+            axis.set_xlabel("gain over the reference (percentage points)")
+        handles = [axes[0].plot([], [], **point_look(i, hollow=i > 0))[0] for i in range(len(variants))]
+        legend_below(figure, handles, variants)
+
+    size = (1.35 * WIDTH if len(families) > 1 else WIDTH, 1.0 + 0.36 * len(methods) + legend_height(variants))
+    caption = "Lines: 95 % intervals. Tiny scale. avg, mean over the family's benchmarks."
+    return Plot("placebos", "Methods beside their placebos", caption, "", numbers, render, size)

@@ -4,61 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from evals.stats.compare import Line, compare_average, corrected
 from evals.stats.intervals import Interval, estimate, over_seeds
 from evals.stats.score import bounds_of
 from evals.stats.verdict_table import complete
-from harness.spec import catalogue
+from harness.spec import Claim, catalogue
 from harness.tables.claimed_curves import window_mean
 from harness.tables.claims import Checked, check_claims
-from harness.tables.measured import Measured, gather
+from harness.tables.measured import Measured
 from studies.tiny.design import PLACEBOS, REWARD_CONTROLS, Design
-from studies.tiny.jobs import Settings, base_jobs, study_jobs
-from studies.tiny.registration import claims_of
+from studies.tiny.scores import Arms, Key
+from studies.tiny.search import declared
 
-if TYPE_CHECKING:
-    from harness.runs.source import RunSource
-
-Key = tuple[str, str, str]  # scale, paper, arm
+Floats = npt.NDArray[np.float64]
 Outcome = Literal["appears", "does not appear", "reversed", "equal within δ", "cannot tell"]
 PlaceboOutcome = Literal["the signal matters", "no sign that it does", "cannot tell"]
+CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
+"""Family -> paper -> its claims, as `claims` gives them."""
 
 K = 16
 METRICS = (("avg", None), ("pass", K), ("maj", K))
-CURVES = ("train/accuracy", "train/entropy", "train/response_length")
 END = (0.8, 1.0)  # of the training: what "at the end" means for a curve
-
-
-# -- runs ----------------------------------------------------------------------------------------------------------
-
-
-def measured_arms(design: Design, settings: Settings, source: RunSource) -> dict[Key, Measured]:
-    """The arms of the design that have finished runs, the base models included (arm "base").
-
-    Settings from the search are not part of an arm's name here, because every method has its own.
-    """
-    wanted: dict[tuple[str, str], Key] = {}
-    for job in [*base_jobs(design), *study_jobs(design, settings)]:
-        wanted[job.paper, job.digest] = (job.scale, job.paper, job.arm)
-    return measured_of(wanted, design.papers(), source)
-
-
-def measured_of(wanted: Mapping[tuple[str, str], Key], papers: Sequence[str], source: RunSource) -> dict[Key, Measured]:
-    """The finished runs of some settings.
-
-    Args:
-        wanted: (paper, digest of a job) -> the key under which it is returned.
-    """
-    arms: dict[Key, Measured] = {}
-    for paper in dict.fromkeys(papers):
-        digests = {digest for of, digest in wanted if of == paper}
-        for m in gather(paper, source, digests=digests, curves=CURVES):
-            arms[wanted[paper, m.digest.partition("-")[0]]] = replace(m, overrides="")
-    return arms
 
 
 # -- scores --------------------------------------------------------------------------------------------------------
@@ -72,52 +43,9 @@ class Value:
     interval: Interval | None
 
 
-@dataclass(frozen=True)
-class Row:
-    """The scores of one arm in one family: means over the family's benchmarks.
-
-    `avg`, `passed` (pass@16) and `majority` (maj@16) are fractions, with intervals over problems and seeds; `tokens` is
-    the mean length of the evaluated responses. `entropy` (nats a token) is that of the last fifth of training, and
-    `sampled` the tokens that training sampled, both with intervals over seeds; None for the base model.
-    """
-
-    key: Key
-    seeds: int
-    divergence: str
-    avg: Value
-    passed: Value
-    majority: Value
-    tokens: Value
-    entropy: Value | None
-    sampled: Value | None
-
-
-def row(key: Key, m: Measured) -> Row:
-    """The scores of one arm."""
-    avg, passed, majority = (_score(m, metric, k) for metric, k in METRICS)
-    entropies = [_end(m, seed, "train/entropy") for seed in m.seeds]
-    lengths = [m.curves.get(seed, {}).get("train/response_length", ()) for seed in m.seeds]
-    responses = int(_setting(m, "prompts_per_rollout") * _setting(m, "group_size")) if m.trained else 0
-    updates = int(_setting(m, "updates_per_rollout")) if m.trained else 1
-    sampled = [responses / updates * sum(value for _, value in points) for points in lengths]
-    return Row(
-        key,
-        len(m.seeds),
-        m.divergence(),
-        avg,
-        passed,
-        majority,
-        _score(m, "mean_tokens", None),
-        _over_seeds([e for e in entropies if e is not None]) if m.trained else None,
-        _over_seeds(sampled) if m.trained else None,
-    )
-
-
-def _setting(m: Measured, key: str) -> float:
-    return float(next(iter(m.records.values()))["settings"][key]["value"])
-
-
-def _score(m: Measured, metric: str, k: int | None) -> Value:
+def score(m: Measured, metric: str, k: int | None = None) -> Value:
+    """The mean over the family's benchmarks, with its interval over problems and seeds. Fractions; tokens for
+    mean_tokens."""
     tables = []
     for benchmark in m.verdicts:
         values = m.held(benchmark).values(metric, k)
@@ -126,14 +54,26 @@ def _score(m: Measured, metric: str, k: int | None) -> Value:
     return Value(mean, estimate(tables, bounds=bounds_of(metric)).interval())
 
 
-def _over_seeds(values: Sequence[float]) -> Value | None:
-    if not values:
+def end_of_curve(m: Measured, metric: str) -> Value | None:
+    """The mean of a training curve over the last fifth of the training, with its interval over seeds; None without a
+    curve."""
+    ends = (window_mean(m.curves.get(seed, {}).get(metric, ()), END) for seed in m.seeds)
+    return _over_seeds([end for end in ends if end is not None])
+
+
+def sampled_tokens(m: Measured, key: Key) -> Value | None:
+    """The tokens that a training sampled, with the interval over seeds; None for the base model."""
+    if not m.trained:
         return None
-    return Value(float(np.mean(values)), over_seeds(values, bounds=None))
+    scale, paper, arm = key
+    recipe = declared(paper, arm, scale)
+    responses = recipe.prompts_per_rollout.value * recipe.group_size.value / recipe.updates_per_rollout.value
+    lengths = [m.curves.get(seed, {}).get("train/response_length", ()) for seed in m.seeds]
+    return _over_seeds([responses * sum(mean_length for _, mean_length in points) for points in lengths])
 
 
-def _end(m: Measured, seed: int, metric: str) -> float | None:
-    return window_mean(m.curves.get(seed, {}).get(metric, ()), END)
+def _over_seeds(values: Sequence[float]) -> Value | None:
+    return Value(float(np.mean(values)), over_seeds(values, bounds=None)) if values else None
 
 
 # -- comparisons ---------------------------------------------------------------------------------------------------
@@ -151,7 +91,7 @@ class Difference:
     diverged: bool
 
 
-def gains(design: Design, arms: Mapping[Key, Measured], *, controlled: bool = False) -> list[Difference]:
+def gains(design: Design, arms: Arms, *, controlled: bool = False) -> list[Difference]:
     """Every method minus its reference, in every metric; Holm over the gains of a family in one metric.
 
     Args:
@@ -161,26 +101,21 @@ def gains(design: Design, arms: Mapping[Key, Measured], *, controlled: bool = Fa
     return [d for metric, k in METRICS for d in _differences(design, arms, pairs, metric, k, "gains")]
 
 
-def placebos(design: Design, arms: Mapping[Key, Measured]) -> list[Difference]:
+def placebos(design: Design, arms: Arms) -> list[Difference]:
     """Every method minus each of its placebos, in avg; Holm over those of a family."""
     pairs = [(arm.paper, arm.method, arm.arm) for arm in design.arms if arm.control in PLACEBOS]
     return _differences(design, arms, pairs, "avg", None, "placebos")
 
 
-def controls(design: Design, arms: Mapping[Key, Measured]) -> list[Difference]:
+def controls(design: Design, arms: Arms) -> list[Difference]:
     """GRPO minus each reward control, and each control minus the base model, in avg; Holm over those of a family."""
-    of = [arm for arm in design.arms if arm.control in REWARD_CONTROLS]
-    pairs = [(a.paper, a.method, a.arm) for a in of] + [(a.paper, a.arm, "base") for a in of]
+    controlled = [arm for arm in design.arms if arm.control in REWARD_CONTROLS]
+    pairs = [(a.paper, a.method, a.arm) for a in controlled] + [(a.paper, a.arm, "base") for a in controlled]
     return _differences(design, arms, pairs, "avg", None, "controls")
 
 
 def _differences(
-    design: Design,
-    arms: Mapping[Key, Measured],
-    pairs: Sequence[tuple[str, str, str]],
-    metric: str,
-    k: int | None,
-    name: str,
+    design: Design, arms: Arms, pairs: Sequence[tuple[str, str, str]], metric: str, k: int | None, name: str
 ) -> list[Difference]:
     """The differences of the measured pairs, corrected for all pairs that the design declares."""
     done = []
@@ -205,8 +140,8 @@ def _differences(
 def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboOutcome:
     """The registered rule's word for a method's differences from all of its placebos."""
     words = [d.line.verdict for d in of_method]
-    declared = len(design.placebos_of(of_method[0].paper, of_method[0].a))
-    if len(words) == declared and set(words) == {"higher"} and not any(d.diverged for d in of_method):
+    declared_placebos = len(design.placebos_of(of_method[0].paper, of_method[0].a))
+    if len(words) == declared_placebos and set(words) == {"higher"} and not any(d.diverged for d in of_method):
         return "the signal matters"
     return "no sign that it does" if {"equal", "lower"} & set(words) else "cannot tell"
 
@@ -214,18 +149,33 @@ def placebo_outcome(design: Design, of_method: Sequence[Difference]) -> PlaceboO
 # -- claims --------------------------------------------------------------------------------------------------------
 
 
-CheckedClaims = Mapping[str, Mapping[str, Sequence[Checked]]]
-"""Family -> paper -> its claims, as `claims` gives them."""
+def claims_of(design: Design, paper: str) -> list[Claim]:
+    """The claims of a paper that the study decides: on verdicts or curves of arms that it has (or the base model).
+
+    A claim across base models is none of them, nor one on two curves of one arm (trial_and_error's Figure 3(c), a
+    claim only since the registration), nor one on a model that had reinforcement learning before
+    (`Design.already_trained`): the tiny base models had none. Claims that differ in their models or benchmarks alone
+    are one comparison here; the first is taken.
+    """
+    arms = {arm.arm for arm in design.arms if arm.paper == paper} | {"base"}
+    decided = [
+        replace(claim, models=(), benchmarks=())
+        for claim in catalogue.load(paper).claims
+        if {claim.arm, claim.than} <= arms
+        and not claim.than_model
+        and not (claim.curve and (claim.curve.than_metric or claim.curve.less))
+        and not (claim.models and {(paper, model) for model in claim.models} <= set(design.already_trained))
+    ]
+    return list({replace(claim, text="", where=""): claim for claim in reversed(decided)}.values())[::-1]
 
 
-def claims(design: Design, arms: Mapping[Key, Measured], scale: str) -> dict[str, list[Checked]]:
+def claims(design: Design, arms: Arms, scale: str) -> dict[str, list[Checked]]:
     """The registered claims of every paper in one family."""
     checked = {}
     for paper in design.papers():
-        declared = claims_of(design, paper)
-        if declared:
+        if registered := claims_of(design, paper):
             here = [m for (s, p, _), m in arms.items() if (s, p) == (scale, paper)]
-            checked[paper] = check_claims(replace(catalogue.load(paper), claims=tuple(declared)), here, scale)
+            checked[paper] = check_claims(replace(catalogue.load(paper), claims=tuple(registered)), here, scale)
     return checked
 
 
@@ -236,9 +186,65 @@ def claim_outcome(checked: Checked) -> Outcome:
     if checked.outcome != "does not hold":
         return "cannot tell"
     words = {e.line.verdict for e in checked.evidence}
+    direction = checked.claim.direction
     against = {"higher": "lower", "not lower": "lower", "lower": "higher", "not higher": "higher"}
-    if against.get(checked.claim.direction) in words:
+    if against.get(direction) in words:
         return "reversed"
-    return (
-        "equal within δ" if "equal" in words and checked.claim.direction in ("higher", "lower") else "does not appear"
-    )
+    return "equal within δ" if "equal" in words and direction in ("higher", "lower") else "does not appear"
+
+
+# -- shared seeds --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """How much shared seeds (common random numbers) reduce the variance of a difference, in one family.
+
+    A seed gives every arm the same prompts in the same order and the same first rollout. `ratio` is the variance of
+    a - b over shared seeds divided by the sum of the variances of a and b, pooled over the pairs: 1 if sharing seeds
+    changes nothing, 0 if the arms move together. `interval`: 95 %, from pseudo-values of the jackknife over seeds.
+    """
+
+    scale: str
+    pairs: int
+    seeds: int
+    ratio: float
+    interval: Interval | None
+
+
+def pairings(design: Design, arms: Arms) -> list[Pairing]:
+    """One for each family in which methods and their references share at least three seeds."""
+    done = []
+    for scale in design.families:
+        keys = [((scale, arm.paper, arm.arm), (scale, arm.paper, arm.than)) for arm in design.arms if arm.than]
+        pairs = [(arms[a], arms[b]) for a, b in keys if a in arms and b in arms]
+        seeds = sorted(set.intersection(*(set(m.seeds) for pair in pairs for m in pair))) if pairs else []
+        if len(seeds) >= 3:
+            ratio, interval = pooled_ratio([(_mean_by_seed(a, seeds), _mean_by_seed(b, seeds)) for a, b in pairs])
+            done.append(Pairing(scale, len(pairs), len(seeds), ratio, interval))
+    return done
+
+
+def pooled_ratio(pairs: Sequence[tuple[Floats, Floats]]) -> tuple[float, Interval | None]:
+    """The ratio of `Pairing` and its interval.
+
+    Args:
+        pairs: the scores of two arms, each of shape (seeds,), the same seeds in the same order.
+    """
+    a, b = (np.array([pair[side] for pair in pairs]) for side in (0, 1))
+
+    def ratio(seeds: npt.NDArray[np.int_]) -> float:
+        x, y = a[:, seeds], b[:, seeds]
+        return float((x - y).var(axis=1, ddof=1).sum() / (x.var(axis=1, ddof=1) + y.var(axis=1, ddof=1)).sum())
+
+    n = a.shape[1]
+    every = np.arange(n)
+    pseudo = [n * ratio(every) - (n - 1) * ratio(np.delete(every, seed)) for seed in range(n)]
+    return ratio(every), over_seeds(pseudo, bounds=None)
+
+
+def _mean_by_seed(m: Measured, seeds: Sequence[int]) -> Floats:
+    """The mean accuracy over the benchmarks, of each seed."""
+    tables = [m.held(benchmark).values("avg", None) for benchmark in m.verdicts]
+    by_seed = np.mean([table[:, complete(table)].mean(axis=1) for table in tables], axis=0)
+    return np.array([by_seed[m.seeds.index(seed)] for seed in seeds])

@@ -1,192 +1,110 @@
-"""The pages and figures of results/study, written from the finished runs alone."""
+"""The page and figures of results/study, from its tables alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from evals.files import write_text
 from evals.stats.score import NONE, bounds_text, difference_text, number_text, p_text
 from harness.spec.scales import SCALES
 from harness.tables.claims import Checked
 from harness.tables.grid import Grid
 from harness.tables.measured import Measured
+from studies.tiny import outcomes
 from studies.tiny.design import Design
 from studies.tiny.figures import figures
-from studies.tiny.jobs import Settings
-from studies.tiny.outcomes import (
-    CheckedClaims,
-    Difference,
-    Key,
-    Row,
-    Value,
-    claim_outcome,
-    claims,
-    controls,
-    gains,
-    measured_arms,
-    placebo_outcome,
-    placebos,
-    row,
-)
-from studies.tiny.pairing import Pairing, pairings
-from studies.tiny.sensitivity import sweeps
-from studies.tiny.tuning import Trial, accuracies, search
-from studies.tiny.variations import ALTERNATIVES, Alternative, alternatives, sweep_arms, sweep_trials
+from studies.tiny.outcomes import CheckedClaims, Difference, K, Pairing, Value
+from studies.tiny.scores import Arms, Key, read_arms, read_trials
+from studies.tiny.search import Settings, chosen
 
 if TYPE_CHECKING:
-    from harness.runs.source import RunSource
+    from evals.plots.plot import Plot
 
 FIGURES = "figures"
-NAME = "README.md"
-Column = tuple[str, Callable[[Row], Value | None], float, str]
-"""Header, value of a row, factor and format."""
+Column = tuple[str, Callable[[Measured, Key], Value | None], float, str]
+"""Header, value of an arm, factor and format."""
 ACCURACY: tuple[Column, ...] = (
-    ("pass@1, %", lambda r: r.avg, 100, ".1f"),
-    ("pass@16, %", lambda r: r.passed, 100, ".1f"),
-    ("maj@16, %", lambda r: r.majority, 100, ".1f"),
+    ("pass@1, %", lambda m, _: outcomes.score(m, "avg"), 100, ".1f"),
+    ("pass@16, %", lambda m, _: outcomes.score(m, "pass", K), 100, ".1f"),
+    ("maj@16, %", lambda m, _: outcomes.score(m, "maj", K), 100, ".1f"),
 )
 COST: tuple[Column, ...] = (
-    ("entropy at the end", lambda r: r.entropy, 1, ".3f"),
-    ("mean tokens", lambda r: r.tokens, 1, ".1f"),
-    ("sampled, thousand tokens", lambda r: r.sampled, 0.001, ".0f"),
+    ("entropy at the end", lambda m, _: outcomes.end_of_curve(m, "train/entropy"), 1, ".3f"),
+    ("mean tokens", lambda m, _: outcomes.score(m, "mean_tokens"), 1, ".1f"),
+    ("sampled, thousand tokens", outcomes.sampled_tokens, 0.001, ".0f"),
 )
 
 
-def write_pages(design: Design, source: RunSource, folder: Path, *, pictures: bool = True) -> list[Path]:
-    """Write README.md, settings.md, variations.md and figures/; without `pictures`, only the figures' numbers.
-
-    Raises:
-        ValueError: no main run is finished.
-    """
+def write_page(design: Design, folder: Path, out: Path, *, pictures: bool = True) -> None:
+    """Write README.md and figures/ into `out` from the tables in `folder`; without `pictures`, only the figures'
+    numbers."""
     from evals.plots.plot import save
 
-    state = search(design, accuracies(source, design))
-    arms = measured_arms(design, state.settings, source)
-    if not any(m.trained for m in arms.values()):
-        raise ValueError("no finished run of the study: rlvr study run=true")
-    checked = {scale: claims(design, arms, scale) for scale in design.families}
+    arms = read_arms(design, folder)
+    checked = {scale: outcomes.claims(design, arms, scale) for scale in design.families}
     plots = figures(design, arms, checked)
-    tried = [*state.tried, *sweep_trials(design, state.settings, accuracies(source, design))]
-    swept = sweeps(design, [*design.methods(), *sweep_arms(design)], tried)
-    pages = {
-        NAME: results_page(design, arms, checked, [plot.name for plot in plots]),
-        "settings.md": settings_page(design, state.tried, state.settings),
-        "variations.md": variations_page(
-            alternatives(design, state.settings, source, arms), [plot.name for plot in swept]
-        ),
-    }
-    written = []
-    for name, text in pages.items():
-        written.append(folder / name)
-        written[-1].parent.mkdir(parents=True, exist_ok=True)
-        written[-1].write_text(text, encoding="utf-8")
-    for plot in [*plots, *swept]:
-        written += save(plot, folder / FIGURES, ("png", "csv") if pictures else ("csv",)).values()
-    return written
+    (out / FIGURES).mkdir(parents=True, exist_ok=True)
+    write_text(out / "README.md", page(design, arms, checked, plots, chosen(read_trials(folder))))
+    for plot in plots:
+        save(plot, out / FIGURES, ("png", "csv") if pictures else ("csv",))
 
 
-def results_page(design: Design, arms: Mapping[Key, Measured], checked: CheckedClaims, plots: Sequence[str]) -> str:
-    """The page of results; `plots` names its figures."""
-    rows = {key: row(key, m) for key, m in arms.items()}
-    counts = {r.seeds for key, r in rows.items() if key[2] != "base"}
+def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plot], settings: Settings) -> str:
+    """The page of results, with every table."""
     label = SCALES[design.families[0]].label
     lines = [
         "# The tiny-scale study",
         "",
-        f"Written by `rlvr study` from the runs in `records/`, not edited by hand. Design {design.digest}, registered "
-        "in [preregistration.md](preregistration.md) before the first run; the settings that the search chose are in "
-        "[settings.md](settings.md).",
+        "Written by `python -m studies.tiny write` from the tables beside it, not edited by hand. Design "
+        f"{design.digest}, registered in [preregistration.md](preregistration.md) before the first run. "
+        "[findings.md](findings.md): what surprised, checked a second way.",
+        "",
+        "Everything here comes from four tables: `verdicts.parquet` (every graded sample of the runs that count, without "
+        "its text), `curves.parquet` (their training curves), `runs.csv` (settings' digest, commit, command and packages "
+        "of each run) and [trials.csv](trials.csv) (the search for settings).",
         "",
         f"**{label[:1].upper()}{label[1:]}.**",
         "",
-        _state(design, counts, len(arms) - sum(key[2] == "base" for key in arms)),
+        _state(design, arms),
+        "",
+        _settings(design, settings),
         "",
     ]
-    lines += [_methods(design, rows, *table).markdown() for table in METHODS]
-    lines.append(_gains(design, gains(design, arms)).markdown())
+    lines += [_methods(design, arms, *table).markdown() for table in METHODS]
+    lines.append(_gains(design, outcomes.gains(design, arms)).markdown())
     lines.append(_claims(checked).markdown())
-    lines.append(_placebos(design, placebos(design, arms)).markdown())
-    lines.append(_controls(controls(design, arms)).markdown())
-    lines.append(_pairings(pairings(design, arms)).markdown())
-    lines += [f"![{name}]({FIGURES}/{name}.png)\n" for name in plots]
+    lines.append(_placebos(design, outcomes.placebos(design, arms)).markdown())
+    lines.append(_controls(outcomes.controls(design, arms)).markdown())
+    lines.append(_pairings(outcomes.pairings(design, arms)).markdown())
+    lines += [f"![{plot.title}]({FIGURES}/{plot.name}.png)\n" for plot in plots]
     return "\n".join(lines)
 
 
-def settings_page(design: Design, tried: Sequence[Trial], settings: Settings) -> str:
-    """Every trial of the search, and the chosen settings."""
-    grid = Grid(
-        "Trials",
-        ("family", "paper", "method", "values", f"avg@{design.tuning_samples} on validation, %", "chosen"),
-        tuple(
-            (
-                t.scale,
-                t.paper,
-                t.method,
-                ", ".join(f"{key}={value:g}" for key, value in t.values.items()),
-                number_text(t.accuracy, 100) if isinstance(t.accuracy, float) else t.accuracy,
-                "yes" if settings.get((t.scale, t.paper, t.method)) == t.values else "",
-            )
-            for t in tried
-        ),
-        (
-            f"One run each, {design.tuning_rollouts} rollouts, seed {design.tuning_seed}, 48 problems.",
-            _edges(design, settings),
-        ),
-    )
-    return "\n".join(
-        ["# Settings of the study", "", "Written by `rlvr study`; not edited by hand.", "", grid.markdown()]
-    )
-
-
-def variations_page(compared: Sequence[tuple[Alternative, Difference]], plots: Sequence[str]) -> str:
-    """The page of alternative choices and of sweeps; `plots` names its figures."""
-    grid = Grid(
-        "Choices that a paper leaves open, made otherwise",
-        ("family", "paper", "method", "alternative", "seeds", "alternative − declared, avg", "word", "choice"),
-        tuple(
-            (d.scale, a.paper, a.arm, a.name, _seeds(d), _difference(d), d.line.verdict, a.choice) for a, d in compared
-        ),
-        (
-            "The settings are those that the search chose for the method as declared. Points, mean over the benchmarks "
-            f"[95 %]; the word is by p (Holm over the {len(ALTERNATIVES)} alternatives of a family).",
-        ),
-    )  # fmt: skip
-    lines = [
-        "# Beside the study: choices and sweeps",
-        "",
-        "Written by `rlvr study`; not edited by hand. Tiny scale. **Exploratory**: declared in "
-        "`harness/study/variations.py` before these runs, but not registered; no claim rests on them.",
-        "",
-        grid.markdown(),
-        "### Sweeps",
-        "",
-        *(f"![{name}]({FIGURES}/{name}.png)\n" for name in plots),
-    ]
-    return "\n".join(lines)
-
-
-def _edges(design: Design, settings: Settings) -> str:
-    """The number of chosen learning rates at an end of the search, where a better one may lie outside."""
-    ends = {design.learning_rates[0]: 0, design.learning_rates[-1]: 0}
-    for values in settings.values():
-        if values["learning_rate"] in ends:
-            ends[values["learning_rate"]] += 1
-    low, high = ends.items()
+def _state(design: Design, arms: Arms) -> str:
+    """How much of the design is finished."""
+    counts = [len(m.seeds) for m in arms.values() if m.trained]
+    declared = len(design.arms) * len(design.families)
+    study = f"{len(design.arms)} arms in {len(design.families)} families"
+    if set(counts) == {design.seeds} and len(counts) == declared:
+        return f"Finished: {study}, {design.seeds} seeds each."
+    done = f"{min(counts)} to {max(counts)}" if len(set(counts)) > 1 else f"each {counts[0]}"
     return (
-        f"Of {len(settings)} chosen learning rates {low[1]} are the smallest tried ({low[0]:g}) and {high[1]} the "
-        f"largest ({high[0]:g}): a better one may lie outside."
+        f"**Preliminary**: {len(counts)} of {declared} ({study}) have finished seeds, {done} of {design.seeds}. "
+        "`nox -s study` continues it."
     )
 
 
-def _state(design: Design, counts: set[int], measured: int) -> str:
-    of = f"{len(design.arms)} arms in {len(design.families)} families"
-    if counts == {design.seeds} and measured == len(design.arms) * len(design.families):
-        return f"Finished: {of}, {design.seeds} seeds each."
-    done = f"{min(counts)} to {max(counts)}" if len(counts) > 1 else f"each {min(counts)}"
+def _settings(design: Design, settings: Settings) -> str:
+    """The search, and how many learning rates it chose at an end, where a better one may lie outside."""
+    rates = [values["learning_rate"] for values in settings.values()]
+    low, high = design.learning_rates[0], design.learning_rates[-1]
     return (
-        f"**Preliminary**: {measured} of {len(design.arms) * len(design.families)} ({of}) have finished seeds, "
-        f"{done} of {design.seeds}. `nox -s study` continues it."
+        f"Settings: every trial of the search, and the chosen ones, are in [trials.csv](trials.csv) (one run each, "
+        f"{design.tuning_rollouts} rollouts, seed {design.tuning_seed}, avg@{design.tuning_samples} on 48 validation "
+        f"problems). Of {len(rates)} chosen learning rates {rates.count(low)} are the smallest tried ({low:g}) and "
+        f"{rates.count(high)} the largest ({high:g}): a better one may lie outside."
     )
 
 
@@ -213,20 +131,26 @@ METHODS: tuple[tuple[str, tuple[Column, ...], str], ...] = (
 """Title, columns and note of the tables with a row for each arm."""
 
 
-def _methods(design: Design, rows: Mapping[Key, Row], title: str, columns: Sequence[Column], note: str) -> Grid:
+def _methods(design: Design, arms: Arms, title: str, columns: Sequence[Column], note: str) -> Grid:
     """A row for each arm, with the families side by side."""
-    names = [("base", design.papers()[0], "base"), *((arm.paper, arm.paper, arm.arm) for arm in design.arms)]
-    cells = []
-    for shown, paper, arm in names:
-        of = [rows.get((scale, paper, arm)) for scale in design.families]
-        if any(of):
-            seeds = [NONE if r is None else "; ".join(filter(None, (str(r.seeds), r.divergence))) for r in of]
-            values = [
-                NONE if r is None else _value(value(r), factor, form) for _, value, factor, form in columns for r in of
-            ]
-            cells.append((shown if arm != "base" else "", arm, " / ".join(dict.fromkeys(seeds)), *values))
+    names = [(design.papers()[0], "base"), *((arm.paper, arm.arm) for arm in design.arms)]
+    rows = []
+    for paper, arm in names:
+        keys = [(scale, paper, arm) for scale in design.families]
+        if not any(key in arms for key in keys):
+            continue
+        seeds = [
+            "; ".join(filter(None, (str(len(arms[key].seeds)), arms[key].divergence()))) if key in arms else NONE
+            for key in keys
+        ]
+        values = [
+            _value(value(arms[key], key), factor, form) if key in arms else NONE
+            for _, value, factor, form in columns
+            for key in keys
+        ]
+        rows.append(("" if arm == "base" else paper, arm, " / ".join(dict.fromkeys(seeds)), *values))
     header = [f"{name}: {scale}" for name, *_ in columns for scale in design.families]
-    return Grid(title, ("paper", "arm", "seeds", *header), tuple(cells), (note,))
+    return Grid(title, ("paper", "arm", "seeds", *header), tuple(rows), (note,))
 
 
 def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
@@ -244,7 +168,7 @@ def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
                 paper,
                 f"{a} − {b}",
                 _seeds(next(iter(of.values()))),
-                *(text for m in metrics for text in (_difference(of[m]), of[m].line.verdict)),
+                *(text for m in metrics for text in (difference_text(of[m].line), of[m].line.verdict)),
             )
             for (scale, paper, a, b), of in cells.items()
         ),
@@ -252,19 +176,27 @@ def _gains(design: Design, differences: Sequence[Difference]) -> Grid:
             "Points, mean over the benchmarks, paired by problem [95 % interval]; the word is by p (Holm over all "
             f"gains of the family in the metric). Equal: within {100 * next(iter(design.margins.values())):g} points.",
         ),
-    )  # fmt: skip
+    )
 
 
 def _claims(checked: CheckedClaims) -> Grid:
     scales = list(checked)
-    keys = list(dict.fromkeys((paper, i) for of in checked.values() for paper, c in of.items() for i in range(len(c))))
+    keys = dict.fromkeys(
+        (paper, i) for papers in checked.values() for paper in papers for i in range(len(papers[paper]))
+    )
     rows = []
     for paper, i in keys:
-        own = [checked[scale][paper][i] for scale in scales]
-        claim = own[0].claim
-        seeds = " / ".join(dict.fromkeys(_seeds_of(c) for c in own))
+        in_families = [checked[scale][paper][i] for scale in scales]
+        claim = in_families[0].claim
+        seeds = " / ".join(dict.fromkeys(_seeds_of(c) for c in in_families))
         rows.append(
-            (paper, claim.text, claim.where, seeds, *(t for c in own for t in (claim_outcome(c), _evidence(c))))
+            (
+                paper,
+                claim.text,
+                claim.where,
+                seeds,
+                *(t for c in in_families for t in (outcomes.claim_outcome(c), _evidence(c))),
+            )
         )
     return Grid(
         "Claims of the papers",
@@ -275,7 +207,7 @@ def _claims(checked: CheckedClaims) -> Grid:
             "comparison that decides the claim (short, long, rare; or the mean; or the curve), in points or the "
             "curve's unit, with its corrected p.",
         ),
-    )  # fmt: skip
+    )
 
 
 def _evidence(checked: Checked) -> str:
@@ -299,12 +231,18 @@ def _placebos(design: Design, differences: Sequence[Difference]) -> Grid:
         "Placebos: the method minus itself with its signal shuffled",
         ("family", "paper", "method", "seeds", "− shuffled in the group", "− shuffled in the response", "outcome"),
         tuple(
-            (scale, paper, method, _seeds(of[0]), *_two([f"{_difference(d)} {d.line.verdict}" for d in of]),
-             placebo_outcome(design, of))
-            for (scale, paper, method), of in groups.items()
+            (
+                scale,
+                paper,
+                method,
+                _seeds(differences[0]),
+                *_two([f"{difference_text(d.line)} {d.line.verdict}" for d in differences]),
+                outcomes.placebo_outcome(design, differences),
+            )
+            for (scale, paper, method), differences in groups.items()
         ),
         ("avg, points, mean over the benchmarks; Holm over all placebo comparisons of the family.",),
-    )  # fmt: skip
+    )
 
 
 def _controls(differences: Sequence[Difference]) -> Grid:
@@ -312,7 +250,7 @@ def _controls(differences: Sequence[Difference]) -> Grid:
         "Controls",
         ("family", "difference", "seeds", "avg, points", "p (Holm)", "word"),
         tuple(
-            (d.scale, f"{d.a} − {d.b}", _seeds(d), _difference(d), p_text(d.line.p_holm), d.line.verdict)
+            (d.scale, f"{d.a} − {d.b}", _seeds(d), difference_text(d.line), p_text(d.line.p_holm), d.line.verdict)
             for d in differences
         ),
         ("GRPO of the baselines' recipe under each reward control, and the control against the untrained base model.",),
@@ -347,7 +285,3 @@ def _two(texts: Sequence[str]) -> tuple[str, str]:
 
 def _seeds(d: Difference) -> str:
     return f"{d.line.seeds_a} and {d.line.seeds_b}"
-
-
-def _difference(d: Difference) -> str:
-    return difference_text(d.line)

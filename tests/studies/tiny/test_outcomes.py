@@ -14,8 +14,19 @@ from evals.stats.counted import counted_rows
 from harness.tables.measured import Measured
 from studies.tiny.design import STUDY
 from studies.tiny.figures import figures
-from studies.tiny.outcomes import Key, claim_outcome, claims, controls, gains, placebo_outcome, placebos, row
-from studies.tiny.page import results_page
+from studies.tiny.outcomes import (
+    claim_outcome,
+    claims,
+    controls,
+    end_of_curve,
+    gains,
+    placebo_outcome,
+    placebos,
+    sampled_tokens,
+    score,
+)
+from studies.tiny.page import page
+from studies.tiny.scores import Key
 
 TIERS = {
     "tiny": ("tiny_short", "tiny_long", "tiny_rare"),
@@ -53,8 +64,6 @@ def made_up(
                 }
             )
         )
-    settings = {"prompts_per_rollout": 16, "group_size": 8, "updates_per_rollout": 1}
-    record = {"settings": {key: {"value": value} for key, value in settings.items()}}
     steps = range(1, 31)
     curve = {
         "train/entropy": [(step, 1.0) for step in steps],
@@ -68,7 +77,6 @@ def made_up(
         n=dict.fromkeys(tables, SAMPLES),
         verdicts=tables,
         scores={},
-        records={0: record},
         trained=trained,
         curves=dict.fromkeys(range(count), curve),
         **more,
@@ -84,14 +92,14 @@ def arms(accuracy: dict[str, float]) -> dict[Key, Measured]:
 
 
 def test_scores_are_means_over_the_benchmarks_with_the_tokens_that_training_sampled() -> None:
-    scores = row(("tiny", "egsw", "egsw"), made_up("tiny", "egsw", "egsw", 1.0))
-    assert scores.avg.mean == scores.passed.mean == scores.majority.mean == 1
-    assert scores.seeds == SEEDS
-    assert scores.entropy is not None and scores.entropy.mean == pytest.approx(1.0)
+    key = ("tiny", "egsw", "egsw")
+    arm = made_up(*key, 1.0)
+    assert score(arm, "avg").mean == score(arm, "pass", 16).mean == score(arm, "maj", 16).mean == 1
+    entropy, sampled = end_of_curve(arm, "train/entropy"), sampled_tokens(arm, key)
+    assert entropy is not None and entropy.mean == pytest.approx(1.0)
     # 30 steps of 16 x 8 responses of 10 tokens
-    assert scores.sampled is not None and scores.sampled.mean == pytest.approx(30 * 128 * 10)
-    untrained = row(("tiny", "egsw", "base"), made_up("tiny", "egsw", "base", 0.5))
-    assert untrained.entropy is None and untrained.sampled is None
+    assert sampled is not None and sampled.mean == pytest.approx(30 * 128 * 10)
+    assert sampled_tokens(made_up("tiny", "egsw", "base", 0.5), ("tiny", "egsw", "base")) is None
 
 
 def test_a_planted_gain_that_the_placebo_lacks_shows_that_the_signal_matters() -> None:
@@ -141,29 +149,27 @@ def test_a_claim_gets_the_registered_word(egsw: float, word: str) -> None:
     assert claim_outcome(higher) == word
 
 
-def page_of(measured: dict[Key, Measured], plots: list[str]) -> str:
-    return results_page(DESIGN, measured, {scale: claims(DESIGN, measured, scale) for scale in DESIGN.families}, plots)
+def page_of(measured: dict[Key, Measured]) -> str:
+    checked = {scale: claims(DESIGN, measured, scale) for scale in DESIGN.families}
+    return page(DESIGN, measured, checked, [], {("tiny", "egsw", "egsw"): {"learning_rate": 1e-4}})
 
 
 def test_the_page_is_preliminary_until_every_arm_has_every_seed_and_names_divergence() -> None:
     measured = arms({"egsw egsw": 0.9})
-    page = page_of(measured, ["tiny_pass_at_k"])
-    assert "**Preliminary**" in page and "Tiny scale" in page and "figures/tiny_pass_at_k.png" in page
+    assert "**Preliminary**" in page_of(measured)
     both = measured | {
         ("tiny_search", paper, arm): made_up("tiny_search", paper, arm, 0.5) for _, paper, arm in measured
     }
-    assert "Finished: " in page_of(both, [])
+    assert "Finished: " in page_of(both)
     measured["tiny", "egsw", "egsw"] = made_up("tiny", "egsw", "egsw", 0.9, diverged=True)
-    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in page_of(measured, [])
+    assert "diverged (step 3, seed 9) in 1 of 6 seeds" in page_of(measured)
 
 
-def test_every_figure_is_plotted(tmp_path: Path) -> None:
+def test_every_figure_is_rendered(tmp_path: Path) -> None:
     from evals.plots.plot import save
 
     measured = arms({"egsw egsw": 0.9})
-    made = figures(DESIGN, measured, {"tiny": claims(DESIGN, measured, "tiny")})
-    assert {plot.name for plot in made} == {
-        "tiny_accuracy", "tiny_entropy", "tiny_pass_at_k", "accuracy_against_entropy", "claims", "placebos",
-    }  # fmt: skip
-    for plot in made:
+    plots = figures(DESIGN, measured, {"tiny": claims(DESIGN, measured, "tiny")})
+    assert {plot.name for plot in plots} == {"tiny_accuracy", "tiny_entropy", "claims", "placebos"}
+    for plot in plots:
         save(plot, tmp_path)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from studies.tiny.pairing import pooled_ratio
+from studies.tiny.outcomes import pooled_ratio
 
 
 def test_arms_that_move_together_have_a_ratio_of_zero() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.direct_answers import direct
+from studies.tiny.direct_answers import direct
 
 
 def test_guesses_and_searches_are_counted_apart() -> None:

@@ -1,6 +1,6 @@
 """How often do models of the study's search family answer without searching, and how often are these answers correct?
 
-    python -m benchmarks.direct_answers     a Markdown table on stdout, from the runs of `rlvr study` under RLVR_HOME
+    python -m studies.tiny.direct_answers     a Markdown table on stdout, from the study's runs under RLVR_HOME
 
 A response of this family tries expressions ("try 3 + 7 = 10 yes") and then boxes the operators. A response without
 "try" is a guess: with two or more operators to choose, it is rarely correct. Needs the responses, which the committed
@@ -45,7 +45,7 @@ def direct(responses: Iterable[tuple[str, bool]]) -> Direct:
 
 
 def runs(home: Path) -> dict[str, dict[int, Direct]]:
-    """`paper arm [overrides of the command line]` -> training seed -> its responses, counted."""
+    """`paper arm` -> training seed -> its responses, counted."""
     import pyarrow.parquet as pq
 
     from evals.files import read_json
@@ -57,18 +57,9 @@ def runs(home: Path) -> dict[str, dict[int, Direct]]:
         if of["diverged"] or len(tables) < 2:  # a trial of the search has the validation set alone
             continue
         rows = [row for path in tables for row in pq.read_table(path, columns=["response", "verdict"]).to_pylist()]
-        name = f"{record.parts[-4]} {of['arm']}" + "".join(f" {o}" for o in _alternative(of))
+        name = f"{record.parts[-4]} {of['arm']}"
         answers[name][of["seed"]] = direct((row["response"], row["verdict"] == "correct") for row in rows)
     return answers
-
-
-def _alternative(record: dict[str, object]) -> list[str]:
-    """The overrides of `studies.tiny.variations`: none for the study's own runs."""
-    from studies.tiny.variations import ALTERNATIVES
-
-    set_here = record["overrides"]
-    assert isinstance(set_here, dict)
-    return [a.name for a in ALTERNATIVES if a.arm == record["arm"] and a.values.items() <= set_here.items()]
 
 
 def main() -> int:

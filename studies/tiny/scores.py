@@ -1,0 +1,262 @@
+"""The study's results as flat tables in one folder: written from finished runs, and the only data behind the page.
+
+verdicts.parquet   a row a sample of every run that counts, with all columns of a verdict table but the response
+curves.parquet     family, paper, arm, seed, metric, step, value: the training curves that the page and the claims read
+runs.csv           a row a run: its settings' digest, commit, command, environment; the step at which it diverged
+trials.csv         the search for settings: a row a trial, with its mean accuracy on the validation set
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import tempfile
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from evals.files import read_json, write_atomically, write_text
+from evals.stats.counted import counted_rows
+from harness.data.tiny import family
+from harness.spec import catalogue
+from harness.spec.job import Job
+from harness.spec.scales import SCALES
+from harness.tables.measured import Measured, Points
+from studies.tiny.design import Design
+from studies.tiny.search import Accuracy, Settings, Trial, base_jobs, chosen, resolved, search, study_jobs
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from harness.runs.source import RunSource
+
+Key = tuple[str, str, str]  # scale, paper, arm
+Arms = Mapping[Key, Measured]
+CURVES = ("train/accuracy", "train/entropy", "train/response_length")
+RUN = ("family", "paper", "arm", "seed")
+VERDICT = ("benchmark", "problem_id", "sample", "verdict", "answer", "answer_class", "gold", "boxed", "tokens")
+
+
+# -- finished runs -> tables -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FinishedRuns:
+    """The finished runs of a store, by paper, digest of the settings and training seed."""
+
+    source: RunSource
+    runs: Mapping[tuple[str, str, int], Any]
+
+    @classmethod
+    def of(cls, design: Design, source: RunSource) -> FinishedRuns:
+        runs: dict[tuple[str, str, int], Any] = {}
+        for paper in design.papers():
+            for run in source.arms(paper):  # newest first
+                tags = run.data.tags
+                runs.setdefault((paper, tags["rlvr.digest"].partition("-")[0], int(tags["rlvr.seed"])), run)
+        return cls(source, runs)
+
+    def get(self, job: Job) -> Any | None:
+        """The run of a job, or None."""
+        return self.runs.get((job.paper, job.digest, job.seed))
+
+    def accuracy(self, design: Design) -> Callable[[Job], Accuracy]:
+        """How a trial of the search ended."""
+        name = f"_validation/avg_at_{design.tuning_samples}"
+
+        def ended(job: Job) -> Accuracy:
+            run = self.get(job)
+            if run is None:
+                return "unfinished"
+            if "rlvr.diverged" in run.data.tags:
+                return "diverged"
+            (value,) = (value for metric, value in run.data.metrics.items() if metric.endswith(name))
+            return float(value)
+
+        return ended
+
+
+def write_tables(design: Design, source: RunSource, folder: Path) -> None:
+    """The four tables, from the finished runs of the design.
+
+    Raises:
+        ValueError: no run that counts is finished.
+    """
+    import pandas as pd
+
+    finished = FinishedRuns.of(design, source)
+    trials: list[Trial] = []
+    settings: dict[tuple[str, str, str], Mapping[str, float]] = {}
+    for tier in design.tiers():
+        for scale in design.families:
+            part = design.of_families([scale])
+            _, tried = search(part, tier, finished.accuracy(design))
+            trials += tried
+            if all(trial.accuracy != "unfinished" for trial in tried):
+                settings |= chosen(tried)
+    runs, verdicts, curves = [], [], []
+    for job in [*base_jobs(design), *study_jobs(design, settings)]:
+        run = finished.get(job)
+        if run is None:
+            continue
+        at: dict[str, Any] = {"family": job.scale, "paper": job.paper, "arm": job.arm, "seed": job.seed}
+        with tempfile.TemporaryDirectory() as scratch:
+            record = read_json(source.fetch(run, "record.json", Path(scratch)))
+            runs.append({**at, **_provenance(record)})
+            for benchmark in record["scores"]:
+                path = source.fetch(run, f"verdicts/{benchmark}", Path(scratch)) / "verdicts.parquet"
+                verdicts.append(pd.read_parquet(path, columns=[*VERDICT, "finish_reason"]).assign(**at))
+        for metric in _curves_of(job.paper):
+            points = source.history(run.info.run_id, metric)
+            curves += [{**at, "metric": metric, "step": step, "value": value} for step, value in points]
+    if not any(run["arm"] != "base" for run in runs):
+        raise ValueError("no finished run of the study: python -m studies.tiny run")
+    save_tables(folder, pd.DataFrame(runs), pd.concat(verdicts), pd.DataFrame(curves), _trial_rows(trials, settings))
+
+
+def save_tables(
+    folder: Path, runs: pd.DataFrame, verdicts: pd.DataFrame, curves: pd.DataFrame, trials: pd.DataFrame
+) -> None:
+    """Write the four tables; equal runs give equal files."""
+    small = {"seed": "int16", "sample": "int16", "tokens": "int32", "answer_class": "Int16"}
+    rows = verdicts.astype({name: kind for name, kind in small.items() if name in verdicts})
+    order = ["family", "benchmark", "problem_id", "paper", "arm", "seed", "sample"]  # compresses best
+    rows = rows.sort_values(order, kind="stable", ignore_index=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write_parquet(rows[[*RUN, *VERDICT, "finish_reason"]], folder / "verdicts.parquet")
+    _write_parquet(curves, folder / "curves.parquet")
+    write_text(folder / "runs.csv", runs.to_csv(index=False))
+    write_text(folder / "trials.csv", trials.to_csv(index=False))
+
+
+def _write_parquet(table: pd.DataFrame, path: Path) -> None:
+    def write(part: Path) -> None:
+        table.to_parquet(part, index=False, compression="zstd", compression_level=19)
+
+    write_atomically(path, write)
+
+
+def _provenance(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What runs.csv says of a run."""
+    made = record["environment"]
+    versions = " ".join(f"{name}={version}" for name, version in made["packages"].items())
+    diverged = record.get("diverged") or {}
+    return {
+        "digest": record["digest"],
+        "commit": made["commit"],
+        "command": made.get("command", ""),
+        "cpu": f"{made['cpu']} {made['instruction_set']}",
+        "packages": f"python={made['python']} {versions}",
+        "diverged": json.dumps(diverged, sort_keys=True) if diverged else "",
+    }
+
+
+def _curves_of(paper: str) -> tuple[str, ...]:
+    """The curves of the page, and those of the paper's claims."""
+    claimed = [name for c in catalogue.load(paper).claims if c.curve is not None for name in c.curve.metrics]
+    return tuple(dict.fromkeys([*CURVES, *claimed]))
+
+
+def _trial_rows(trials: Sequence[Trial], settings: Settings) -> pd.DataFrame:
+    import pandas as pd
+
+    rows = []
+    for trial in trials:
+        knob = next((key for key in trial.values if key != "learning_rate"), "")
+        rows.append(
+            {
+                "family": trial.scale,
+                "paper": trial.paper,
+                "method": trial.method,
+                "learning_rate": trial.values["learning_rate"],
+                "knob": knob,
+                "value": trial.values.get(knob),
+                "accuracy": trial.accuracy,
+                "chosen": settings.get((trial.scale, trial.paper, trial.method)) == trial.values,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+# -- tables -> arms ----------------------------------------------------------------------------------------------------
+
+
+def read_arms(design: Design, folder: Path, seeds: Collection[int] | None = None) -> dict[Key, Measured]:
+    """The arms of the design that have finished runs, the base models included (arm "base").
+
+    Args:
+        seeds: only these training seeds; None: all.
+    """
+    import pandas as pd
+
+    runs = pd.read_csv(folder / "runs.csv", keep_default_na=False)
+    trained = runs["arm"] != "base"
+    if seeds is not None:
+        runs = runs[~trained | runs["seed"].isin(seeds)]
+    curves = {key: rows for key, rows in pd.read_parquet(folder / "curves.parquet").groupby(list(RUN[:3]))}
+    verdicts = pd.read_parquet(folder / "verdicts.parquet").rename(columns={"seed": "train_seed"})
+    by_arm = {key: rows for key, rows in verdicts.groupby(list(RUN[:3]))}
+    arms = {}
+    for key, own in runs.groupby(list(RUN[:3])):
+        scale, paper, arm = cast(Key, key)
+        diverged = {seed: json.loads(why) for seed, why in zip(own["seed"], own["diverged"], strict=True) if why}
+        finished = tuple(sorted(set(own["seed"]) - diverged.keys()))
+        rows = by_arm[key]
+        tables = dict(list(rows[rows["train_seed"].isin(finished)].groupby("benchmark")))
+        job = resolved(paper, arm, scale)
+        arms[scale, paper, arm] = Measured(
+            model=job.model,
+            arm=arm,
+            title=job.title,
+            scale=scale,
+            backend=job.backend,
+            overrides="",  # each method has settings of its own from the search, which are not part of its name
+            digest=own["digest"].iloc[0],
+            seeds=finished,
+            commits=tuple(dict.fromkeys(own["commit"])),
+            commands=tuple(dict.fromkeys(own["command"])),
+            origins={},
+            n={},
+            verdicts={name: counted_rows(tables[name]) for name in _benchmarks(scale) if name in tables},
+            scores={},
+            trained=arm != "base",
+            diverged=diverged,
+            curves=_curves_by_seed(curves[key]) if key in curves else {},
+        )
+    return {key: arms[key] for key in _order(design) if key in arms}
+
+
+def read_trials(folder: Path) -> list[Trial]:
+    """Every trial of the search, in the order in which it was tried."""
+    trials = []
+    with (folder / "trials.csv").open(newline="", encoding="utf-8") as lines:
+        for row in csv.DictReader(lines):
+            values = {"learning_rate": float(row["learning_rate"])}
+            if row["knob"]:
+                values[row["knob"]] = float(row["value"])
+            ended: dict[str, Accuracy] = {"unfinished": "unfinished", "diverged": "diverged"}
+            accuracy = ended.get(row["accuracy"])
+            accuracy = float(row["accuracy"]) if accuracy is None else accuracy
+            trials.append(Trial(row["family"], row["paper"], row["method"], values, accuracy))
+    return trials
+
+
+def _curves_by_seed(rows: pd.DataFrame) -> dict[int, dict[str, Points]]:
+    """Seed -> metric -> (step, value), by step."""
+    curves: dict[int, dict[str, Points]] = {}
+    for key, points in rows.sort_values("step", kind="stable").groupby(["seed", "metric"], sort=False):
+        seed, metric = cast(tuple[int, str], key)
+        steps = zip(points["step"].tolist(), points["value"].tolist(), strict=True)
+        curves.setdefault(int(seed), {})[metric] = list(steps)
+    return curves
+
+
+def _benchmarks(scale: str) -> list[str]:
+    """The family's benchmarks, in its own order."""
+    return list(family(SCALES[scale].family or "").EVAL_SHAPES)
+
+
+def _order(design: Design) -> list[Key]:
+    names = [*((paper, "base") for paper in design.papers()), *((arm.paper, arm.arm) for arm in design.arms)]
+    return [(scale, paper, arm) for scale in design.families for paper, arm in names]

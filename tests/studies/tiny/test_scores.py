@@ -1,0 +1,67 @@
+"""The study's tables: what is written is what is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from evals.stats.counted import counted_rows
+from studies.tiny.design import STUDY
+from studies.tiny.scores import read_arms, read_trials, save_tables
+
+BENCHMARKS = ("tiny_short", "tiny_long", "tiny_rare")
+
+
+def verdicts(arm: str, seed: int) -> pd.DataFrame:
+    rng = np.random.default_rng([len(arm), seed])
+    index = np.indices((len(BENCHMARKS), 5, 4)).reshape(3, -1)
+    correct = rng.random(index.shape[1]) < 0.5
+    return pd.DataFrame(
+        {
+            "family": "tiny", "paper": "egsw", "arm": arm, "seed": seed,
+            "benchmark": [BENCHMARKS[b] for b in index[0]], "problem_id": [f"p{p}" for p in index[1]],
+            "sample": index[2], "verdict": np.where(correct, "correct", "wrong"), "answer": "1",
+            "answer_class": np.where(correct, 0.0, 1.0), "gold": "1", "boxed": True, "tokens": 7,
+            "finish_reason": "stop",
+        }
+    )  # fmt: skip
+
+
+def test_arms_and_trials_come_back_from_the_tables(tmp_path: Path) -> None:
+    run = {"family": "tiny", "paper": "egsw", "digest": "d", "commit": "c", "command": "x", "diverged": ""}
+    diverged = '{"quantity": "loss", "step": 3, "value": "nan"}'
+    runs = [
+        {**run, "arm": "base", "seed": 0},
+        *({**run, "arm": "grpo", "seed": seed} for seed in (0, 1)),
+        {**run, "arm": "grpo", "seed": 2, "diverged": diverged},
+    ]
+    rows = pd.concat([verdicts("base", 0), verdicts("grpo", 0), verdicts("grpo", 1)])
+    at = {"family": "tiny", "paper": "egsw", "arm": "grpo", "metric": "train/entropy"}
+    curves = pd.DataFrame(
+        [{**at, "seed": seed, "step": step, "value": 0.1 * step} for seed in (0, 1) for step in (2, 1)]
+    )
+    tried = {"family": "tiny", "paper": "egsw", "method": "grpo", "chosen": False}
+    trials = pd.DataFrame(
+        [
+            {**tried, "learning_rate": 1e-4, "knob": "", "value": None, "accuracy": "diverged"},
+            {**tried, "learning_rate": 2e-4, "knob": "egsw.alpha", "value": 0.5, "accuracy": 1 / 3},
+        ]
+    )
+    save_tables(tmp_path, pd.DataFrame(runs), rows, curves, trials)
+    arms = read_arms(STUDY, tmp_path)
+    assert list(arms) == [("tiny", "egsw", "base"), ("tiny", "egsw", "grpo")]
+    grpo = arms["tiny", "egsw", "grpo"]
+    assert grpo.seeds == (0, 1) and grpo.diverged == {2: {"quantity": "loss", "step": 3, "value": "nan"}}
+    assert list(grpo.verdicts) == list(BENCHMARKS)
+    for name in BENCHMARKS:
+        there = rows[(rows["arm"] == "grpo") & (rows["benchmark"] == name)].rename(columns={"seed": "train_seed"})
+        np.testing.assert_array_equal(grpo.verdicts[name].values("avg", None), counted_rows(there).values("avg", None))
+    assert grpo.curves[1]["train/entropy"] == [(1, pytest.approx(0.1)), (2, pytest.approx(0.2))]
+    assert read_arms(STUDY, tmp_path, seeds=[1])["tiny", "egsw", "grpo"].seeds == (1,)
+    assert [(t.values, t.accuracy) for t in read_trials(tmp_path)] == [
+        ({"learning_rate": 1e-4}, "diverged"),
+        ({"learning_rate": 2e-4, "egsw.alpha": 0.5}, 1 / 3),
+    ]
