@@ -138,4 +138,7 @@ def parse_seeds(text: str) -> range:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    try:
+        sys.exit(main())
+    except (ValueError, RuntimeError) as error:
+        sys.exit(f"error: {error}")
