@@ -62,8 +62,8 @@ def page(design: Design, arms: Arms, checked: CheckedClaims, plots: Sequence[Plo
         "[findings.md](findings.md): what surprised, checked a second way.",
         "",
         "Everything here comes from four tables: `verdicts.parquet` (every graded sample of the runs that count, "
-        "without its text), `curves.parquet` (their training curves), `runs.csv` (settings' digest, commit, command and "
-        "packages of each run) and [trials.csv](trials.csv) (the search for settings).",
+        "without its text), `curves.parquet` (their training curves), `runs.csv` (settings' digest, commit, command "
+        "and packages of each run) and [trials.csv](trials.csv) (the search for settings).",
         "",
         f"**{label[:1].upper()}{label[1:]}.**",
         "",
