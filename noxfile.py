@@ -155,6 +155,13 @@ def bench(session: nox.Session) -> None:
 
 
 @nox.session(venv_backend="none")
+def grader(session: nox.Session) -> None:
+    """Our grader and math-verify on labelled pairs; `-- --texts FOLDER ...` reads others' texts, `--write` the page."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "benchmarks.grader", *session.posargs, external=True)
+
+
+@nox.session(venv_backend="none")
 def faults(session: nox.Session) -> None:
     """Kill, signal and damage real runs, break MLflow's server: `-- signals kills --kills 50`, `-- --write`."""
     environment(session)

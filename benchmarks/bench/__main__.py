@@ -20,7 +20,7 @@ from evals.files import read_json, write_json, write_text
 from harness.cli.columns import columns
 from harness.runs.record import environment
 
-PARTS = ("start", "grader", "engine", "methods", "trl_step", "token_pass", "statistics", "tables", "answer_file", "arm")
+PARTS = ("start", "engine", "methods", "trl_step", "token_pass", "statistics", "tables", "answer_file", "arm")
 ALONE = "vllm"
 ROOT = Path(__file__).resolve().parents[2]
 KEPT = ROOT / "docs" / "performance.json"  # part -> its table, as Markdown

@@ -1,0 +1,416 @@
+r"""The grader and math-verify on labelled pairs of answers: `nox -s grader -- [--texts FOLDER ...] [--write]`.
+
+`grader_pairs.csv.gz` holds the labels (`grader_pairs.md` is its data card). Most pairs are other projects' and are
+kept as hashes. Their texts are read from `--texts`: .jsonl files with `gold` and `prediction`, or clones of the
+sources as `<owner>+<name>/repo`. Rows without a text are counted and left out. The pairs of this project's own tests
+need no folder. --write makes results/grader.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import csv
+import gzip
+import hashlib
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.pages import made_by, write
+from evals.grading import Grader
+from evals.grading.verdicts import Verdict
+from harness.cli.columns import columns
+
+ROOT = Path(__file__).resolve().parents[1]
+PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")
+OWN = ROOT / "tests" / "evals" / "grading" / "answers.txt"
+SETS = {  # name -> (how it was used, its first scoring: ours %, math-verify %, commit and date)
+    "own": ("development: pairs of our tests", ""),
+    "shared": ("development since the start", ""),
+    "first_development": ("development", ""),
+    "first": ("held out, scored once; development since", "98.54, 96.89 at dc6e890, 2026-11-22"),
+    "second": ("held out, scored once; development since", "93.55, 77.96 at 2eb63c3, 2026-11-22"),
+    "third": ("held out, scored once; development since", "68.57, 57.14 at 5637bd4, 2026-11-22"),
+    "fourth_development": ("development", ""),
+    "fourth": ("held out, scored once; development since", "83.12, 71.43 at 964eee0, 2026-11-22"),
+    "fifth_development": ("development", ""),
+    "fifth": ("held out, scored once; development since", "90.12, 82.84 at 298b1c5, 2026-11-23"),
+    "sixth": ("held out, scored once; development since", "85.00, 74.25 at f273d1b, 2026-11-23"),
+}
+MATH_VERIFY_S = 45  # of the clock a side; its default of 5 s is over early on a busy machine
+TIMED = 300  # pairs of a class
+SHOWN = 100  # characters of a text on the page
+
+
+class Pair(NamedTuple):
+    """A gold, an answer and their label. `gold` and `answer` are None where the texts are not at hand."""
+
+    digest: str  # of its texts, as `digest` has it; with a ~ in front as `joined_digest` has it
+    set: str
+    label: bool
+    kind: str  # answer | string (as a test has it) | response (a model's, from which the answer is extracted)
+    tier: str  # A: labelled by a person or a test's author; B: by an exact rule; C: loosely
+    about: str  # value, or what else the label depends on
+    policy: str  # of extraction, of responses: boxed_last; form, form_tags: as `policy` reads it
+    finish_reason: str | None
+    source: str  # repository:path
+    reason: str  # why the grader and the label disagreed, as read by hand
+    gold: str | None = None
+    answer: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        if self.gold is None or self.answer is None:
+            raise ValueError(f"pair {self.digest}: its texts are not at hand")
+        return self.gold, self.answer
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="grader", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument(
+        "--texts", type=Path, nargs="+", default=[], metavar="FOLDER", help="the texts of others' pairs"
+    )
+    parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS), help="only these sets")
+    parser.add_argument("--write", action="store_true", help="write results/grader.md; needs a clean checkout")
+    given = parser.parse_args()
+    if missing := [str(folder) for folder in given.texts if not folder.is_dir()]:
+        parser.error(f"--texts: expected folders, found none at {', '.join(missing)}")
+    shown_command = "nox -s grader" + (" -- --texts FOLDER ..." if given.texts else "")
+    heading = made_by(shown_command) if given.write else ""  # refuses before anything is graded
+    pairs = [pair for pair in (*own_pairs(), *labelled_pairs()) if pair.set in given.sets]
+    pairs = with_texts(pairs, given.texts)
+    at_hand = [pair for pair in pairs if pair.gold is not None]
+    mine, theirs = grade(at_hand), math_verify(at_hand)
+    text = "\n".join(
+        [
+            "# The grader and math-verify on labelled pairs\n",
+            f"{heading} math-verify {version('math-verify')}. The data card is `benchmarks/grader_pairs.md`.\n",
+            accuracy(pairs, at_hand, mine, theirs),
+            speed(at_hand),
+            disagreements(at_hand, mine, theirs),
+        ]
+    )
+    print(text)
+    if given.write:
+        write(ROOT / "results" / "grader.md", text)
+    return 0
+
+
+# ------------------------------------------------------------------------------------------------------------ the pairs
+
+
+def digest(gold: str, answer: str) -> str:
+    return hashlib.sha256(f"{gold}\0{answer}".encode()).hexdigest()[:16]
+
+
+def joined_digest(gold: str, answer: str) -> str:
+    """Of rows whose texts were not at hand when the separator came in: two pairs may share it."""
+    return "~" + hashlib.sha256(f"{gold}{answer}".encode()).hexdigest()[:16]
+
+
+def labelled_pairs(path: Path = PAIRS) -> Iterator[Pair]:
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield Pair(
+                row["pair"], row["set"], row["label"] == "1", row["kind"], row["tier"], row["about"], row["policy"],
+                row["finish_reason"] or None, row["source"], row["reason"],
+            )  # fmt: skip
+
+
+def own_pairs(path: Path = OWN) -> Iterator[Pair]:
+    """The pairs of our tests: in a line a gold, then answers that are the same (==) and that are not (!=)."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        gold, *rest = re.split(r"\s+(==|!=)\s+", line)
+        for sign, answer in zip(rest[::2], rest[1::2], strict=True):
+            pair = (digest(gold, answer), "own", sign == "==", "answer", "A", "value", "", None)
+            yield Pair(*pair, f"{path.relative_to(ROOT)}", "", gold, answer)
+
+
+def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
+    """The pairs with their texts, where one of the folders has them."""
+    texts: dict[str, tuple[str, str]] = {}
+    for folder in folders:
+        for path in sorted(folder.glob("*.jsonl")):
+            for line in path.read_text(encoding="utf-8").splitlines():
+                row = json.loads(line)
+                gold, answer = str(row["gold"]), str(row["prediction"])
+                texts[digest(gold, answer)] = gold, answer
+    by_source: dict[str, set[str]] = defaultdict(set)
+    for pair in pairs:
+        if pair.gold is None and pair.digest not in texts:
+            by_source[pair.source].add(pair.digest)
+    for source, digests in by_source.items():
+        repository, _, path = source.partition(":")
+        for folder in folders:
+            if found := committed_file(folder / repository.replace("/", "+") / "repo", path):
+                texts |= matching(candidates(path, found), digests)
+    return [p._replace(gold=texts[p.digest][0], answer=texts[p.digest][1]) if p.digest in texts else p for p in pairs]
+
+
+def matching(records: Iterable[tuple[list[str], list[str]]], digests: set[str]) -> dict[str, tuple[str, str]]:
+    """The pairs of a record's golds and answers whose digests are asked for."""
+    joined = {key for key in digests if key.startswith("~")}
+    kinds = [digest] * (joined != digests) + [joined_digest] * bool(joined)
+    return {
+        key: (gold, answer)
+        for golds, answers in records
+        for gold in golds
+        for answer in answers
+        for kind in kinds
+        if (key := kind(gold, answer)) in digests
+    }
+
+
+def committed_file(clone: Path, path: str) -> str:
+    """A file of a clone's newest commit; empty where there is no such clone or file."""
+    if not clone.is_dir():
+        return ""
+    done = subprocess.run(["git", "-C", str(clone), "show", f"HEAD:{path}"], capture_output=True)
+    return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
+
+
+# how tests wrap an answer that stands in a list
+WRAPS = (
+    "%s",
+    r"\boxed{%s}",
+    "Final answer: %s",
+    r"so \boxed{%s}",
+    "After solving, we get %s",
+    r"\boxed{\begin{pmatrix} %s",
+)
+QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
+
+
+def candidates(path: str, text: str) -> Iterator[tuple[list[str], list[str]]]:
+    """(texts that may be golds, texts that may be answers) of each record of a file; a test file is one record."""
+    if path.endswith((".json", ".jsonl")):
+        cases = json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines() if line]
+        records = [[*leaves(case)] for case in cases]
+    elif path.endswith(".py"):
+        records = [[*constants(ast.parse(text))]]
+    else:
+        records = [[re.sub(r"\\(.)", r"\1", found[1] or found[2] or "") for found in QUOTED.finditer(text)]]
+    for record in records:
+        ends = [one.rpartition(mark)[2].strip() for one in record for mark in ("####", "A:", "# Answer") if mark in one]
+        golds = list(dict.fromkeys([*record, *ends]))
+        wrapped = [wrap % one for one in record for wrap in WRAPS] if path.endswith(".py") else []
+        yield golds, list(dict.fromkeys([*golds, *wrapped]))
+
+
+def leaves(case: Any) -> Iterator[str]:
+    if isinstance(case, dict | list):
+        for each in case.values() if isinstance(case, dict) else case:
+            yield from leaves(each)
+    elif case is not None:
+        yield str(case)
+
+
+def constants(tree: ast.Module) -> Iterator[str]:
+    """The strings and numbers of a file, also sums of constants and of names of constants."""
+    assigned = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    ]
+    named = {node.targets[0].id: value for node in assigned if (value := folded(node.value, {})) is not None}  # type: ignore[attr-defined]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant | ast.BinOp | ast.UnaryOp) and (value := folded(node, named)) is not None:
+            yield value
+
+
+def folded(node: ast.expr, named: Mapping[str, str]) -> str | None:
+    if isinstance(node, ast.Name):
+        return named.get(node.id)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        left, right = folded(node.left, named), folded(node.right, named)
+        return None if left is None or right is None else left + right
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError):
+        return None
+    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+
+
+# ------------------------------------------------------------------------------------------------------------- verdicts
+
+
+def policy(pair: Pair) -> str | None:
+    """The extraction policy of a pair; None for a bare answer. The projects of the fifth and sixth set read responses
+    in different ways, so there the form of gold and response alone decides."""
+    if pair.kind != "response":
+        return None
+    if not pair.policy.startswith("form"):
+        return pair.policy
+    gold, answer = pair.texts
+    if re.fullmatch(r"\(?[A-Z]\)?", gold.strip()):
+        return "letter"
+    if re.search(r"\\(?:boxed|fbox)", answer):
+        return "boxed_last"
+    if pair.policy == "form_tags" and "<answer>" in answer:
+        return "answer_tag"
+    return "answer_line" if re.search(r"(?im)^[\s>*#]*(?:final )?answer\s*(?:\*\*)?\s*:", answer) else "qwen"
+
+
+def grade(pairs: Sequence[Pair]) -> list[bool | None]:
+    """Whether our grader accepts; None is unscored."""
+    verdicts: dict[int, Verdict] = {}
+    policies = [policy(pair) for pair in pairs]
+    with Grader() as grader:
+        for name in dict.fromkeys(policies):
+            rows = [i for i, other in enumerate(policies) if other == name]
+            if name is None:
+                grades = grader.grade_answers([pairs[i].texts for i in rows])
+            else:
+                grades = grader.grade_responses([(*pairs[i].texts, pairs[i].finish_reason) for i in rows], name)
+            verdicts |= {i: given.verdict for i, given in zip(rows, grades, strict=True)}
+    return [None if verdicts[i] is Verdict.UNSCORED else verdicts[i] is Verdict.CORRECT for i in range(len(pairs))]
+
+
+def math_verify(pairs: Sequence[Pair]) -> list[bool]:
+    """math-verify alone: a bare side goes into a box (bare it is misread), a response or a marked string as it is."""
+    with ProcessPoolExecutor(os.cpu_count()) as processes:
+        return list(processes.map(_accepted, [(pair.kind, *pair.texts) for pair in pairs], chunksize=20))
+
+
+def _accepted(row: tuple[str, str, str]) -> bool:
+    from math_verify import parse, verify
+
+    kind, gold, answer = row
+    as_written = kind == "string" and re.search(r"\$|\\boxed|\\\(|\\\[", gold)
+    sides = (
+        gold if as_written else rf"\boxed{{{gold}}}",
+        answer if as_written or kind == "response" else rf"\boxed{{{answer}}}",
+    )
+    return bool(verify(*(parse(side, parsing_timeout=MATH_VERIFY_S) for side in sides), timeout_seconds=MATH_VERIFY_S))
+
+
+# ------------------------------------------------------------------------------------------------------------- the page
+
+
+def accuracy(
+    pairs: Sequence[Pair], at_hand: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]
+) -> str:
+    """The table by set."""
+    header = ("set", "labelled", "graded", "math-verify %", "ours %", "math-verify wrong accepts", "wrong rejects",
+              "ours wrong accepts", "wrong rejects", "unscored", "first scoring: ours, math-verify", "use")  # fmt: skip
+    rows = []
+    for name, (use, first) in SETS.items():
+        for about in ("", ", labels about value"):
+            chosen = [i for i, p in enumerate(at_hand) if p.set == name and (not about or p.about == "value")]
+            labelled = sum(p.set == name and (not about or p.about == "value") for p in pairs)
+            if not chosen or (about and labelled == sum(p.set == name for p in pairs)):
+                continue
+            labels = [at_hand[i].label for i in chosen]
+            ours, others = ([verdicts[i] for i in chosen] for verdicts in (mine, theirs))
+            counts = [errors(labels, verdicts) for verdicts in (others, ours)]
+            shares = [f"{100 * right / len(chosen):.2f}" for right, *_ in counts]
+            mistakes = [str(n) for _, *both in counts for n in both]
+            unscored = str(sum(verdict is None for verdict in ours))
+            last = ("", "") if about else (first, use)
+            rows.append((name + about, str(labelled), str(len(chosen)), *shares, *mistakes, unscored, *last))
+    return (
+        "## Accuracy\n\nShare of the graded pairs on which a verdict agrees with the label, as the label is; some "
+        "labels are wrong, and some follow another convention. An unscored pair agrees with no label.\n\n"
+        + columns(header, rows, left=1)
+        + "\n"
+    )
+
+
+def errors(labels: Sequence[bool], verdicts: Sequence[bool | None]) -> tuple[int, int, int]:
+    """(agreed, wrong accepts, wrong rejects)."""
+    both = list(zip(labels, verdicts, strict=True))
+    return sum(a is b for a, b in both), both.count((False, True)), both.count((True, False))
+
+
+def disagreements(pairs: Sequence[Pair], mine: Sequence[bool | None], theirs: Sequence[bool | None]) -> str:
+    words, unread = {True: "accepts", False: "rejects", None: "unscored"}, {"value": "not read yet"}
+    rows = [
+        (p.set, p.digest, p.source, words[own], words[other], p.reason or unread.get(p.about, p.about))
+        for p, own, other in zip(pairs, mine, theirs, strict=True)
+        if own is not p.label
+    ]
+    return (
+        f"## Disagreements\n\nThe {len(rows)} pairs on which our verdict is not the label, each with the reason that "
+        "was read by hand, or with what the label depends on besides the value. Others' texts are not ours to copy: "
+        "`pair` is the hash in the data file.\n\n"
+        + columns(("set", "pair", "source", "ours", "math-verify", "reason"), rows, left=6)
+        + "\n"
+    )
+
+
+def speed(pairs: Sequence[Pair]) -> str:
+    """Milliseconds of the clock for one answer: both graders in turn, one at a time, golds parsed before."""
+    distinct = {p.texts: p for p in pairs if p.kind == "answer" and p.gold != p.answer}
+    by_class: dict[str, list[tuple[str, str]]] = defaultdict(list)
+    for texts in distinct:
+        by_class[class_of(*texts)].append(texts)
+    rows = []
+    with Grader(workers=1) as grader:
+        grader.grade_answers([(r"\sqrt{2}+x", r"x+\sqrt{2}"), (r"\frac{x}{2}", r"0.5x")])  # starts the worker
+        for name in ("plain", "latex", "symbolic"):
+            chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
+            ours = quantiles([seconds(lambda t=texts: grader.grade_answers([t])) for texts in chosen])
+            others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
+            ratios = [f"{theirs / own:.1f}" for own, theirs in zip(ours, others, strict=True)]
+            rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))
+    header = ("class", "pairs", "ours p50 ms", "p99 ms", "math-verify p50 ms", "p99 ms", "ratio of p50", "of p99")
+    return (
+        "## Speed\n\nMilliseconds of the clock for a distinct answer, one at a time in one run, golds parsed before "
+        "and workers running. plain: numbers in digits; symbolic: with letters for variables or functions; latex: the "
+        f"rest. At most {TIMED} pairs of a class, whose texts differ.\n\n" + columns(header, rows, left=1) + "\n"
+    )
+
+
+# what stands in LaTeX without a letter for a variable or a function
+NUMERIC = re.compile(
+    r"""\\(?:text|mathrm|mbox)\s*\{[^{}]*\} | \\[dt]?frac | e(?=[-+]?\d)
+    | \\(?:left|right|pi|cdot|times|sqrt|boxed|infty|circ|cup)(?![a-z])""",
+    re.VERBOSE,
+)
+
+
+def class_of(gold: str, answer: str) -> str:
+    if re.fullmatch(r"[-+$\s\d.,/%]+", gold + answer):
+        return "plain"
+    bare = NUMERIC.sub(" ", f"{gold} {answer}")
+    return "symbolic" if re.search(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|\\[A-Za-z]+", bare) else "latex"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+@cache
+def _parsed(gold: str) -> Any:
+    from math_verify import parse
+
+    return parse(rf"\boxed{{{gold}}}")
+
+
+def _math_verify_seconds(gold: str, answer: str) -> float:
+    from math_verify import parse, verify
+
+    _parsed(gold)
+    return seconds(lambda: verify(_parsed(gold), parse(rf"\boxed{{{answer}}}")))
+
+
+def quantiles(values: Sequence[float]) -> tuple[float, float]:
+    """The median and the 99th percentile, as values that were measured."""
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, int(0.99 * len(ordered)))]
+
+
+if __name__ == "__main__":
+    sys.exit(main())
