@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.pages import main
-from harness.backends.memory import activations, states
-from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, pass_flops, reached, step_seconds
+from harness.backends.memory import activations
+from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, pass_flops, reached
+from harness.backends.verl.hardware import VerlHardware
+from harness.backends.verl.needs import states, step_seconds
 from harness.command.resolve import resolve
 from harness.spec import Experiment
 from harness.spec.architecture import KNOWN, QWEN3_4B, QWEN25_7B
-from harness.spec.hardware import GPUS, Gpu, Hardware
+from harness.spec.hardware import GPUS, Gpu
 
 PAGE = Path(__file__).resolve().parents[1] / "results" / "plans.md"
 H20 = Gpu(96e9, 148e12, 4.0e12)  # data sheet
@@ -58,8 +60,8 @@ def experiment(paper: str, arm: str, model: str, **values: Any) -> Experiment:
     return job.experiment
 
 
-def machine(gpus: int, **values: Any) -> Hardware:
-    return Hardware(processes=8, nodes=gpus // 8, gradient_checkpointing=True, rollouts="vllm_colocate", **values)
+def machine(gpus: int, **values: Any) -> VerlHardware:
+    return VerlHardware(processes=8, nodes=gpus // 8, gradient_checkpointing=True, **values)
 
 
 def throughputs() -> list[Row]:
@@ -76,8 +78,10 @@ def throughputs() -> list[Row]:
     ):
         hardware = machine(gpus, vllm_tensor_parallel=parallel, vllm_gpu_memory=0.6)
 
-        def rate(rules: Rules, name: str = name, mean: int = mean, gpus: int = gpus, on: Hardware = hardware) -> float:
-            step = step_seconds(KNOWN[name], GPUS["h100"], e, "verl", on, rules, mean - 150)  # the prompt: about 150
+        def rate(
+            rules: Rules, name: str = name, mean: int = mean, gpus: int = gpus, on: VerlHardware = hardware
+        ) -> float:
+            step = step_seconds(KNOWN[name], GPUS["h100"], e, on, rules, mean - 150)  # the prompt: about 150
             return 2048 * mean / step.total / gpus
 
         what = f"{name.partition('/')[2]} GRPO, {gpus} H100, {mean:,} tokens on average"
@@ -95,7 +99,7 @@ def throughputs() -> list[Row]:
         **{"overlong.max_length": 28672},
     )  # fmt: skip
     steps = [
-        step_seconds(QWEN25_7B, H20, e, "verl", machine(128, vllm_gpu_memory=0.7), rules, 2500)
+        step_seconds(QWEN25_7B, H20, e, machine(128, vllm_gpu_memory=0.7), rules, 2500)
         for rules in (FAST, MIDDLE, SLOW)
     ]
     rest = "512 x 16, 28k tokens; its mean length is not published: 2,500 are assumed"
@@ -115,8 +119,8 @@ def peaks() -> list[Row]:
         ("Qwen/Qwen3-4B", 1, 16, 23.91),
     ):
         e = experiment("erpo", "grpo", "qwen2.5-3b", lora_rank=rank)
-        hardware = Hardware(device="gpu", processes=gpus, gradient_checkpointing=True, fused_kernels=True)
-        parts = states(KNOWN[name], e, "verl", hardware, "bfloat16")
+        hardware = VerlHardware(device="gpu", processes=gpus, gradient_checkpointing=True, fused_kernels=True)
+        parts = states(KNOWN[name], e, hardware, "bfloat16")
         total = sum(parts.values()) + activations(KNOWN[name], 16384, "bfloat16", checkpointing=True, padded=False)
         what = f"{name.partition('/')[2]}, {'all weights' if rank is None else f'LoRA {rank}'}, {gpus} H100, peak"
         rows.append(

@@ -42,7 +42,10 @@ def run_arm(
         ValueError: an unknown name or key, a value that does not fit, a backend that cannot train the arm, or data that
             is not the pinned version; always before training starts.
     """
-    seeds, machine = read_seeds([seed], 1), take_hardware({f"hardware.{key}": own for key, own in hardware.items()})
+    seeds, machine = (
+        read_seeds([seed], 1),
+        take_hardware({f"hardware.{key}": value for key, value in hardware.items()}, backend),
+    )
     choice: dict[str, Any] = {"scale": scale, "backend": backend, "seeds": seeds, "overrides": overrides}
     if isinstance(of, Experiment):
         jobs = resolve(_declared(of, arm or "mine", protocol), **choice)

@@ -14,7 +14,9 @@ def need_verl() -> None:
     """Call before the test module imports anything of veRL."""
     if find_spec("verl") is None and not os.environ.get(REQUIRED):
         pytest.skip("veRL is not in this environment; `nox -s verl` has it", allow_module_level=True)
+    from harness.backends.verl.hardware import VerlHardware
     from harness.backends.verl.launch import environment
-    from harness.spec.hardware import Hardware
 
-    os.environ.update({key: value for key, value in environment(Hardware(device="cpu")).items() if key != "PYTHONPATH"})
+    os.environ.update(
+        {key: value for key, value in environment(VerlHardware(device="cpu")).items() if key != "PYTHONPATH"}
+    )

@@ -48,14 +48,16 @@ def _step(name: str, model: Path, folder: Path, parts: int, *, ours: bool = Fals
     from transformers import AutoTokenizer
     from trl import GRPOConfig, GRPOTrainer
 
+    from harness.backends.trl.hardware import TrlHardware
     from harness.backends.trl.trainer import MethodTrainer
     from harness.backends.trl.translate import to_grpo_config
-    from harness.spec.hardware import Hardware
 
     sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": TOKENS, "kl_beta": 0.04}
     declared = replace(experiment().override(sizes, Origin.USER, "a benchmark of speed"), method=CASES[name].method)
     config = GRPOConfig(
-        **to_grpo_config(declared, Hardware(device="cpu", micro_batch=PROMPTS * GROUP // parts), seed=0, out_dir=folder)
+        **to_grpo_config(
+            declared, TrlHardware(device="cpu", micro_batch=PROMPTS * GROUP // parts), seed=0, out_dir=folder
+        )
     )
     made: dict[str, Any] = {
         "model": str(model),

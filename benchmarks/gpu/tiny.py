@@ -14,7 +14,7 @@ from typing import Any
 
 from benchmarks.gpu.bench import Bench
 from evals.stats.intervals import t_quantile
-from harness.spec.hardware import Hardware
+from harness.backends.trl.hardware import TrlHardware
 
 RECORDS = Path(__file__).resolve().parents[2] / "results" / "records" / "egsw.zip"
 
@@ -33,7 +33,7 @@ def tiny(bench: Bench) -> Iterator[dict[str, Any]]:
         os.environ["RLVR_HOME"] = folder
         try:
             jobs = resolve("egsw", arms=arms, seeds=[0], overrides=values)
-            hardware = Hardware(device="gpu" if bench.device == "cuda" else "cpu")
+            hardware = TrlHardware(device="gpu" if bench.device == "cuda" else "cpu")
             for path in run(jobs, hardware=hardware, data_dir=check_data(jobs, None), command="benchmarks.gpu"):
                 record = read_record(path / "record.json")
                 assert record is not None

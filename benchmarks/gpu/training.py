@@ -11,23 +11,24 @@ from typing import Any
 
 from benchmarks.gpu.bench import Bench, random_model
 from evals.provenance import Origin
-from harness.backends.memory import USABLE, need
+from harness.backends.memory import USABLE
+from harness.backends.trl.hardware import TrlHardware
+from harness.backends.trl.needs import need
 from harness.plan.profiles import judge
 from harness.spec import Experiment
 from harness.spec.architecture import Architecture
-from harness.spec.hardware import Hardware
 
 
 def steps(bench: Bench) -> Iterator[dict[str, Any]]:
     """TRL steps of a random model of each shape: bfloat16 passes, float32 masters, or LoRA where those do not fit."""
     for name, a in bench.sizes.shapes.items():
         declared, hardware = experiment(bench, bench.sizes.steps), machine(bench)
-        planned = need(a, declared, "trl", hardware, bench.memory())
+        planned = need(a, declared, hardware, bench.memory())
         row: dict[str, Any] = {"shape": name, "parameters": a.parameters, "plan_bytes": planned.peak}
         if planned.peak > USABLE * bench.memory():
             yield {**row, "lora_rank": None, "skipped": "the plan says that float32 masters do not fit"}
             declared = declared.override({"lora_rank": 32}, Origin.USER, "a benchmark")
-            row["plan_bytes"] = need(a, declared, "trl", hardware, bench.memory()).peak
+            row["plan_bytes"] = need(a, declared, hardware, bench.memory()).peak
         trained = train(bench, a, declared, hardware)
         if trained["tokens_per_second"]:
             bench.token_seconds[name] = 1 / trained["tokens_per_second"]
@@ -58,10 +59,10 @@ def determinism(bench: Bench) -> Iterator[dict[str, Any]]:
         torch.use_deterministic_algorithms(False)
 
 
-def machine(bench: Bench, **settings: Any) -> Hardware:
+def machine(bench: Bench, **settings: Any) -> TrlHardware:
     """The hardware settings of every training in this file."""
     device = "gpu" if bench.device == "cuda" else "cpu"
-    return Hardware(device=device, micro_batch=2, gradient_checkpointing=True, **settings)
+    return TrlHardware(device=device, micro_batch=2, gradient_checkpointing=True, **settings)
 
 
 def experiment(bench: Bench, count: int) -> Experiment:
@@ -87,7 +88,7 @@ def experiment(bench: Bench, count: int) -> Experiment:
     return job.experiment.override(values, Origin.USER, "a benchmark")
 
 
-def train(bench: Bench, a: Architecture, declared: Experiment, hardware: Hardware) -> dict[str, Any]:
+def train(bench: Bench, a: Architecture, declared: Experiment, hardware: TrlHardware) -> dict[str, Any]:
     """Seconds, tokens/s and peak bytes of the steps of one training, and a hash of its final weights."""
     import peft
     import torch

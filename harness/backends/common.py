@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -18,6 +19,7 @@ from harness.backends.errors import CannotExpress
 from harness.runs.outbox import Outbox
 from harness.spec import Experiment, Training
 from harness.spec.hardware import Hardware
+from harness.spec.rejection import Rejection
 from harness.step.mismatch import FLAGS, mismatch_flag
 
 
@@ -36,6 +38,24 @@ def whole_update(backend: str, experiment: Experiment) -> None:
         if key.endswith(".scope") and sourced.value == "rollout" and experiment.updates_per_rollout.value > 1:
             why = f"its rollout is cut into updates_per_rollout={experiment.updates_per_rollout.value}, and a method "
             raise CannotExpress(backend, key, sourced, why + "sees one update")
+
+
+def needs_reference(experiment: Experiment) -> bool:
+    """Whether the reference model's log-probabilities are read, by the KL term or by the method."""
+    return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
+
+
+def optimiser_steps(training: Training, rows: int | None = None) -> int:
+    """Optimiser steps of a training on that many rows (None: those that it declares)."""
+    rows = training.dataset_rows.value if rows is None else rows
+    if isinstance(training, Rejection):
+        return training.rounds.value * training.steps_per_round()
+    if training.max_steps.value is not None:
+        return training.max_steps.value
+    if isinstance(training, Experiment):
+        rollouts = rows // training.prompts_per_rollout.value
+        return int(rollouts * training.epochs.value) * training.updates_per_rollout.value
+    return math.ceil(math.ceil(rows / training.batch_size.value) * training.epochs.value)
 
 
 def prompt_rows(experiment: Experiment, tokenizer: Any, *, seed: int) -> tuple[list[dict[str, str]], int, str]:

@@ -8,6 +8,7 @@ runs as long as its longest response. results/plans.md compares it with publishe
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from evals.data import benchmarks
@@ -102,48 +103,46 @@ class Step:
         return self.sample + self.score + self.train
 
 
-def step_seconds(
-    a: Architecture, gpu: Gpu, e: Experiment, backend: str, hardware: Hardware, rules: Rules, mean: float | None
-) -> Step:
-    """One rollout and its updates on all GPUs. `mean`: published mean length of a response, or None."""
-    devices = hardware.processes * hardware.nodes
+def rollout_seconds(
+    a: Architecture, gpu: Gpu, e: Experiment, hardware: Hardware, rules: Rules, mean: float | None, *,
+    passes: int, eager: bool,
+) -> Step:  # fmt: skip
+    """One rollout and its updates on all devices.
+
+    Args:
+        mean: published mean length of a response, or None. eager: whether transformers samples.
+        passes: forward passes without gradients, beside the critic's.
+    """
     limit, prompt = e.max_completion_tokens.value, 0.3 * e.max_prompt_tokens.value
     mean = limit * rules.mean_share if mean is None else min(mean, limit)
     sequences = e.prompts_per_rollout.value * e.group_size.value
-    engines = max(1, devices // hardware.vllm_tensor_parallel)
-    wanted = sequences * (rules.resampling if e.dynamic_sampling.value else 1.0)
-    eager = backend == "trl" and hardware.rollouts == "transformers"
-    share = hardware.vllm_gpu_memory if not eager else 0.5
+    engines = max(1, hardware.devices // hardware.vllm_tensor_parallel)
+    sampled = sequences * (rules.resampling if e.dynamic_sampling.value else 1.0)
     sample = decode_seconds(
-        a, gpu, wanted / engines, mean, limit, prompt, rules,
-        tensor_parallel=hardware.vllm_tensor_parallel, eager=eager, cache_share=share,
+        a, gpu, sampled / engines, mean, limit, prompt, rules, tensor_parallel=hardware.vllm_tensor_parallel,
+        eager=eager, cache_share=0.5 if eager else hardware.vllm_gpu_memory,
     )  # fmt: skip
-    length = prompt + mean
-    reference = bool(e.kl_beta.value) or "ref_logp" in e.method.reads
-    old = backend == "verl" or e.updates_per_rollout.value > 1
-    signals = bool(e.method.reads) and backend == "trl"
-    recompute = hardware.gradient_checkpointing
-    critic = 1 if e.critic.value else 0
+    length, critic = prompt + mean, 1 if e.critic.value else 0
+    frozen = e.lora_rank.value is not None
     forward = pass_flops(a, length, backward=False, recompute=False)
-    backward = pass_flops(a, length, backward=True, recompute=recompute, frozen=e.lora_rank.value is not None)
-    speed = reached(gpu, rules) * devices / (sequences * length)
-    return Step(sample, (reference + old + signals + critic) * forward / speed, (1 + critic) * backward / speed)
+    backward = pass_flops(a, length, backward=True, recompute=hardware.gradient_checkpointing, frozen=frozen)
+    speed = reached(gpu, rules) * hardware.devices / (sequences * length)
+    return Step(sample, (passes + critic) * forward / speed, (1 + critic) * backward / speed)
 
 
 def training_seconds(
-    a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, backend: str, hardware: Hardware, rules: Rules,
-    mean: float | None,
+    a: Architecture, gpu: Gpu, e: Experiment | Finetune, steps: int, hardware: Hardware, rules: Rules,
+    mean: float | None, step: Callable[..., Step],
 ) -> float:  # fmt: skip
-    """Seconds of a training of `steps` optimiser steps."""
-    devices = hardware.processes * hardware.nodes
+    """Seconds of a training of `steps` optimiser steps. `step`: the backend's `step_seconds`."""
     if isinstance(e, Experiment):
         rollouts = math.ceil(steps / e.updates_per_rollout.value)
-        return rollouts * step_seconds(a, gpu, e, backend, hardware, rules, mean).total
+        return rollouts * step(a, gpu, e, hardware, rules, mean).total
     length = e.max_tokens.value * rules.mean_share
     flops = pass_flops(
         a, length, backward=True, recompute=hardware.gradient_checkpointing, frozen=e.lora_rank.value is not None
     )
-    seconds = steps * e.batch_size.value * length * flops / (reached(gpu, rules) * devices)
+    seconds = steps * e.batch_size.value * length * flops / (reached(gpu, rules) * hardware.devices)
     if isinstance(e, Rejection):
         sequences = e.problems_per_round.value * e.samples_per_problem.value
         limit = e.max_completion_tokens.value

@@ -62,9 +62,10 @@ class Case:
 
 def _cases(listed: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Case]:
     """`listed`: command -> the options of its help. A paper adds its arms, its models and the keys of its values."""
+    from harness.backends import backend
+    from harness.command.resolve import BACKENDS
     from harness.launch.launcher import KEYS
     from harness.spec import catalogue
-    from harness.spec.hardware import HELP
 
     values = _values()
     cases = []
@@ -74,7 +75,10 @@ def _cases(listed: Mapping[str, Mapping[str, tuple[str, ...]]]) -> list[Case]:
         cases.append(Case((name,), (*WORDS.get(name, ()), *own)))
     trained = tuple(name for name, keys in listed.items() if "arms=" in keys)
     of_arms = tuple(name for name, keys in listed.items() if {"paper=", "arm=", "model="} <= set(keys))
-    machine = (*(f"hardware.{key}=" for key in HELP), *(f"launcher.{key}=" for keys in KEYS.values() for key in keys))
+    machine = (
+        *(f"hardware.{key}=" for name in BACKENDS for key in backend(name).hardware.help()),
+        *(f"launcher.{key}=" for keys in KEYS.values() for key in keys),
+    )
     cases.append(Case(trained, tuple(dict.fromkeys(machine)), typed=True))
     for paper in catalogue.papers():
         declared = catalogue.load(paper)

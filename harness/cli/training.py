@@ -87,7 +87,7 @@ def do_plan(arguments: Any) -> int:
 def do_config(arguments: Any) -> int:
     import yaml
 
-    from harness.backends.trainer_config import trainer_configs
+    from harness.plan.plan import trainer_configs
 
     values = parse_overrides(arguments.options)
     machine = take_machine(values)

@@ -15,7 +15,10 @@ from harness.spec.controls import CONTROLS, SEPARATOR, controlled, split_key
 from harness.spec.job import Job
 from harness.spec.scales import SCALES, Scale
 
-BACKENDS = ("trl", "verl")  # as `backend=` names them; their modules are in `harness.backends`
+BACKENDS = {  # as `backend=` names them -> the module with the `harness.backends.base.Backend`
+    "trl": "harness.backends.trl.backend",
+    "verl": "harness.backends.verl.backend",
+}
 
 
 def resolve_order(order: Mapping[str, Any], digest: str) -> Job:

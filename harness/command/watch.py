@@ -16,6 +16,15 @@ METRICS = ("avg", "pass", "maj", "fmt", "mean_tokens", "truncation_rate")  # of 
 POLICIES = ("last:N", "every:N", "best:BENCHMARK/METRIC")
 
 
+def due(step: int, every: int, stride: int) -> bool:
+    """Whether the model of a step is the first since a multiple of `every`.
+
+    Args:
+        stride: optimiser steps between two models that the backend can save (`Backend.stride`).
+    """
+    return step // every > (step - stride) // every
+
+
 @dataclass(frozen=True)
 class Watch:
     """Evaluations and snapshots during a training.
@@ -41,11 +50,12 @@ class Watch:
         """The protocol of the evaluations. Raises ValueError for a value that does not fit."""
         return declared.override(self.values, Origin.USER, "command line, eval.*") if self.values else declared
 
-    def kept(self, steps: Sequence[int], scores: Mapping[int, Mapping[str, float]]) -> set[int]:
+    def kept(self, steps: Sequence[int], scores: Mapping[int, Mapping[str, float]], stride: int = 1) -> set[int]:
         """The steps whose snapshots are kept; a metric that no step has keeps nothing.
 
         Args:
             scores: scores of the evaluated steps, 0 for the base model; among equal scores the earlier step is best.
+            stride: as `due`.
         """
         stay: set[int] = set()
         for policy in self.keep:
@@ -53,7 +63,7 @@ class Watch:
             if kind == "last":
                 stay |= set(sorted(steps)[-int(value) :])
             elif kind == "every":
-                stay |= {step for step in steps if step % int(value) == 0}
+                stay |= {step for step in steps if due(step, int(value), stride)}
             else:
                 known = [(scores[s][value], -s) for s in scores if s and value in scores[s]]
                 stay |= {-max(known)[1]} if known else set()
@@ -107,9 +117,3 @@ def check_watch(watch: Watch, jobs: Sequence[Any]) -> None:
                 raise ValueError(
                     f"keep={policy}: no such metric; {nearest(value.partition('/')[2], [*known, *METRICS])}"
                 )
-        updates = getattr(job.experiment, "updates_per_rollout", None)
-        if job.backend == "verl" and watch.snapshot_every and updates and watch.snapshot_every % updates.value:
-            raise ValueError(
-                f"eval.every: expected a multiple of updates_per_rollout={updates.value}, because veRL saves after "
-                f"whole rollouts, got {watch.every or watch.snapshot_every}"
-            )

@@ -20,9 +20,10 @@ from evals.data.protocols import Protocol
 from evals.files import append_jsonl, mend_jsonl, read_jsonl
 from evals.sampling.engines import Engine
 from evals.sampling.engines.transformers import TransformersEngine
+from harness.backends import backend
 from harness.backends.engine import sampling_engine
 from harness.backends.snapshots import Held, snapshots
-from harness.command.watch import METRICS, Watch
+from harness.command.watch import METRICS, Watch, due
 from harness.runs.outbox import Outbox
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
@@ -39,15 +40,16 @@ class Watcher:
         self.job, self.watch, self.folder, self.outbox = job, watch, folder, outbox
         self.hardware, self.data_dir = hardware, data_dir
         self.protocol: Protocol = watch.protocol(job.protocol)
+        self.stride = 1 if job.experiment is None else backend(job.backend).stride(job.experiment)
         mend_jsonl(folder / CURVE)
 
     def __call__(self, held: Held | None = None) -> None:
         """Evaluate the new snapshots, in order of their steps; a held one from memory."""
         saved = snapshots(self.folder / "train")
         for step, model in saved:
-            if self.watch.every and step % self.watch.every == 0:
+            if self.watch.every and due(step, self.watch.every, self.stride):
                 self.measure(step, model, held=held if held is not None and held.step == step else None)
-        kept = self.watch.kept([step for step, _ in saved], self.scores())
+        kept = self.watch.kept([step for step, _ in saved], self.scores(), self.stride)
         for step, model in saved:
             if step not in kept:
                 shutil.rmtree(model)

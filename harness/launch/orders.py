@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import differing_files
+from harness.backends import backend
 from harness.command.resolve import resolve_order
 from harness.command.watch import Watch
 from harness.jobs.records import read_record
@@ -57,6 +58,12 @@ class Order:
             RuntimeError: the declaration is not the one that was ordered.
         """
         return resolve_order(self.job, self.digest)
+
+    @property
+    def machine(self) -> Hardware:
+        """Its settings."""
+        settings: Hardware = backend(self.job["backend"]).hardware(**self.hardware)
+        return settings
 
     @property
     def log(self) -> Path:
@@ -113,18 +120,14 @@ def tasks_of(commands: Sequence[Prepared], reports: Reporting) -> list[Task]:
     return list(tasks.values())
 
 
-def _fixed(hardware: Hardware, backend: str, launcher: Launcher) -> Hardware:
-    """The settings with explicit values where another machine might choose differently: the device, and on a CPU the
-    threads, which decide the last bits of sums."""
+def _fixed(hardware: Hardware, name: str, launcher: Launcher) -> Hardware:
+    """The settings with explicit values where another machine might choose differently."""
     if not launcher.elsewhere:
         return hardware
     if hardware.device == "auto":
         hardware = replace(hardware, device="gpu" if launcher.gpus or "gres" in launcher.options else "cpu")
-    if hardware.device == "cpu" and hardware.threads is None and hardware.processes == 1 and backend == "trl":
-        import torch
-
-        hardware = replace(hardware, threads=torch.get_num_threads())
-    return hardware
+    fixed: Hardware = backend(name).fixed(hardware)
+    return fixed
 
 
 def done_already(order: Order) -> bool:
@@ -154,7 +157,7 @@ def carry_out(order: Order, courier: Delivery) -> Outcome:
         order.base_model,
         courier,
         Outbox.at(Path(order.parent)),
-        Hardware(**order.hardware).with_device(),
+        order.machine.with_device(),
         order.data_dir,
         order.command,
         Watch(watch["every"], watch["values"], tuple(watch["keep"])),

@@ -60,7 +60,6 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
         check_launcher(launcher)
     except (ValueError, OSError) as error:
         raise UsageError(str(error)) from error
-    from harness.backends import backend
     from harness.jobs.run import check_data
     from harness.runs.track import make_home
 
@@ -71,7 +70,6 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
             first = next(iter(machines.values()))
             if not force:
                 check_memory(jobs, machines, memory=_memory(first, launcher))
-            backend(jobs[0].backend).ready(first)
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error

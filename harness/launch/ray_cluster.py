@@ -72,7 +72,7 @@ class RayCluster:
             raise UsageError(f"launcher.address={address}: expected a running Ray cluster ({said}){token}") from error
         has = ray.cluster_resources()
         for task in tasks:
-            wants = resources(self._launcher, Hardware(**task.order.hardware))
+            wants = resources(self._launcher, task.order.machine)
             named = {"CPU": wants["num_cpus"], "GPU": wants["num_gpus"], **wants["resources"]}
             for name, amount in named.items():
                 if amount > has.get(name, 0):
@@ -116,7 +116,7 @@ class RayCluster:
         while self._waiting and (most is None or len(self._started) < most):
             order = (task := self._waiting.popleft()).order
             self._log_sizes[order.folder] = order.log.stat().st_size if order.log.is_file() else 0
-            asked = resources(self._launcher, Hardware(**task.order.hardware))
+            asked = resources(self._launcher, task.order.machine)
             remote = ray.remote(run_order).options(
                 **asked,
                 name=f"{task.job.paper} {task.job.name}",

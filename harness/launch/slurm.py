@@ -54,7 +54,7 @@ class Slurm:
 
         requeues = self._launcher.options.get("max_num_timeout", REQUEUES)
         executor = submitit.AutoExecutor(folder=home() / "slurm", cluster="slurm", slurm_max_num_timeout=requeues)
-        executor.update_parameters(**parameters(self._launcher, [Hardware(**task.order.hardware) for task in new]))
+        executor.update_parameters(**parameters(self._launcher, [task.order.machine for task in new]))
         try:
             with executor.batch():
                 submitted = [executor.submit(run_order, task.order.to_json(), requeues) for task in new]

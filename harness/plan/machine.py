@@ -5,36 +5,42 @@ from __future__ import annotations
 import ctypes
 import json
 import os
-import socket
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
+from harness.backends import backend
 from harness.command.base_models import check_base_models
 from harness.command.config import no_more
+from harness.command.resolve import BACKENDS
 from harness.errors import UsageError, nearest
+from harness.errors import choose as choose_name
 from harness.plan.profiles import PROFILES, choose, gpu_memory, judge
-from harness.spec.hardware import HELP, Hardware, deepspeed_file, of_job
+from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 
-_SECONDS = 1.5  # to wait for a server's port
+DEFAULT = "trl"  # the backend of a command that names none
 
 
-def take_hardware(values: dict[str, Any]) -> Hardware:
-    """Remove every `hardware.KEY` from `values` and return the machine settings.
+def take_hardware(values: dict[str, Any], name: str = DEFAULT) -> Hardware:
+    """Remove every `hardware.KEY` from `values` and return the machine settings of the backend `name`.
 
     Raises:
         UsageError: no such key, or a value that does not fit.
     """
+    kind: type[Hardware] = backend(name).hardware
     mine = {key: values.pop(key) for key in list(values) if key.startswith("hardware.")}
-    valid = [f"hardware.{key}" for key in HELP]
+    valid = [f"hardware.{key}" for key in kind.help()]
+    for key, value in mine.items():
+        others = [other for other in BACKENDS if key.removeprefix("hardware.") in backend(other).hardware.help()]
+        if key not in valid and others:
+            raise UsageError(f"{key}={value}: backend={name} has no such setting; backend={', '.join(others)} has it")
     no_more({key: value for key, value in mine.items() if key not in valid}, valid)
     try:
-        return Hardware(**{key.removeprefix("hardware."): value for key, value in mine.items()})
+        return kind(**{key.removeprefix("hardware."): value for key, value in mine.items()})
     except ValueError as error:
         raise UsageError(str(error)) from error
 
@@ -71,16 +77,17 @@ def take_machine(values: dict[str, Any]) -> Machine:
     if "deterministic" in values:
         values["hardware.deterministic"] = values.pop("deterministic")
     explicit = frozenset(key.removeprefix("hardware.") for key in values if key.startswith("hardware."))
+    (name,) = choose_name("backend", [str(values.get("backend", DEFAULT))], BACKENDS)
     if "hardware" not in values:
-        return Machine(take_hardware(values), None, explicit)
+        return Machine(take_hardware(values, name), None, explicit)
     profile = values.pop("hardware")
     if profile not in PROFILES:
         raise UsageError(f"hardware={profile}: no such profile; {nearest(str(profile), PROFILES)}")
-    backend = values.get("backend", "trl")
-    base = PROFILES[profile].base(backend)
-    if backend == "trl" and base.nodes > 1:
-        raise UsageError(f"hardware={profile}: several machines need backend=verl, got backend={backend}")
-    given = take_hardware(values)
+    try:
+        base = PROFILES[profile].base(name)
+    except ValueError as error:
+        raise UsageError(f"hardware={profile}: {error}") from error
+    given = take_hardware(values, name)
     return Machine(replace(base, **{key: getattr(given, key) for key in explicit}), profile, explicit)
 
 
@@ -114,20 +121,27 @@ def device_memory(hardware: Hardware) -> float:
 
 
 def hardware_help() -> str:
-    """Each key with its default, for the help of the commands."""
-    width = max(map(len, HELP))
-    lines = [
-        textwrap.fill(
-            f"  {f.name:<{width}}  {HELP[f.name]} (default {_shown(f.default)})",
-            80,
-            subsequent_indent=" " * (width + 4),
-            break_long_words=False,
-            break_on_hyphens=False,
-        )
-        for f in fields(Hardware)
-    ]
-    profiles = f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}"
-    return "\n".join(["hardware.KEY=VALUE, where KEY is one of:", *lines, "", profiles])
+    """Each key with its default, for the help of the commands: first those of every backend."""
+    common = fields(Hardware)
+    groups = [("hardware.KEY=VALUE, where KEY is one of:", common)]
+    for name in BACKENDS:
+        own = tuple(f for f in fields(backend(name).hardware) if f.name not in Hardware.help())
+        groups.append((f"with backend={name} also:", own))
+    width = max(len(f.name) for _, group in groups for f in group)
+    lines = []
+    for heading, group in groups:
+        lines.append(heading)
+        lines += [
+            textwrap.fill(
+                f"  {f.name:<{width}}  {f.metadata['help']} (default {_shown(f.default)})",
+                80,
+                subsequent_indent=" " * (width + 4),
+                break_long_words=False,
+                break_on_hyphens=False,
+            )
+            for f in group
+        ]
+    return "\n".join([*lines, "", f"hardware=PROFILE chooses them for each arm; one of {', '.join(PROFILES)}"])
 
 
 def _shown(value: Any) -> str:
@@ -136,7 +150,7 @@ def _shown(value: Any) -> str:
 
 def check_machine(
     jobs: Iterable[Job],
-    hardware: Hardware | Mapping[tuple[str, str], Hardware],
+    hardware: Machines,
     *,
     data_dir: str | None,
     here: bool = True,
@@ -147,9 +161,10 @@ def check_machine(
         here: whether the jobs run on this machine; if not, its devices and engines are not checked.
     """
     jobs = list(jobs)
-    for settings in dict.fromkeys(of_job(hardware, job.model, job.arm) for job in jobs if here):
+    for name, settings in dict.fromkeys((job.backend, of_job(hardware, job.model, job.arm)) for job in jobs if here):
         check_device(settings, gpu_count())
         check_engine(settings)
+        backend(name).ready(settings)
     _check_downloads(jobs, data_dir)
     _check_training_data(jobs)
     if here:
@@ -165,45 +180,12 @@ def check_device(hardware: Hardware, gpus: int) -> None:
 
 
 def check_engine(hardware: Hardware) -> None:
-    """Raise ValueError if the sampling engine, its server or the DeepSpeed configuration is missing."""
-    if hardware.rollouts == "vllm_colocate" and find_spec("vllm") is None:
-        raise ValueError(
-            "hardware.rollouts: expected transformers, got 'vllm_colocate': vLLM is not installed in this environment"
-        )
+    """Raise ValueError if the engine that evaluates is missing."""
     for name, package in (("vllm", "vllm"), ("ray", "ray"), ("ray_vllm", "vllm"), ("ray_vllm", "ray")):
         if hardware.engine == name and find_spec(package) is None:
             raise ValueError(
                 f"hardware.engine: expected transformers, got {name!r}: {package} is not installed in this environment"
             )
-    if hardware.rollouts == "vllm_server":
-        _check_server(str(hardware.vllm_server_url))
-    if hardware.deepspeed is not None:
-        path = Path(deepspeed_file(hardware.deepspeed))
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except OSError as error:
-            raise ValueError(
-                f"hardware.deepspeed: expected a JSON file, got {hardware.deepspeed!r} ({error})"
-            ) from error
-        except ValueError as error:
-            raise ValueError(f"hardware.deepspeed: expected JSON in {hardware.deepspeed!r} ({error})") from error
-        if not isinstance(content, dict):
-            raise ValueError(f"hardware.deepspeed: expected a JSON object in {hardware.deepspeed!r}")
-        if find_spec("deepspeed") is None:
-            raise ValueError("hardware.deepspeed: expected null, DeepSpeed is not installed in this environment")
-
-
-def _check_server(url: str) -> None:
-    try:
-        parts = urlsplit(url if "//" in url else f"//{url}")
-        host, port = parts.hostname, parts.port or (443 if parts.scheme == "https" else 80)
-        if not host:
-            raise ValueError("no host in it")
-        socket.create_connection((host, port), timeout=_SECONDS).close()
-    except (OSError, ValueError) as error:
-        raise ValueError(
-            f"hardware.vllm_server_url: expected the address of a running `trl vllm-serve`, got {url!r} ({error})"
-        ) from error
 
 
 def gpu_count() -> int:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from evals.data import benchmarks
 from evals.provenance import Origin, Sourced
-from harness.backends import seconds as estimate
+from harness.backends import backend, seconds
+from harness.backends.common import optimiser_steps
 from harness.plan.profiles import changes, gpu_memory, judge
 from harness.spec import Finetune, catalogue
 from harness.spec.architecture import architecture
-from harness.spec.hardware import Hardware
+from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.spec.scales import SCALES
@@ -27,17 +28,7 @@ def origins(settings: dict[str, Sourced[Any]]) -> dict[str, int]:
 
 def training_steps(job: Job) -> int:
     """Optimiser steps of a run; 0 for an untrained model."""
-    e = job.experiment
-    if e is None:
-        return 0
-    if isinstance(e, Rejection):
-        return e.rounds.value * e.steps_per_round()
-    if e.max_steps.value is not None:
-        return e.max_steps.value
-    if isinstance(e, Finetune):
-        return math.ceil(math.ceil(e.dataset_rows.value / e.batch_size.value) * e.epochs.value)
-    rollouts = e.dataset_rows.value // e.prompts_per_rollout.value
-    return int(rollouts * e.epochs.value) * e.updates_per_rollout.value
+    return 0 if job.experiment is None else optimiser_steps(job.experiment)
 
 
 def method(job: Job) -> list[str]:
@@ -99,16 +90,31 @@ def gpu_hours(job: Job, hardware: Hardware) -> tuple[float, float, float] | None
     a = architecture(job.base_model.value)
     if a is None or a.parameters < 1e8:  # a tiny model runs on a CPU
         return None
-    gpu, devices = estimate.gpu_of(hardware), hardware.processes * hardware.nodes
+    gpu, step = seconds.gpu_of(hardware), backend(job.backend).step_seconds
     hours = []
-    for rules in (estimate.FAST, estimate.MIDDLE, estimate.SLOW):
-        seconds = estimate.evaluation_seconds(a, gpu, job.protocol, rules, eager=estimate.eager(hardware))  # on one GPU
+    for rules in (seconds.FAST, seconds.MIDDLE, seconds.SLOW):
+        used = seconds.evaluation_seconds(a, gpu, job.protocol, rules, eager=seconds.eager(hardware))  # on one GPU
         if job.experiment is not None:
-            seconds += devices * estimate.training_seconds(
-                a, gpu, job.experiment, training_steps(job), job.backend, hardware, rules, mean_length(job)
+            used += hardware.devices * seconds.training_seconds(
+                a, gpu, job.experiment, training_steps(job), hardware, rules, mean_length(job), step
             )
-        hours.append(round(seconds / 3600, 2))
+        hours.append(round(used / 3600, 2))
     return hours[0], hours[1], hours[2]
+
+
+def trainer_configs(jobs: Iterable[Job], machines: Machines) -> dict[str, dict[str, Any]]:
+    """model/arm -> the trainer's own configuration of each trained arm.
+
+    Raises:
+        CannotExpress: the backend has no way to train an arm. ValueError: the trainer's schema refuses it.
+    """
+    configs: dict[str, dict[str, Any]] = {}
+    for job in jobs:
+        name, out_dir = f"{job.model}/{job.arm}", Path("OUT_DIR")  # a placeholder for the folder of the run
+        if job.experiment is not None and name not in configs:
+            hardware = of_job(machines, job.model, job.arm)
+            configs[name] = backend(job.backend).config(job.experiment, hardware, seed=job.seed, out_dir=out_dir)
+    return configs
 
 
 def plan(
@@ -125,7 +131,7 @@ def plan(
         explicit: settings given on the command line, which a remedy keeps if possible.
     """
     refused = refused or {}
-    machines = machines or {(job.model, job.arm): Hardware() for job in jobs}
+    machines = machines or {(job.model, job.arm): backend(job.backend).hardware() for job in jobs}
     first = jobs[0]
     reproduction = catalogue.load(first.paper)
     arms: dict[tuple[str, str], dict[str, Any]] = {}
@@ -154,7 +160,7 @@ def plan(
             },
             "runs_without_gpu_hours": len(costs) - len(known),
         },
-        "cost_assumptions": estimate.ASSUMPTIONS,
+        "cost_assumptions": seconds.ASSUMPTIONS,
         "departures": list(reproduction.departures),
         "doubts": list(reproduction.doubts),
     }
@@ -187,8 +193,8 @@ def memory(job: Job, hardware: Hardware, explicit: frozenset[str]) -> dict[str, 
     return {
         "gpu": hardware.gpu or "h100",
         "gpu_bytes": gpu_memory(hardware),
-        "gpus": hardware.processes * hardware.nodes,
-        "settings": changes(Hardware(), hardware),
+        "gpus": hardware.devices,
+        "settings": changes(type(hardware)(), hardware),
         "training": dict(verdict.need.training),
         "sampling": dict(verdict.need.sampling),
         "peak": verdict.need.peak,

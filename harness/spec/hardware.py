@@ -1,68 +1,89 @@
 """How an experiment runs on a machine. Nothing here changes the equations.
 
-The sampling engine (`rollouts`) changes probabilities slightly: each step logs how far sampler and trainer differ
+`Hardware` has the settings of every backend; each backend adds its own in a subclass (`harness.backends.*.hardware`).
+The sampling engine changes probabilities slightly: each step logs how far sampler and trainer differ
 (`harness.step.mismatch`), and `baselines.rollout_correction` is the declared correction.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
-from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, Self, get_type_hints
 
 from evals.grading import LIMIT_S
 from harness.spec.ranges import Count, Positive, Share, check_value
 
 
+def setting(default: Any, text: str) -> Any:
+    """A field of the machine settings, with the text that explains it in the help of the commands."""
+    return field(default=default, metadata={"help": text})
+
+
 @dataclass(frozen=True)
 class Hardware:
-    """Machine settings, `hardware.<name>=value` on the command line. `HELP` explains each.
+    """Machine settings, `hardware.<name>=value` on the command line.
 
     Raises:
         ValueError: an invalid value, with field, value and what was expected.
     """
 
-    device: Literal["auto", "cpu", "gpu"] = "auto"
-    gpu: Literal["h100", "h200", "a100_80g", "a100_40g"] | None = None
-    processes: Count = 1
-    threads: Count | None = None
-    micro_batch: Count | None = None
-    gradient_checkpointing: bool = False
-    rollouts: Literal["transformers", "vllm_colocate", "vllm_server"] = "transformers"
-    engine: Literal["transformers", "vllm", "ray", "ray_vllm"] = "transformers"
-    engine_replicas: Count = 1
-    vllm_gpu_memory: Share = 0.3
-    vllm_server_url: str | None = None
-    vllm_tensor_parallel: Count = 1
-    deepspeed: str | None = None
-    nodes: Count = 1
-    ray_address: str | None = None
-    packing: bool = True
-    tokens_per_gpu: Count | None = None
-    sequence_parallel: Count = 1
-    offload: bool = False
-    fused_kernels: bool = False
-    resampling_rounds: Count = 20
-    stall_minutes: Positive = 60.0
-    save_every: Count = 50
-    save_minutes: Positive = 10.0
-    snapshot_every: Count | None = None
-    deterministic: bool = False
-    grader_workers: Count = 2
-    grader_limit_s: Positive = LIMIT_S
+    device: Literal["auto", "cpu", "gpu"] = setting("auto", "auto (a GPU where there is one), cpu or gpu")
+    gpu: Literal["h100", "h200", "a100_80g", "a100_40g"] | None = setting(
+        None, "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100"
+    )
+    processes: Count = setting(
+        1, "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)"
+    )
+    threads: Count | None = setting(
+        None, "CPU threads of a training process, which decide the last bits on a CPU; null: torch's choice (TRL)"
+    )
+    micro_batch: Count | None = setting(None, "sequences per process in one forward pass; null: a whole update at once")
+    gradient_checkpointing: bool = setting(False, "recompute activations in the backward pass to save memory")
+    engine: Literal["transformers", "vllm", "ray", "ray_vllm"] = setting(
+        "transformers",
+        "what evaluates, and samples for rejection sampling: transformers, vllm, ray or ray_vllm (on Ray)",
+    )
+    engine_replicas: Count = setting(1, "models that it holds at once, one a GPU")
+    vllm_gpu_memory: Share = setting(0.3, "share of a GPU's memory for a vLLM in the training processes")
+    vllm_tensor_parallel: Count = setting(1, "GPUs per such engine")
+    ray_address: str | None = setting(
+        None, "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL, engine=ray)"
+    )
+    save_every: Count = setting(50, "rollouts between two checkpoints")
+    save_minutes: Positive = setting(10.0, "minutes between two, if that is sooner: the most that a kill may lose")
+    snapshot_every: Count | None = setting(
+        None, "optimiser steps between two saved models (eval.every and keep=every:N set it)"
+    )
+    deterministic: bool = setting(
+        False, "deterministic algorithms, slower; also deterministic=true (its limits: docs/running.md)"
+    )
+    grader_workers: Count = setting(2, "processes that check answers")
+    grader_limit_s: Positive = setting(LIMIT_S, "seconds that one answer may take")
 
     def __post_init__(self) -> None:
+        cls: Any = type(self)
         for f in fields(self):
             if getattr(self, f.name) is not f.default:
-                check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds()[f.name])
-        if self.rollouts == "vllm_server" and self.vllm_server_url is None:
-            raise ValueError(
-                "hardware.vllm_server_url: expected the address of a server for rollouts=vllm_server, got null"
-            )
+                check_value(f"hardware.{f.name}", getattr(self, f.name), _kinds(cls)[f.name])
 
-    def with_device(self) -> Hardware:
+    @property
+    def devices(self) -> int:
+        """Devices that train one model."""
+        return self.processes
+
+    @property
+    def ranks(self) -> int:
+        """Parts into which the sequences of an update are divided."""
+        return self.devices
+
+    @classmethod
+    def help(cls) -> dict[str, str]:
+        """The text of each setting, by name."""
+        return {f.name: f.metadata["help"] for f in fields(cls)}
+
+    def with_device(self) -> Self:
         """The same, with device="auto" replaced by "gpu" where torch sees one, else "cpu".
 
         Raises:
@@ -79,8 +100,8 @@ class Hardware:
 
 
 @cache  # a profile tries thousands of settings
-def _kinds() -> dict[str, Any]:
-    return get_type_hints(Hardware, include_extras=True)
+def _kinds(cls: Any) -> dict[str, Any]:
+    return get_type_hints(cls, include_extras=True)
 
 
 Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (model, arm)
@@ -89,17 +110,6 @@ Machines = Hardware | Mapping[tuple[str, str], Hardware]  # of all arms, or by (
 def of_job(hardware: Machines, model: str, arm: str) -> Hardware:
     """The settings of one arm: common to all arms, or by (model, arm) from a profile."""
     return hardware if isinstance(hardware, Hardware) else hardware[model, arm]
-
-
-def deepspeed_file(name: str) -> str:
-    """The path of a DeepSpeed configuration; those in `ZERO` are shipped with the harness."""
-    return str(SHIPPED / f"{name}.json") if name in ZERO else name
-
-
-ZERO = ("zero2", "zero3", "zero3_offload")
-
-
-SHIPPED = Path(__file__).resolve().parents[1] / "backends" / "trl" / "deepspeed"
 
 
 @dataclass(frozen=True)
@@ -119,33 +129,3 @@ GPUS: Mapping[str, Gpu] = {
 }
 
 NO_GPU = "torch sees no GPU on this machine"
-HELP: Mapping[str, str] = {
-    "device": "auto (a GPU where there is one), cpu or gpu",
-    "gpu": "the GPU that the plan's memory and time are for; null: the one that torch sees, else h100",
-    "processes": "training processes on a machine; more than one: torchrun (CPU), accelerate launch (GPU)",
-    "threads": "CPU threads of a training process, which decide the last bits on a CPU; null: torch's choice (TRL)",
-    "micro_batch": "sequences per process in one forward pass; null: a whole update at once",
-    "gradient_checkpointing": "recompute activations in the backward pass to save memory",
-    "rollouts": "the sampling engine: transformers, vllm_colocate (in the training processes) or vllm_server",
-    "engine": "what evaluates, and samples for rejection sampling: transformers, vllm, ray or ray_vllm (on Ray)",
-    "engine_replicas": "models that it holds at once, one a GPU",
-    "vllm_gpu_memory": "share of a GPU's memory for a colocated vLLM",
-    "vllm_server_url": "address of a running `trl vllm-serve`",
-    "vllm_tensor_parallel": "GPUs per colocated vLLM engine",
-    "deepspeed": "zero2, zero3 or zero3_offload (shipped), or the path of a DeepSpeed JSON configuration (TRL)",
-    "nodes": "machines with `processes` each (veRL)",
-    "ray_address": "of a running Ray cluster, HOST:PORT or auto; null: start Ray here (veRL)",
-    "packing": "sequences without padding, by flash attention (veRL, GPU)",
-    "tokens_per_gpu": "forward passes of at most that many tokens, instead of micro_batch (veRL)",
-    "sequence_parallel": "GPUs that share a sequence, Ulysses (veRL)",
-    "offload": "keep weights and optimiser state in CPU memory between uses (veRL)",
-    "fused_kernels": "output head and entropy in one kernel (veRL, GPU)",
-    "resampling_rounds": "batches of prompts that dynamic sampling may sample for one step before it fails (veRL)",
-    "stall_minutes": "minutes without a step before the run is killed as hung (veRL)",
-    "save_every": "rollouts between two checkpoints",
-    "save_minutes": "minutes between two, if that is sooner: the most that a kill may lose",
-    "snapshot_every": "optimiser steps between two saved models (eval.every and keep=every:N set it)",
-    "deterministic": "deterministic algorithms, slower; also deterministic=true (its limits: docs/running.md)",
-    "grader_workers": "processes that check answers",
-    "grader_limit_s": "seconds that one answer may take",
-}

@@ -19,6 +19,8 @@ from evals.stats.intervals import ROUGH
 from evals.stats.measured_run import MeasuredRun
 from evals.stats.score import NONE, score_text
 from evals.stats.verdict_table import VerdictTable
+from harness.backends import backend
+from harness.command.resolve import BACKENDS
 from harness.runs.source import RunSource
 from harness.spec import catalogue
 from harness.spec.scales import SCALES
@@ -59,7 +61,7 @@ class Measured:
         own = [o for o in self.replaced if o not in common]
         parts = [
             name,
-            f"({self.backend})" if self.backend != "trl" else "",
+            backend(self.backend).label if self.backend in BACKENDS else f"({self.backend})",
             f"[{' '.join(own)}]" if own else "",
         ]
         return " ".join(p for p in parts if p)
@@ -283,14 +285,13 @@ def _skipped(paper: str, measured: list[Measured], scale: str) -> list[str]:
     from harness.backends import refusals
     from harness.command.resolve import resolve
     from harness.spec import catalogue
-    from harness.spec.hardware import Hardware
 
     have = {(m.model, m.arm) for m in measured}
     by_name = {(a.model, a.key) for a in catalogue.load(paper).arms if a.sweep}  # no bare run wants these
     models = list(dict.fromkeys(m.model for m in measured))
     refused = [
-        refusals(resolve(paper, models=models, sets=["all"], scale=scale, backend=backend), Hardware())
-        for backend in dict.fromkeys(m.backend for m in measured)
+        refusals(resolve(paper, models=models, sets=["all"], scale=scale, backend=name))
+        for name in dict.fromkeys(m.backend for m in measured)
     ]
     return [
         f"Skipped {model}/{arm}: {refused[0][model, arm]}"

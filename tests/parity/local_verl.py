@@ -16,8 +16,8 @@ import torch
 from tensordict import TensorDict
 from transfer_queue import KVBatchMeta
 
+from harness.backends.verl.hardware import VerlHardware
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 from harness.step.finite import nonfinite_weight
 
 
@@ -177,7 +177,7 @@ def step(
     from harness.backends.verl.translate import to_verl_config
 
     processes = torch.distributed.get_world_size()
-    hardware = Hardware(device="cpu", micro_batch=micro_batch, processes=processes)
+    hardware = VerlHardware(device="cpu", micro_batch=micro_batch, processes=processes)
     values = to_verl_config(
         declared, hardware, base_model=str(model), rows=100, policy="boxed_last", seed=0, out_dir=out
     )

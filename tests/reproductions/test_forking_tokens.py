@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from evals.provenance import Origin, assumed
 from harness.backends.errors import CannotExpress
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment, Method, catalogue, use
-from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import filled, forking_tokens
 from tests.batches import padded, permuted, token_batches
@@ -220,10 +220,10 @@ def test_bad_values_are_named() -> None:
 
 def test_a_rollout_of_several_updates_has_no_threshold_of_its_own_in_trl() -> None:
     declared = experiment(method(scope="rollout"))
-    to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))  # one update: the rollout is the batch
+    to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))  # one update: the rollout is the batch
     cut = declared.override({"updates_per_rollout": 2}, Origin.USER, WHY)
     with pytest.raises(CannotExpress, match=r"forking_tokens\.scope='rollout' \(assumed: a test\).*one update"):
-        to_grpo_config(cut, Hardware(), seed=0, out_dir=Path("out"))
+        to_grpo_config(cut, TrlHardware(), seed=0, out_dir=Path("out"))
 
 
 def table_2() -> dict[tuple[str, str, str], dict[str, str]]:

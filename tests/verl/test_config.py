@@ -10,17 +10,17 @@ from tests.needs_verl import need_verl
 need_verl()
 
 from harness.backends import refusals  # noqa: E402
-from harness.backends.trainer_config import trainer_configs  # noqa: E402
+from harness.backends.verl.hardware import VerlHardware  # noqa: E402
 from harness.backends.verl.schema import compose, validate  # noqa: E402
 from harness.cli.main import main  # noqa: E402
 from harness.command.resolve import resolve  # noqa: E402
 from harness.plan.machine import take_machine  # noqa: E402
+from harness.plan.plan import trainer_configs  # noqa: E402
 from harness.plan.profiles import PROFILES  # noqa: E402
 from harness.spec import Experiment  # noqa: E402
 from harness.spec.catalogue import papers  # noqa: E402
-from harness.spec.hardware import Hardware  # noqa: E402
 
-GPUS = Hardware(device="gpu", processes=8)
+GPUS = VerlHardware(device="gpu", processes=8)
 
 
 @pytest.mark.parametrize("paper", papers())

@@ -12,22 +12,22 @@ from tests.needs_verl import need_verl
 
 need_verl()
 
-from harness.backends.verl import driver, extension, launch  # noqa: E402
-from harness.spec.hardware import Hardware  # noqa: E402
+from harness.backends.verl import backend, driver, extension  # noqa: E402
+from harness.backends.verl.hardware import VerlHardware  # noqa: E402
 
-CPU = Hardware(device="cpu")
+CPU = VerlHardware(device="cpu")
 
 
 def test_too_little_memory_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(launch, "CPU_MEMORY_GIB", 1e6)
+    monkeypatch.setattr(backend, "CPU_MEMORY_GIB", 1e6)
     with pytest.raises(ValueError, match=r"needs 1000000\.0 GiB of free memory; \d"):
-        launch.ready(CPU)
+        backend.BACKEND.ready(CPU)
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "nowhere"])
 def test_a_cluster_that_does_not_answer_is_named(address: str) -> None:
     with pytest.raises(ValueError, match=f"hardware.ray_address: expected HOST:PORT .* got {address!r}"):
-        launch.ready(Hardware(device="cpu", ray_address=address))
+        backend.BACKEND.ready(VerlHardware(device="cpu", ray_address=address))
 
 
 def test_another_verl_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

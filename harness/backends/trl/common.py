@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any
 from evals.files import rename_folder
 from harness.backends.checkpoints import last_verified, seal
 from harness.backends.snapshots import snapshotter
+from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.spec import Training
 from harness.spec.declarations import Precision
-from harness.spec.hardware import Hardware, deepspeed_file
 from harness.step.finite import check_number, check_weights
 
 OnMetrics = Callable[[int, int, dict[str, float]], None]  # (step, total steps, metrics), after every optimiser step
 STOP = "stop"  # a file in a training's folder that asks the training processes to save and stop
 
 
-def trainer_arguments(training: Training, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+def trainer_arguments(training: Training, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments that `GRPOConfig` and `SFTConfig` both have: the update, the machine, the record. Pure."""
     e = {key: sourced.value for key, sourced in training.settings().items()}
     schedule = "constant_with_warmup" if e["lr_schedule"] == "constant" and e["warmup_ratio"] else e["lr_schedule"]

@@ -9,9 +9,9 @@ from typing import Any
 from evals.imports import uncollected
 from evals.sampling.engines.encode import prompt_tokens
 from harness.backends.trl.common import OnMetrics, StopAtNonFinite, reporter, run_to_end, to_lora_config
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.spec import Finetune
-from harness.spec.hardware import Hardware
 
 # TRL's name of a step metric -> the name that every backend logs it under
 METRICS = {
@@ -66,7 +66,7 @@ def finetune(
     base_model: str,
     seed: int,
     out_dir: Path,
-    hardware: Hardware,
+    hardware: TrlHardware,
     on_metrics: OnMetrics,
     pairs: list[dict[str, str]] | None = None,
 ) -> dict[str, Any]:

@@ -16,21 +16,19 @@ from harness.backends.common import metrics_reporter
 from harness.backends.snapshots import notify
 from harness.backends.trl.common import STOP
 from harness.backends.trl.finetune import finetune
+from harness.backends.trl.hardware import TrlHardware, deepspeed_file
 from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.backends.trl.train import train
-from harness.backends.trl.translate import to_grpo_config
-from harness.backends.trl.translate_sft import to_sft_config
 from harness.command.resolve import resolve_order
 from harness.runs.interrupt import SIGNALS, Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
-from harness.spec import Finetune, Training
-from harness.spec.hardware import Hardware, deepspeed_file
+from harness.spec import Finetune
 from harness.spec.job import Job
 from harness.spec.rejection import Rejection
 from harness.step.finite import FILE, Diverged, leave_word, raise_left_word
 
 
-def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`; returns what the record keeps (see `train`, `finetune` and `run_rounds`).
 
     Raises:
@@ -63,7 +61,9 @@ class Rows:
     metrics: str | None = None
 
 
-def _start(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware, rows: Rows) -> dict[str, Any]:
+def _start(
+    job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware, rows: Rows
+) -> dict[str, Any]:
     """One training, in this process or in several."""
     if hardware.processes == 1:
         return _train(job, base_model, out_dir, outbox, hardware, rows)
@@ -120,7 +120,7 @@ def _run_processes(command: list[str], stop: Path) -> int:
     return code
 
 
-def starter(hardware: Hardware) -> list[str]:
+def starter(hardware: TrlHardware) -> list[str]:
     """The command that starts a module in `hardware.processes` processes."""
     if hardware.device == "cpu":  # accelerate would always start one process
         return [
@@ -135,7 +135,9 @@ def starter(hardware: Hardware) -> list[str]:
     return [*command, "--multi_gpu"]
 
 
-def _train(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware, rows: Rows) -> dict[str, Any]:
+def _train(
+    job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: TrlHardware, rows: Rows
+) -> dict[str, Any]:
     assert job.experiment is not None
     common: dict[str, Any] = {
         "base_model": base_model,
@@ -152,18 +154,6 @@ def _train(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
         return finetune(job.experiment, pairs=None if rows.pairs is None else read_pairs(Path(rows.pairs)), **common)
     except Diverged as error:  # count the steps of earlier rounds too
         raise Diverged(rows.steps_before + error.step, error.quantity, error.value) from error
-
-
-def check(training: Training, hardware: Hardware) -> None:
-    """Raise ValueError (`CannotExpress` is one) for values that TRL cannot train with. Fast; starts nothing."""
-    if isinstance(training, Finetune):
-        to_sft_config(training, hardware, seed=0, out_dir=Path())
-    else:
-        to_grpo_config(training, hardware, seed=0, out_dir=Path())
-
-
-def ready(hardware: Hardware) -> None:
-    """Nothing to check: TRL is a requirement of the package."""
 
 
 def main(order_file: str) -> None:
@@ -189,7 +179,7 @@ def main(order_file: str) -> None:
             order["base_model"],
             out_dir,
             Outbox.at(Path(order["outbox"])),  # only the main process writes to it
-            Hardware(**order["hardware"]),
+            TrlHardware(**order["hardware"]),
             Rows(**order["rows"]),
         )
     except Diverged as error:

@@ -11,9 +11,9 @@ from evals.imports import uncollected
 from harness.backends.allocator import keep_freed_memory
 from harness.backends.common import prompt_rows
 from harness.backends.trl.common import OnMetrics, reporter, run_to_end, to_lora_config
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 from harness.step.mismatch import MISMATCH_METRICS
 from harness.step.step_metrics import STEP_METRICS
 
@@ -42,7 +42,7 @@ def train(
     base_model: str,
     seed: int,
     out_dir: Path,
-    hardware: Hardware,
+    hardware: TrlHardware,
     on_metrics: OnMetrics,
 ) -> dict[str, Any]:
     """Train and save the final model under `out_dir/final`; continue from the last checkpoint when there is one.

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import needs_gpu, whole_update
+from harness.backends.common import needs_gpu, needs_reference, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import trainer_arguments
+from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 from harness.step.rewards import GROUP_REWARDS
 
 
@@ -29,7 +29,7 @@ class Batching:
     accumulation: int  # forward passes of one process in an optimiser step
 
 
-def batching(experiment: Experiment, hardware: Hardware) -> Batching:
+def batching(experiment: Experiment, hardware: TrlHardware) -> Batching:
     """Cut a rollout into updates and micro-batches so that every update holds whole prompt groups.
 
     Raises:
@@ -75,7 +75,7 @@ _LOSS_NOT_USED = {
 }
 
 
-def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+def to_grpo_config(experiment: Experiment, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments for `trl.GRPOConfig`.
 
     Raises:
@@ -124,19 +124,16 @@ def to_grpo_config(experiment: Experiment, hardware: Hardware, *, seed: int, out
     }
 
 
-def _check_expressible(experiment: Experiment, hardware: Hardware) -> None:
+def _check_expressible(experiment: Experiment, hardware: TrlHardware) -> None:
     """
     Raises:
-        CannotExpress, ValueError: a value that TRL has no way to train with, or a setting of another backend.
+        CannotExpress, ValueError: a value that TRL has no way to train with.
     """
     for key, why in _UNSUPPORTED.items():
         sourced = experiment.settings()[key]
         if sourced.value:
             raise CannotExpress("TRL 1.16", key, sourced, why)
     whole_update("TRL 1.16", experiment)
-    for name in _VERL_ONLY:
-        if getattr(hardware, name) != getattr(Hardware(), name):
-            raise ValueError(f"hardware.{name}: only backend=verl has it, got {getattr(hardware, name)!r}")
     if experiment.lora_rank.value is not None and experiment.reference_reset_every.value is not None:
         raise CannotExpress(
             "TRL 1.16", "reference_reset_every", experiment.reference_reset_every, "with LoRA the reference is the base"
@@ -161,16 +158,7 @@ def _check_expressible(experiment: Experiment, hardware: Hardware) -> None:
             )
 
 
-def needs_reference(experiment: Experiment) -> bool:
-    """Whether the reference model's log-probabilities are read, by the KL term or by the method."""
-    return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
-
-
 _UNSUPPORTED = {
     "critic": "it has no trainer with a critic (PPO); use backend=verl",
     "dynamic_sampling": "it cannot resample groups whose rewards are all equal; use backend=verl",
 }
-_VERL_ONLY = (
-    *("nodes", "ray_address", "packing", "tokens_per_gpu", "sequence_parallel", "offload", "fused_kernels"),
-    *("resampling_rounds", "stall_minutes"),
-)

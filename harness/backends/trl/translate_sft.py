@@ -11,11 +11,11 @@ from typing import Any
 
 from harness.backends.common import needs_gpu
 from harness.backends.trl.common import trainer_arguments
+from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Finetune
-from harness.spec.hardware import Hardware
 
 
-def accumulation(declared: Finetune, hardware: Hardware) -> tuple[int, int]:
+def accumulation(declared: Finetune, hardware: TrlHardware) -> tuple[int, int]:
     """(rows of one forward pass of one process, forward passes of one process in an optimiser step).
 
     Raises:
@@ -37,7 +37,7 @@ def accumulation(declared: Finetune, hardware: Hardware) -> tuple[int, int]:
     return micro, per_process // micro
 
 
-def to_sft_config(declared: Finetune, hardware: Hardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+def to_sft_config(declared: Finetune, hardware: TrlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
     """Keyword arguments for `trl.SFTConfig`. Raises ValueError when the batch cannot be cut."""
     needs_gpu(declared, hardware)
     micro, passes = accumulation(declared, hardware)

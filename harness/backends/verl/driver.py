@@ -10,22 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from evals.files import read_json
+from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.processes import VARIABLE
 from harness.command.resolve import resolve_order
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 
 
 def main(order_file: str) -> None:
     """Carry out the training in the order, to its end."""
     import ray
 
+    from harness.backends.common import optimiser_steps
     from harness.backends.verl.schema import compose, validate
-    from harness.backends.verl.translate import optimiser_steps, to_verl_config
+    from harness.backends.verl.translate import to_verl_config
 
     order = read_json(Path(order_file))
     experiment = _experiment(order)
-    hardware = Hardware(**order["hardware"])
+    hardware = VerlHardware(**order["hardware"])
     out_dir = Path(order["out_dir"])
     resume = order["resume_from"]
     values = to_verl_config(
@@ -61,7 +62,7 @@ def main(order_file: str) -> None:
         ray.shutdown()
 
 
-def start_ray(config: Any, hardware: Hardware, scratch: Path) -> None:
+def start_ray(config: Any, hardware: VerlHardware, scratch: Path) -> None:
     """Connect to a cluster, or start Ray here. On a CPU a process of ours is a logical GPU of Ray's."""
     import ray
     from omegaconf import OmegaConf

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -18,32 +17,28 @@ from uuid import uuid4
 
 from evals.environment import variables
 from evals.files import write_json
-from harness.backends.common import metrics_reporter, prompt_rows
+from harness.backends.common import metrics_reporter, optimiser_steps, prompt_rows
 from harness.backends.snapshots import notify
 from harness.backends.verl import CHECKPOINTS, ROWS, STEPS, STOP
 from harness.backends.verl.checkpoints import last_checkpoint, step_of
 from harness.backends.verl.export import export
+from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.processes import Session
-from harness.backends.verl.translate import check, optimiser_steps
 from harness.runs.interrupt import Interrupted, finishing, requested
 from harness.runs.outbox import Outbox
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 from harness.step.finite import FILE, raise_left_word
 
 DRIVER = (sys.executable, "-m", "harness.backends.verl.driver")
 LOG = "verl.log"
-CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
 _POLL_S = 0.5
 _LAST_LINES = 40
-
-__all__ = ["check", "launch", "ready"]  # the interface of `harness.backends.Backend`
 
 OnStep = Callable[[int, int, dict[str, float]], None]
 
 
-def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: Hardware) -> dict[str, Any]:
+def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: VerlHardware) -> dict[str, Any]:
     """Train `job` into `out_dir/final`, from its last whole checkpoint if there is one; returns what the record keeps.
 
     Raises:
@@ -100,7 +95,7 @@ def launch(job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: H
     }
 
 
-def installed(hardware: Hardware) -> None:
+def installed(hardware: VerlHardware) -> None:
     """Raise ValueError if veRL is missing; set the environment that it reads at import."""
     from importlib.util import find_spec
 
@@ -112,30 +107,7 @@ def installed(hardware: Hardware) -> None:
     os.environ.update({key: value for key, value in environment(hardware).items() if key.startswith("VERL_")})
 
 
-def ready(hardware: Hardware) -> None:
-    """Raise ValueError if veRL cannot start: not installed, no answer from the cluster, too little memory."""
-    installed(hardware)
-    if hardware.ray_address not in (None, "auto"):
-        assert hardware.ray_address is not None
-        host, _, port = hardware.ray_address.rpartition(":")
-        try:
-            socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=10).close()
-        except (OSError, ValueError) as error:
-            raise ValueError(
-                f"hardware.ray_address: expected HOST:PORT of a running Ray cluster, got {hardware.ray_address!r} "
-                f"({error})"
-            ) from error
-    if hardware.device == "cpu":
-        import psutil
-
-        free = psutil.virtual_memory().available / 2**30
-        if free < CPU_MEMORY_GIB:
-            raise ValueError(
-                f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
-            )
-
-
-def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step: OnStep) -> None:
+def run_driver(order: dict[str, Any], out_dir: Path, hardware: VerlHardware, on_step: OnStep) -> None:
     """Run the driver process to its end, and pass on each step as it arrives.
 
     Raises:
@@ -179,7 +151,7 @@ def run_driver(order: dict[str, Any], out_dir: Path, hardware: Hardware, on_step
         raise RuntimeError(f"training with veRL ended with exit code {code}. " + _last_lines(log))
 
 
-def environment(hardware: Hardware) -> dict[str, str]:
+def environment(hardware: VerlHardware) -> dict[str, str]:
     """The environment of the driver and of all processes under it."""
     own = {
         "VERL_USE_EXTERNAL_MODULES": "harness.backends.verl.extension",

@@ -35,6 +35,7 @@ from harness.backends.verl.metrics import CHECKED, critic_metrics, reward_extras
 from harness.backends.verl.reference import REFERENCE
 from harness.backends.verl.rewards import CORRECT
 from harness.backends.verl.rollout import group_key
+from harness.command.watch import due
 from harness.spec import Experiment
 from harness.spec.method import MethodOutput
 from harness.step.batch import TokenBatch
@@ -64,8 +65,9 @@ class Job:
 
     def snapshot_step(self, rollouts: int) -> int | None:
         """The optimiser step after so many rollouts, if its model is to be kept for an evaluation."""
-        step = rollouts * self.experiment.updates_per_rollout.value
-        return step if self.snapshot_every and step % self.snapshot_every == 0 else None
+        updates = self.experiment.updates_per_rollout.value
+        step = rollouts * updates
+        return step if self.snapshot_every and due(step, self.snapshot_every, updates) else None
 
 
 def register(job: Job) -> None:

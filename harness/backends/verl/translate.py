@@ -11,11 +11,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-from harness.backends.common import needs_gpu, whole_update
+from harness.backends.common import needs_gpu, needs_reference, optimiser_steps, whole_update
 from harness.backends.errors import CannotExpress
 from harness.backends.verl import CHECKPOINTS, ROWS, TESTED, TRAINER
+from harness.backends.verl.hardware import VerlHardware
 from harness.spec import Experiment, Training
-from harness.spec.hardware import Hardware
 from harness.step.rewards import GROUP_REWARDS
 
 NAME = f"veRL {TESTED}"
@@ -28,17 +28,13 @@ _AGGREGATIONS = {
 }
 
 
-def check(training: Training, hardware: Hardware) -> None:
+def check(training: Training, hardware: VerlHardware) -> None:
     """Raises CannotExpress for what veRL cannot train with, ValueError for counts that do not divide."""
     if not isinstance(training, Experiment):
         raise CannotExpress(NAME, "dataset", training.dataset, "it is reinforcement learning only; use backend=trl")
     whole_update(NAME, training)
     for key, why in _inexpressible(training).items():
         raise CannotExpress(NAME, key, getattr(training, key), why)
-    if hardware.rollouts == "vllm_server":
-        raise ValueError("hardware.rollouts: veRL samples with a colocated vLLM, got 'vllm_server'")
-    if hardware.deepspeed:
-        raise ValueError(f"hardware.deepspeed: expected null, veRL shards with FSDP, got {hardware.deepspeed!r}")
     if hardware.tokens_per_gpu and training.method.looks_at_micro_batches:
         raise ValueError(
             "hardware.tokens_per_gpu: expected null with a method whose statistic is over the forward pass, because "
@@ -65,13 +61,13 @@ def _inexpressible(e: Experiment) -> dict[str, str]:
     return reasons
 
 
-def update_rows(experiment: Experiment, hardware: Hardware) -> tuple[int, int]:
+def update_rows(experiment: Experiment, hardware: VerlHardware) -> tuple[int, int]:
     """(sequences of an optimiser step on one process, sequences of one of its forward passes).
 
     Raises:
         ValueError: the counts do not divide (the key, its value and what was expected are named).
     """
-    e, ranks = experiment, hardware.processes * hardware.nodes // hardware.sequence_parallel
+    e, ranks = experiment, hardware.ranks
     update = e.prompts_per_rollout.value * e.group_size.value // e.updates_per_rollout.value
     each, rest = divmod(update, ranks)
     if rest or not each:
@@ -88,22 +84,9 @@ def update_rows(experiment: Experiment, hardware: Hardware) -> tuple[int, int]:
     return each, micro
 
 
-def optimiser_steps(experiment: Experiment, rows: int) -> int:
-    """How many optimiser steps a training on that many rows has."""
-    e = experiment
-    if e.max_steps.value is not None:
-        return e.max_steps.value
-    return int(rows // e.prompts_per_rollout.value * e.epochs.value) * e.updates_per_rollout.value
-
-
-def needs_reference(experiment: Experiment) -> bool:
-    """Whether the reference model's log-probabilities are read, by the KL term or by the method."""
-    return bool(experiment.kl_beta.value) or "ref_logp" in experiment.method.reads
-
-
 def to_verl_config(
     experiment: Experiment,
-    hardware: Hardware,
+    hardware: VerlHardware,
     *,
     base_model: str,
     rows: int,
@@ -149,7 +132,7 @@ def _data(e: dict[str, Any], out_dir: Path, seed: int) -> dict[str, Any]:
     }
 
 
-def _model(e: dict[str, Any], hardware: Hardware, base_model: str) -> dict[str, Any]:
+def _model(e: dict[str, Any], hardware: VerlHardware, base_model: str) -> dict[str, Any]:
     packed = hardware.device == "gpu" and hardware.packing  # packing needs flash attention, which a CPU lacks
     attention = "flash_attention_2" if packed else "sdpa"
     model = {
@@ -164,7 +147,7 @@ def _model(e: dict[str, Any], hardware: Hardware, base_model: str) -> dict[str, 
     return {f"actor_rollout_ref.model.{key}": value for key, value in model.items()}
 
 
-def _engine(prefix: str, precision: str, hardware: Hardware, *, trained: bool) -> dict[str, Any]:
+def _engine(prefix: str, precision: str, hardware: VerlHardware, *, trained: bool) -> dict[str, Any]:
     """FSDP of one model. veRL's default mixed precision, for each model separately, is bfloat16."""
     short = {"float32": "fp32", "float16": "fp16"}.get(precision, "bf16")
     return {
@@ -195,7 +178,7 @@ def _optimiser(prefix: str, e: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _batches(prefix: str, hardware: Hardware, micro: int) -> dict[str, Any]:
+def _batches(prefix: str, hardware: VerlHardware, micro: int) -> dict[str, Any]:
     """Micro-batches by count, or (`tokens_per_gpu`) by length."""
     return {
         f"{prefix}.use_dynamic_bsz": hardware.tokens_per_gpu is not None,
@@ -204,7 +187,7 @@ def _batches(prefix: str, hardware: Hardware, micro: int) -> dict[str, Any]:
     }
 
 
-def _actor(e: dict[str, Any], experiment: Experiment, hardware: Hardware) -> dict[str, Any]:
+def _actor(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware) -> dict[str, Any]:
     _, micro = update_rows(experiment, hardware)
     actor = "actor_rollout_ref.actor"
     return {
@@ -233,7 +216,7 @@ def _actor(e: dict[str, Any], experiment: Experiment, hardware: Hardware) -> dic
     }
 
 
-def _reference(hardware: Hardware, micro: int, precision: str) -> dict[str, Any]:
+def _reference(hardware: VerlHardware, micro: int, precision: str) -> dict[str, Any]:
     ref = "actor_rollout_ref.ref"
     return {
         f"{ref}.strategy": "fsdp2",
@@ -243,7 +226,7 @@ def _reference(hardware: Hardware, micro: int, precision: str) -> dict[str, Any]
     }
 
 
-def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed: int) -> dict[str, Any]:
+def _rollout(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, seed: int) -> dict[str, Any]:
     _, micro = update_rows(experiment, hardware)
     context = e["max_prompt_tokens"] + e["max_completion_tokens"]
     # vLLM on a CPU: little cache; and no prompt in pieces, after which a seeded sample takes a step back that no CPU
@@ -278,7 +261,7 @@ def _rollout(e: dict[str, Any], experiment: Experiment, hardware: Hardware, seed
     return {f"actor_rollout_ref.rollout.{key}": value for key, value in rollout.items()}
 
 
-def _critic(e: dict[str, Any], experiment: Experiment, hardware: Hardware, base_model: str) -> dict[str, Any]:
+def _critic(e: dict[str, Any], experiment: Experiment, hardware: VerlHardware, base_model: str) -> dict[str, Any]:
     _, micro = update_rows(experiment, hardware)
     rate = e["ppo.critic_learning_rate"]
     return {
@@ -299,7 +282,7 @@ def _critic(e: dict[str, Any], experiment: Experiment, hardware: Hardware, base_
     }
 
 
-def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, Any]:
+def _rewards(e: dict[str, Any], hardware: VerlHardware, policy: str) -> dict[str, Any]:
     reward = "reward.custom_reward_function"
     return {
         "reward.num_workers": 1 if hardware.device == "cpu" else 8,
@@ -318,7 +301,12 @@ def _rewards(e: dict[str, Any], hardware: Hardware, policy: str) -> dict[str, An
 
 
 def _trainer(
-    e: dict[str, Any], experiment: Experiment, hardware: Hardware, rows: int, out_dir: Path, resume_from: Path | None
+    e: dict[str, Any],
+    experiment: Experiment,
+    hardware: VerlHardware,
+    rows: int,
+    out_dir: Path,
+    resume_from: Path | None,
 ) -> dict[str, Any]:
     # veRL counts rollouts; the trainer skips the extra updates of the last one
     steps = math.ceil(optimiser_steps(experiment, rows) / e["updates_per_rollout"])

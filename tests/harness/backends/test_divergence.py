@@ -15,8 +15,8 @@ from safetensors.torch import load_file
 from evals.provenance import Origin, assumed
 from harness.backends.checkpoints import WHOLE
 from harness.backends.trl.common import run_to_end
+from harness.backends.trl.hardware import TrlHardware
 from harness.spec import use
-from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
 from harness.step.finite import Diverged
 from tests import experiments
@@ -75,7 +75,7 @@ def grpo_trainer(model_dir: Path, out: Path, rewards: Callable[..., list[float |
         declared,
         model=str(model_dir),
         reward_funcs=[rewards],
-        args=GRPOConfig(**to_grpo_config(declared, Hardware(device="cpu", save_every=1), seed=0, out_dir=out)),
+        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu", save_every=1), seed=0, out_dir=out)),
         train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
         callbacks=[reporter({}, out, lambda *_: None)],
@@ -198,7 +198,7 @@ def test_supervised_fine_tuning_stops_too(model_dir: Path, tmp_path: Path, monke
             base_model=str(model_dir),
             seed=0,
             out_dir=tmp_path,
-            hardware=Hardware(device="cpu", save_every=1),
+            hardware=TrlHardware(device="cpu", save_every=1),
             on_metrics=lambda *_: None,
             pairs=PAIRS,
         )

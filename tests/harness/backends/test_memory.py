@@ -11,21 +11,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from harness.backends.memory import (
-    Mode,
-    activations,
-    forward_end,
-    fused_head,
-    layer_activations,
-    logits,
-    need,
-    states,
-    zero_stage,
-)
+from harness.backends.memory import Mode, activations, layer_activations
+from harness.backends.trl.hardware import ZERO, TrlHardware
+from harness.backends.trl.needs import forward_end, fused_head, need, states
+from harness.backends.verl.needs import logits
 from harness.command.resolve import resolve
 from harness.plan.profiles import PROFILES, choose, gpu_memory, holds, judge
 from harness.spec.architecture import KNOWN, Architecture, architecture
-from harness.spec.hardware import GPUS, ZERO, Hardware
+from harness.spec.hardware import GPUS
 
 
 class Live(TorchDispatchMode):
@@ -176,7 +169,7 @@ def test_trls_head_matches_measured_peaks(how: Mode, vocab: int, tokens: int, mo
     from trl.kernels import chunked_logprob
     from trl.trainer.utils import add_fused_lm_head
 
-    from harness.backends.memory import TILE
+    from harness.backends.trl.needs import TILE
 
     assert TILE[0] == chunked_logprob.TOKEN_CHUNK_SIZE
     # on a GPU these work in place; torch's operations, which take their place on a CPU, make copies of a tile
@@ -241,15 +234,15 @@ def test_states_of_a_7b_by_hand() -> None:
     n = 7.615e9
     # one GPU, autocast, no checkpointing: float32 weights 4N and bfloat16 copies of the layers (6.53e9, as Qwen counts
     # without embeddings), gradients 4N, moments 8N
-    whole = states(a, job.experiment, "trl", Hardware(), "autocast")
+    whole = states(a, job.experiment, TrlHardware(), "autocast")
     assert whole["weights"] == pytest.approx(4 * n + 2 * 6.53e9, rel=1e-3)
     assert whole["gradients"] == pytest.approx(4 * n, rel=1e-3)
     assert whole["optimiser"] == pytest.approx(8 * n, rel=1e-3)
     # ZeRO-3 over 8: gradients 4N / 8, masters and moments 12N / 8
-    sharded = states(a, job.experiment, "trl", Hardware(processes=8, deepspeed="zero3"), "bfloat16")
+    sharded = states(a, job.experiment, TrlHardware(processes=8, deepspeed="zero3"), "bfloat16")
     assert sharded["gradients"] == pytest.approx(n / 2, rel=1e-3)
     assert sharded["optimiser"] == pytest.approx(1.5 * n, rel=1e-3)
-    offloaded = states(a, job.experiment, "trl", Hardware(processes=8, deepspeed="zero3_offload"), "bfloat16")
+    offloaded = states(a, job.experiment, TrlHardware(processes=8, deepspeed="zero3_offload"), "bfloat16")
     assert offloaded["optimiser"] == offloaded["gradients"] == 0
     # 16 x 22,528 tokens in one pass: 109.6 GB of bfloat16 logits, and four times that with gradients and copies
     assert logits(a, 16 * 22528, "bfloat16", fused=False, scaled=False) == pytest.approx(4 * 109.6e9, rel=1e-3)
@@ -261,8 +254,8 @@ def test_more_sharding_checkpointing_and_smaller_batches_never_need_more() -> No
     a, memory = KNOWN["Qwen/Qwen2.5-Math-7B"], GPUS["h100"].memory
 
     def peak(**values: Any) -> float:
-        hardware = Hardware(processes=8, device="gpu", rollouts="vllm_colocate", **values)
-        return need(a, job.experiment, "trl", hardware, memory).peak  # type: ignore[arg-type]
+        hardware = TrlHardware(processes=8, device="gpu", rollouts="vllm_colocate", **values)
+        return need(a, job.experiment, hardware, memory).peak  # type: ignore[arg-type]
 
     stages = [peak(micro_batch=4, gradient_checkpointing=True, deepspeed=stage) for stage in (None, *ZERO)]
     assert stages == sorted(stages, reverse=True) and len(set(stages)) == 4
@@ -279,8 +272,8 @@ def test_layer_activations_of_a_mixture_count_the_active_experts() -> None:
 
 
 def test_shipped_deepspeed_files_say_their_stage() -> None:
-    assert [zero_stage(name) for name in ZERO] == [2, 3, 3]
-    assert zero_stage("/nowhere.json") == 0
+    assert [TrlHardware(deepspeed=name).zero_stage for name in ZERO] == [2, 3, 3]
+    assert TrlHardware(deepspeed="/nowhere.json").zero_stage == 0
 
 
 @pytest.mark.parametrize("profile", PROFILES)
@@ -309,7 +302,7 @@ def test_profiles_fit_14b_and_32b_with_20k_responses(profile: str, size: str) ->
 
 def test_a_profile_leaves_explicit_settings_alone() -> None:
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
-    base = Hardware(device="gpu", processes=8, rollouts="vllm_colocate", micro_batch=2)
+    base = TrlHardware(device="gpu", processes=8, rollouts="vllm_colocate", micro_batch=2)
     chosen = choose(job.experiment, "trl", base, frozenset({"micro_batch"}))
     assert chosen.micro_batch == 2 and chosen.deepspeed is not None
     assert job.experiment is not None and holds(KNOWN["Qwen/Qwen2.5-Math-7B"], job.experiment, "trl", chosen)

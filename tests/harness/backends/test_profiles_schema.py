@@ -8,14 +8,13 @@ from typing import Any
 import pytest
 
 from harness.backends import refusals
-from harness.backends.memory import zero_stage
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import to_grpo_config
 from harness.backends.trl.translate_sft import to_sft_config
 from harness.command.resolve import resolve
 from harness.plan.machine import take_machine
 from harness.plan.profiles import PROFILES
 from harness.spec import Experiment, catalogue
-from harness.spec.hardware import Hardware
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def deepspeed_config(file: str) -> Any:
     return config
 
 
-def configuration(training: Any, hardware: Hardware) -> dict[str, Any]:
+def configuration(training: Any, hardware: TrlHardware) -> dict[str, Any]:
     translate: Any = to_grpo_config if isinstance(training, Experiment) else to_sft_config
     arguments: dict[str, Any] = translate(training, hardware, seed=0, out_dir=Path("out"))
     return arguments
@@ -70,7 +69,7 @@ def test_trl_accepts_what_each_profile_chooses() -> None:
                     filled = deepspeed_config(file)
                     filled.trainer_config_process(config)
                     assert filled.mismatches == [], (kind, filled.mismatches)
-                    assert filled.is_zero3() == (zero_stage(file) == 3)
+                    assert filled.is_zero3() == (TrlHardware(deepspeed=file).zero_stage == 3)
                     assert filled.get_value("bf16.enabled") is True and filled.get_value("fp16.enabled") is False
     assert {kind[0] for kind in seen} == {"h100x8", "h200x8", "a100x8_40g"} and len(seen) >= 12
     assert any(kind[3] for kind in seen)  # some of them shard
@@ -82,7 +81,7 @@ def test_a_shipped_deepspeed_file_has_no_placeholder_left(name: str) -> None:
     from trl import GRPOConfig
 
     (job,) = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
-    hardware = Hardware(device="gpu", processes=8, deepspeed=name, micro_batch=2, gradient_checkpointing=True)
+    hardware = TrlHardware(device="gpu", processes=8, deepspeed=name, micro_batch=2, gradient_checkpointing=True)
     arguments = configuration(job.experiment, hardware)
     filled = deepspeed_config(arguments.pop("deepspeed"))
     config = GRPOConfig(**arguments)

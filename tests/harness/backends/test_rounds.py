@@ -13,16 +13,16 @@ import pytest
 from evals.provenance import Origin, assumed
 from evals.sampling.engines import Completion, Decoding, Request
 from harness.backends.trl.finetune import finetune
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.rounds import read_pairs, run_rounds
 from harness.spec import Finetune, use
-from harness.spec.hardware import Hardware
 from harness.spec.rejection import Rejection, Sample
 from reproductions.trial_and_error import rft
 from tests import experiments
 
 WHY = experiments.WHY
 PROBLEMS = {f"K is {k}. What is K?": str(k) for k in range(10, 18)}
-HARDWARE = Hardware(device="cpu", grader_workers=1)
+HARDWARE = TrlHardware(device="cpu", grader_workers=1)
 
 
 def rejection(**values: Any) -> Rejection:

@@ -8,9 +8,9 @@ import pytest
 
 from evals.sampling import engines
 from harness.backends.engine import sampling_engine
+from harness.backends.trl.hardware import TrlHardware
 from harness.plan import machine
 from harness.plan.machine import check_engine
-from harness.spec.hardware import Hardware
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def test_the_named_engine_is_made(
 ) -> None:
     made: list[tuple[str, str, dict[str, Any]]] = []
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, model, options)))
-    sampling_engine(Hardware(**values), "m")
+    sampling_engine(TrlHardware(**values), "m")
     assert made == [(name, "m", options)]
     assert set(options) <= set(engines.OPTIONS[name])  # which `create` would refuse otherwise
 
@@ -37,4 +37,4 @@ def test_an_engine_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine, "find_spec", lambda name: None)
     for engine in ("vllm", "ray", "ray_vllm"):
         with pytest.raises(ValueError, match=rf"hardware\.engine: expected transformers, got '{engine}'"):
-            check_engine(Hardware(engine=engine))  # type: ignore[arg-type]
+            check_engine(TrlHardware(engine=engine))  # type: ignore[arg-type]

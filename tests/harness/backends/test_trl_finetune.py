@@ -11,10 +11,10 @@ import torch
 
 from evals.provenance import Origin
 from harness.backends.trl.finetune import IGNORED, encode, finetune, usable
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate_sft import accumulation, to_sft_config
 from harness.data.tiny import chain
 from harness.data.tiny.tokenizer import build_tokenizer
-from harness.spec.hardware import Hardware
 from tests import experiments
 
 USER = (Origin.USER, "a test")
@@ -33,13 +33,13 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
     declared = experiments.finetune().override(values, *USER)
-    return to_sft_config(declared, Hardware(**hardware), seed=5, out_dir=Path("out"))
+    return to_sft_config(declared, TrlHardware(**hardware), seed=5, out_dir=Path("out"))
 
 
 def run(model_dir: Path, out_dir: Path, values: dict[str, Any], **others: Any) -> tuple[dict[str, Any], list[Any]]:
     """(what the record keeps, [(step, metrics), ...])."""
     log: list[Any] = []
-    arguments: dict[str, Any] = {"hardware": Hardware(device="cpu"), "pairs": PAIRS}
+    arguments: dict[str, Any] = {"hardware": TrlHardware(device="cpu"), "pairs": PAIRS}
     arguments["on_metrics"] = lambda step, total, metrics: log.append((step, metrics))
     declared = experiments.finetune().override(values, *USER)
     kept = finetune(declared, base_model=str(model_dir), seed=0, out_dir=out_dir, **{**arguments, **others})
@@ -106,12 +106,12 @@ def test_sft_config_accepts_the_translation_and_changes_none_of_it() -> None:
 
 def test_a_step_is_cut_evenly() -> None:
     declared = experiments.finetune().override({"batch_size": 12}, *USER)
-    assert accumulation(declared, Hardware()) == (12, 1)
-    assert accumulation(declared, Hardware(micro_batch=2, processes=3)) == (2, 2)
+    assert accumulation(declared, TrlHardware()) == (12, 1)
+    assert accumulation(declared, TrlHardware(micro_batch=2, processes=3)) == (2, 2)
     with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of batch_size=12.*got 5"):
-        accumulation(declared, Hardware(processes=5))
+        accumulation(declared, TrlHardware(processes=5))
     with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 12 rows.*got 5"):
-        accumulation(declared, Hardware(micro_batch=5))
+        accumulation(declared, TrlHardware(micro_batch=5))
 
 
 # -- rows ----------------------------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ def slow_loss(model_dir: Path) -> tuple[float, float]:
 @pytest.mark.parametrize("micro_batch", [None, 1], ids=["whole", "micro-batches"])
 def test_loss_and_gradient_equal_a_plain_computation(micro_batch: int | None, model_dir: Path, tmp_path: Path) -> None:
     # The rows have different lengths: a mean of per-row or per-micro-batch means would be another number.
-    hardware = Hardware(device="cpu", micro_batch=micro_batch)
+    hardware = TrlHardware(device="cpu", micro_batch=micro_batch)
     kept, log = run(model_dir, tmp_path, {"max_steps": 1}, hardware=hardware)
     loss, norm = slow_loss(model_dir)
     assert kept["steps"] == 1 and kept["train_rows"] == len(PAIRS)
@@ -185,7 +185,7 @@ def test_loss_and_gradient_equal_a_plain_computation(micro_batch: int | None, mo
 
 def test_an_interrupted_run_resumes_and_ends_the_same(model_dir: Path, tmp_path: Path) -> None:
     values = {"max_steps": 3, "batch_size": 2, "epochs": 2, "lr_schedule": "cosine"}
-    hardware = Hardware(device="cpu", save_every=2)
+    hardware = TrlHardware(device="cpu", save_every=2)
     unbroken, log = run(model_dir, tmp_path / "a", values, hardware=hardware)
     assert [step for step, metrics in log if "train/loss" in metrics] == [1, 2, 3]
     assert unbroken["resumed_from"] is None
@@ -242,7 +242,7 @@ def test_two_processes_make_the_same_step_as_one(
     (job,) = (job for job in resolve("erpo", arms=["sft", "erpo"], seeds=[0], overrides=values) if job.arm == "sft")
     losses = {}
     for processes in (1, 2):
-        hardware = Hardware(device="cpu", processes=processes)
+        hardware = TrlHardware(device="cpu", processes=processes)
         outbox = Outbox(tmp_path, f"on-{processes}")
         launch(job, str(model_dir), tmp_path / str(processes), outbox, hardware)
         losses[processes] = [m["values"]["train/loss"] for m in outbox.messages()]

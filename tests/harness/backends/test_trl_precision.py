@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 
 from evals.provenance import Origin
 from harness.backends.trl.common import run_to_end, weights_dtype
-from harness.spec.hardware import Hardware
+from harness.backends.trl.hardware import TrlHardware
 from tests import experiments
 from tests.harness.backends.test_divergence import alternate, grpo_trainer
 from tests.harness.backends.test_trl_finetune import PAIRS
@@ -90,7 +90,7 @@ def lora_trainer(model_dir: Path, out: Path) -> Any:
         declared,
         model=str(model_dir),
         reward_funcs=[alternate],
-        args=GRPOConfig(**to_grpo_config(declared, Hardware(device="cpu"), seed=0, out_dir=out)),
+        args=GRPOConfig(**to_grpo_config(declared, TrlHardware(device="cpu"), seed=0, out_dir=out)),
         train_dataset=Dataset.from_list([{"prompt": f"{i}"} for i in range(16)]),
         processing_class=AutoTokenizer.from_pretrained(model_dir, padding_side="left"),
         peft_config=peft.LoraConfig(**lora),
@@ -118,7 +118,7 @@ def test_supervised_fine_tuning_keeps_float32_weights_too(
         base_model=str(model_dir),
         seed=0,
         out_dir=tmp_path,
-        hardware=Hardware(device="cpu"),
+        hardware=TrlHardware(device="cpu"),
         on_metrics=lambda *_: None,
         pairs=PAIRS,
     )
@@ -151,7 +151,7 @@ def test_determinism_is_switched_on_and_repeats_a_training(model_dir: Path, tmp_
     from harness.backends.trl.translate import to_grpo_config
 
     declared = experiments.experiment()
-    arguments = to_grpo_config(declared, Hardware(device="cpu", deterministic=True), seed=0, out_dir=tmp_path)
+    arguments = to_grpo_config(declared, TrlHardware(device="cpu", deterministic=True), seed=0, out_dir=tmp_path)
     assert arguments["full_determinism"] is True
     try:
         enable_full_determinism(0)  # as the trainer does then

@@ -15,10 +15,10 @@ import pytest
 import torch
 
 from evals.provenance import Origin, assumed
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.train import train
 from harness.backends.trl.trainer import REFERENCE_FILE, SEARCH_FILE
 from harness.spec import EntropySearch, Experiment
-from harness.spec.hardware import Hardware
 from tests.experiments import WHY, experiment, save_random_model
 
 # A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model
@@ -42,7 +42,7 @@ def model_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(declared: Experiment, model_dir: Path, out_dir: Path) -> tuple[dict[str, Any], dict[str, torch.Tensor]]:
     from safetensors.torch import load_file
 
-    hardware = Hardware(device="cpu", save_every=1, grader_workers=1)
+    hardware = TrlHardware(device="cpu", save_every=1, grader_workers=1)
     kept = train(
         declared, base_model=str(model_dir), seed=0, out_dir=out_dir, hardware=hardware, on_metrics=lambda *_: None
     )

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from evals.provenance import Origin
+from harness.backends.trl.hardware import TrlHardware
 from harness.spec import Experiment
-from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
 from tests.experiments import experiment
 from tests.harness.cases import CASES, Case, with_grpo
@@ -70,7 +70,7 @@ def make_trainer(
     from harness.backends.trl.trainer import MethodTrainer
     from harness.backends.trl.translate import to_grpo_config
 
-    hardware = Hardware(device="cpu", micro_batch=micro_batch, processes=processes)
+    hardware = TrlHardware(device="cpu", micro_batch=micro_batch, processes=processes)
     return MethodTrainer(
         declared,
         model=str(model_dir),

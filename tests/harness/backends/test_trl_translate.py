@@ -10,16 +10,16 @@ import pytest
 from evals.provenance import Origin, code
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.common import to_lora_config
+from harness.backends.trl.hardware import TrlHardware
 from harness.backends.trl.translate import Batching, batching, to_grpo_config
 from harness.command.resolve import resolve
-from harness.spec.hardware import Hardware
 from tests.experiments import experiment, ppo
 
 USER = (Origin.USER, "a test")
 
 
 def translated(values: dict[str, Any], **hardware: Any) -> dict[str, Any]:
-    return to_grpo_config(experiment().override(values, *USER), Hardware(**hardware), seed=5, out_dir=Path("out"))
+    return to_grpo_config(experiment().override(values, *USER), TrlHardware(**hardware), seed=5, out_dir=Path("out"))
 
 
 def test_declared_values_reach_trls_configuration() -> None:
@@ -153,8 +153,10 @@ def test_defaults_that_touch_the_mathematics_are_named() -> None:
 def test_a_rollout_is_cut_into_whole_groups() -> None:
     # 4 prompts x 4 = 16 sequences; two updates of 8; one process, 2 sequences a forward: 4 forwards an update
     declared = experiment().override({"updates_per_rollout": 2}, *USER)
-    assert batching(declared, Hardware(micro_batch=2)) == Batching(rollout=16, update=8, micro_batch=2, accumulation=4)
-    got = to_grpo_config(declared, Hardware(micro_batch=2, save_every=3), seed=0, out_dir=Path("out"))
+    assert batching(declared, TrlHardware(micro_batch=2)) == Batching(
+        rollout=16, update=8, micro_batch=2, accumulation=4
+    )
+    got = to_grpo_config(declared, TrlHardware(micro_batch=2, save_every=3), seed=0, out_dir=Path("out"))
     assert (got["per_device_train_batch_size"], got["gradient_accumulation_steps"], got["steps_per_generation"]) == (
         2,
         4,
@@ -162,11 +164,11 @@ def test_a_rollout_is_cut_into_whole_groups() -> None:
     )
     assert got["save_steps"] == 6  # only where a rollout ends
     with pytest.raises(ValueError, match=r"hardware\.micro_batch: expected a divisor of the 8"):
-        batching(declared, Hardware(micro_batch=3))
+        batching(declared, TrlHardware(micro_batch=3))
     with pytest.raises(ValueError, match=r"hardware\.processes: expected a divisor of the 8"):
-        batching(declared, Hardware(processes=3))
+        batching(declared, TrlHardware(processes=3))
     with pytest.raises(ValueError, match="whole groups of 4, got 2 sequences on each of 4"):
-        batching(declared, Hardware(processes=4))
+        batching(declared, TrlHardware(processes=4))
 
 
 def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
@@ -178,13 +180,13 @@ def test_what_trl_cannot_do_is_refused_with_its_source() -> None:
         ("critic", replace(ppo(), critic=source)),
     ):
         with pytest.raises(CannotExpress, match=rf"TRL 1\.16 cannot express {key}=True \(code: the authors' script\)"):
-            to_grpo_config(declared, Hardware(), seed=0, out_dir=Path("out"))
+            to_grpo_config(declared, TrlHardware(), seed=0, out_dir=Path("out"))
 
 
 def test_a_reference_that_deepspeed_splits_cannot_be_saved() -> None:
     declared = experiment().override({"kl_beta": 0.1, "reference_reset_every": 2}, *USER)
     with pytest.raises(CannotExpress, match=r"reference_reset_every=2 .*DeepSpeed shards"):
-        to_grpo_config(declared, Hardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
+        to_grpo_config(declared, TrlHardware(deepspeed="zero3.json"), seed=0, out_dir=Path("out"))
 
 
 def test_lora_settings_reach_peft() -> None:
@@ -196,7 +198,7 @@ def test_lora_settings_reach_peft() -> None:
 def test_the_paper_scale_of_egsw() -> None:
     job = next(j for j in resolve("egsw", scale="paper") if j.arm == "egsw")
     assert job.experiment is not None
-    got = to_grpo_config(job.experiment, Hardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
+    got = to_grpo_config(job.experiment, TrlHardware(processes=8, micro_batch=16), seed=0, out_dir=Path("out"))
     # 128 prompts x 7 = 896 sequences over 8 processes = 112 each, 16 at a time: 7 forwards
     assert got["gradient_accumulation_steps"] == 7
     assert got["lr_scheduler_type"] == "cosine" and got["warmup_steps"] == 0.1 and got["bf16"] is True
@@ -207,5 +209,5 @@ def test_auto_takes_the_gpu_only_where_there_is_one(monkeypatch: pytest.MonkeyPa
 
     for available, device in ((True, "gpu"), (False, "cpu")):
         monkeypatch.setattr(torch.cuda, "is_available", lambda is_there=available: is_there)
-        assert Hardware().with_device().device == device
-        assert Hardware(device="cpu").with_device().device == "cpu"
+        assert TrlHardware().with_device().device == device
+        assert TrlHardware(device="cpu").with_device().device == "cpu"

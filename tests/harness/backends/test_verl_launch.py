@@ -14,13 +14,13 @@ import pytest
 
 from evals.files import read_json
 from harness.backends.verl import launch
-from harness.spec.hardware import Hardware
+from harness.backends.verl.hardware import VerlHardware
 
-CPU = Hardware(device="cpu")
+CPU = VerlHardware(device="cpu")
 STEP = '{{"step": {0}, "total": 3, "metrics": {{"train/reward": 0.{0}}}}}\n'
 
 
-def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: Hardware = CPU) -> list[Any]:
+def watch(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str, hardware: VerlHardware = CPU) -> list[Any]:
     """What is handed on of a driver that runs `script` with the step file as `steps`."""
     head = "import sys, time\nfrom pathlib import Path\nsteps = Path(sys.argv[1]).with_name('steps.jsonl').open('a')\n"
     monkeypatch.setattr(launch, "DRIVER", (sys.executable, "-c", head + script))
@@ -52,7 +52,7 @@ def test_a_failure_quotes_the_log(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_a_training_without_progress_is_ended(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     started = time.monotonic()
     with pytest.raises(RuntimeError, match=r"no step in 0\.02 minutes \(hardware\.stall_minutes\)"):
-        watch(monkeypatch, tmp_path, "time.sleep(600)", Hardware(device="cpu", stall_minutes=0.02))
+        watch(monkeypatch, tmp_path, "time.sleep(600)", VerlHardware(device="cpu", stall_minutes=0.02))
     assert time.monotonic() - started < 300
 
 
@@ -62,7 +62,7 @@ def test_steps_of_an_earlier_attempt_are_not_reported_again(monkeypatch: pytest.
 
 
 def test_every_process_gets_the_environment_of_its_machine() -> None:
-    cpu, gpu = launch.environment(CPU), launch.environment(Hardware(device="gpu"))
+    cpu, gpu = launch.environment(CPU), launch.environment(VerlHardware(device="gpu"))
     assert cpu["VERL_PLATFORM"] == "cpu"
     assert "VERL_PLATFORM" not in gpu
     for environment in (cpu, gpu):

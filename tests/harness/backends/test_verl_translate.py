@@ -10,16 +10,16 @@ import pytest
 
 from evals.provenance import Origin
 from harness.backends.errors import CannotExpress
+from harness.backends.verl.hardware import VerlHardware
 from harness.backends.verl.translate import check, optimiser_steps, to_verl_config, update_rows
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
-from harness.spec.hardware import Hardware
 from tests.experiments import experiment, finetune, ppo
 
-CPU = Hardware(device="cpu")
+CPU = VerlHardware(device="cpu")
 
 
-def translated(declared: Experiment, hardware: Hardware = CPU) -> dict[str, Any]:
+def translated(declared: Experiment, hardware: VerlHardware = CPU) -> dict[str, Any]:
     return to_verl_config(
         declared, hardware, base_model="MODEL", rows=100, policy="boxed_last", seed=3, out_dir=Path("OUT")
     )
@@ -125,13 +125,11 @@ def test_supervised_fine_tuning_is_refused() -> None:
 @pytest.mark.parametrize(
     ("hardware", "message"),
     [
-        (Hardware(device="cpu", processes=3), "hardware.processes: .*divide the 16 sequences"),
-        (Hardware(device="cpu", micro_batch=3), "hardware.micro_batch: expected a divisor of the 16"),
-        (Hardware(device="cpu", rollouts="vllm_server", vllm_server_url="http://x"), "hardware.rollouts"),
-        (Hardware(device="cpu", deepspeed="x.json"), "hardware.deepspeed"),
+        (VerlHardware(device="cpu", processes=3), "hardware.processes: .*divide the 16 sequences"),
+        (VerlHardware(device="cpu", micro_batch=3), "hardware.micro_batch: expected a divisor of the 16"),
     ],
 )
-def test_a_machine_that_does_not_fit_is_refused(hardware: Hardware, message: str) -> None:
+def test_a_machine_that_does_not_fit_is_refused(hardware: VerlHardware, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         check(experiment(), hardware)
 
@@ -139,8 +137,8 @@ def test_a_machine_that_does_not_fit_is_refused(hardware: Hardware, message: str
 def test_processes_share_an_update_and_cut_it_into_forward_passes() -> None:
     # 4 prompts x 4 samples in 2 updates: 8 sequences each; 2 machines x 2 processes, 2 of which share a sequence
     declared = with_values(experiment(), updates_per_rollout=2)
-    assert update_rows(declared, Hardware(processes=2, nodes=2, sequence_parallel=2)) == (4, 4)
-    assert update_rows(declared, Hardware(processes=2, nodes=2, micro_batch=1)) == (2, 1)
+    assert update_rows(declared, VerlHardware(processes=2, nodes=2, sequence_parallel=2)) == (4, 4)
+    assert update_rows(declared, VerlHardware(processes=2, nodes=2, micro_batch=1)) == (2, 1)
 
 
 def test_steps_are_whole_rollouts_of_updates_unless_a_number_is_declared() -> None:
@@ -157,16 +155,16 @@ def test_every_arm_of_every_paper_is_translated_or_refused_with_a_reason(paper: 
         if job.experiment is None:
             continue
         try:
-            check(job.experiment, Hardware(device="gpu", processes=8))
+            check(job.experiment, VerlHardware(device="gpu", processes=8))
         except CannotExpress:  # an ordinary ValueError would be our mistake
             continue
         assert isinstance(job.experiment, Experiment)
-        config = translated(job.experiment, Hardware(device="gpu", processes=8))
+        config = translated(job.experiment, VerlHardware(device="gpu", processes=8))
         assert config["actor_rollout_ref.actor.strategy"] == "fsdp2"
 
 
 def test_a_method_that_states_its_micro_batch_may_have_forward_passes_cut_by_length() -> None:
-    dynamic = Hardware(device="gpu", tokens_per_gpu=22528)
+    dynamic = VerlHardware(device="gpu", tokens_per_gpu=22528)
     top20 = next(arm.train for arm in catalogue.load("forking_tokens").arms if arm.key == "top20")
     assert isinstance(top20, Experiment)
     check(top20, dynamic)  # 180,224 tokens, for any size of a forward pass
@@ -177,7 +175,7 @@ def test_a_method_that_states_its_micro_batch_may_have_forward_passes_cut_by_len
 
 
 def test_float16_determinism_and_a_float32_head() -> None:
-    gpu = Hardware(device="gpu", deterministic=True)
+    gpu = VerlHardware(device="gpu", deterministic=True)
     config = translated(with_values(experiment(), precision="float16"), gpu)
     for prefix in ("actor_rollout_ref.actor.fsdp_config", "actor_rollout_ref.ref.fsdp_config"):
         assert config[f"{prefix}.mixed_precision"]["param_dtype"] == "fp16"  # veRL scales the loss then

@@ -123,12 +123,12 @@ def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest
 
 def test_arms_that_the_backend_cannot_train_are_skipped_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
     from harness.backends import refusals
+    from harness.backends.trl.hardware import TrlHardware
     from harness.command.resolve import resolve
     from harness.launch.prepare import that_run
-    from harness.spec.hardware import Hardware
 
     jobs = resolve("entropy_advantage", models=["7b"], sets=["all"])
-    refused = refusals(jobs, Hardware())
+    refused = refusals(jobs, TrlHardware())
     ppo = [("7b", arm) for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")]
     assert list(refused) == ppo
     kept = that_run(jobs, refused, named=False)

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from evals.grading import LIMIT_S
+from harness.backends.trl.hardware import TrlHardware
 from harness.cli.main import main
-from harness.spec.hardware import Hardware
 
 
 def test_grade_and_training_have_the_limit_of_the_grader(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,4 +23,4 @@ def test_grade_and_training_have_the_limit_of_the_grader(tmp_path: Path, monkeyp
     answers = tmp_path / "answers.jsonl"
     answers.write_text("{}\n")
     assert main(["grade", str(answers)]) == 2
-    assert given["limit_s"] == LIMIT_S == Hardware().grader_limit_s
+    assert given["limit_s"] == LIMIT_S == TrlHardware().grader_limit_s

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from harness.backends import backend
 from harness.command.config import parse_overrides, read_seeds
-from harness.command.resolve import resolve
+from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
 from harness.plan.machine import take_hardware
 from harness.plan.plan import as_text, plan
-from harness.spec.hardware import HELP
 
 ODD = (
     *(
@@ -117,11 +117,15 @@ def test_a_huge_number_resolves_or_is_refused_without_counting_up_to_it(value: i
         test_any_value_of_any_key_resolves_or_is_refused.hypothesis.inner_test(where, value)
 
 
+MACHINE = [(name, key) for name in BACKENDS for key in backend(name).hardware.help()]
+
+
 @settings(max_examples=500, deadline=None)
-@given(st.sampled_from(sorted(HELP)), VALUES)
-def test_any_hardware_value_is_taken_or_refused(key: str, value: Any) -> None:
+@given(st.sampled_from(MACHINE), VALUES)
+def test_any_hardware_value_is_taken_or_refused(setting: tuple[str, str], value: Any) -> None:
+    name, key = setting
     try:
-        hardware = take_hardware({f"hardware.{key}": value})
+        hardware = take_hardware({f"hardware.{key}": value}, name)
     except UsageError:
         return
     assert getattr(hardware, key) == value

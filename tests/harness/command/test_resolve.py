@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from evals.provenance import Origin
+from harness.backends.trl.hardware import TrlHardware
 from harness.command.config import parse_overrides, read_seeds
 from harness.command.resolve import resolve
 from harness.errors import UsageError
 from harness.plan.plan import cost, gpu_hours, mean_length, origins, plan, training_steps
 from harness.spec import catalogue
-from harness.spec.hardware import Hardware
 
 
 def test_parse_follows_hydras_grammar() -> None:
@@ -111,7 +111,7 @@ def test_costs_match_a_hand_computation() -> None:
     job = resolve("egsw", scale="paper", models=["math-7b"], arms=["egsw"], seeds=[0])[0]
     # 8523 problems / 128 a rollout = 66 steps; each samples 128 x 7 = 896 responses of at most 1024 tokens
     assert training_steps(job) == 66
-    costs = cost(job, Hardware())
+    costs = cost(job, TrlHardware())
     assert costs["rollout_tokens"] == 66 * 896 * 1024
     assert costs["trained_tokens"] == 66 * 896 * (1024 + 512)
     # one greedy sample of 500 + 30 + 30 + 198 problems, 3072 tokens each
@@ -127,9 +127,9 @@ def test_mean_lengths_are_the_papers_where_it_publishes_them() -> None:
 
 def test_gpu_hours_are_a_range_around_the_middle() -> None:
     for job in resolve("egsw", scale="paper", models=["math-7b"], seeds=[0]):
-        hours = gpu_hours(job, Hardware(processes=8, device="gpu", gpu="h100", rollouts="vllm_colocate"))
+        hours = gpu_hours(job, TrlHardware(processes=8, device="gpu", gpu="h100", rollouts="vllm_colocate"))
         assert hours is not None and 0 < hours[0] < hours[1] < hours[2]
-    assert gpu_hours(resolve("egsw", arms=["grpo"], seeds=[0])[0], Hardware()) is None  # tiny
+    assert gpu_hours(resolve("egsw", arms=["grpo"], seeds=[0])[0], TrlHardware()) is None  # tiny
 
 
 def test_plan_counts_the_origin_of_every_value() -> None:
@@ -145,7 +145,7 @@ def test_sft_costs_match_a_hand_computation() -> None:
     job = resolve("erpo", scale="paper", models=["qwen2.5-3b"], arms=["sft"])[0]
     # ceil(8441 / 16) = 528 steps an epoch, 3 epochs; nothing is sampled; 16 rows of at most 2048 tokens a step
     assert training_steps(job) == 1584
-    costs = cost(job, Hardware())
+    costs = cost(job, TrlHardware())
     assert (costs["rollout_tokens"], costs["trained_tokens"]) == (0, 1584 * 16 * 2048)
     # 16 samples of 40 + 40 + 30 + 30 problems, 2048 tokens each
     assert costs["evaluation_tokens"] == 16 * 140 * 2048

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.command.resolve import resolve
-from harness.command.watch import Watch, check_watch, take_watch
+from harness.command.watch import Watch, check_watch, due, take_watch
 from harness.errors import UsageError
 
 
@@ -53,11 +53,11 @@ def test_the_protocol_is_the_jobs_but_for_its_own_values() -> None:
         check_watch(Watch(2, {"benchmarks": ["tiny_short"]}, ("best:tiny_shor/avg@4",)), [job])
 
 
-def test_verl_saves_after_whole_rollouts() -> None:
-    (job,) = resolve("entropy_advantage", scale="paper", backend="verl", models=["7b"], arms=["grpo"], seeds=[0])
-    check_watch(Watch(32), [job])  # 16 updates a rollout
-    with pytest.raises(ValueError, match="expected a multiple of updates_per_rollout=16"):
-        check_watch(Watch(24), [job])
+def test_a_backend_that_saves_after_whole_rollouts_measures_the_first_step_since_a_multiple() -> None:
+    # 16 updates a rollout, every 24: 24 is in the rollout that ends at 32, 48 in that at 48, 72 in that at 80
+    assert [step for step in range(16, 97, 16) if due(step, 24, 16)] == [32, 48, 80, 96]
+    assert [step for step in range(1, 11) if due(step, 5, 1)] == [5, 10]
+    assert Watch(24, {}, ("every:40",)).kept([16, 32, 48, 64, 80], {}, 16) == {48, 80}
 
 
 def test_policies_by_hand() -> None:

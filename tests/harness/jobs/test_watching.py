@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from harness.backends.trl.hardware import TrlHardware
 from harness.command.resolve import resolve
 from harness.command.watch import take_watch
 from harness.jobs.run import check_data, run_jobs
 from harness.jobs.watching import CURVE, beside_training, curves
-from harness.spec.hardware import Hardware
 from tests.experiments import save_random_model
 
 SMALL = {
@@ -35,7 +35,7 @@ def train(home: Path, model: Path, monkeypatch: pytest.MonkeyPatch, watch: dict[
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={**SMALL, "base_model": str(model), **more})
     (outcome,) = run_jobs(
         jobs,
-        hardware=Hardware(device="cpu"),
+        hardware=TrlHardware(device="cpu"),
         data_dir=check_data(jobs, None),
         command="test",
         watch=take_watch(dict(watch)),
@@ -120,7 +120,7 @@ def test_a_held_model_is_what_is_sampled_and_not_its_folder(model: Path, tmp_pat
 
     one_head = save_random_model(tmp_path / "other", heads=1)
     held = Held(2, lambda: AutoModelForCausalLM.from_pretrained(one_head))
-    engine = beside_training(Hardware(device="cpu"), str(model), held)
+    engine = beside_training(TrlHardware(device="cpu"), str(model), held)
     assert isinstance(engine, TransformersEngine) and not engine.model.training
     assert engine.model.config.num_attention_heads == 1  # the folder's has four
 
@@ -153,8 +153,8 @@ def test_evaluations_beside_a_training_leave_the_gpus_to_it(monkeypatch: pytest.
 
     made: list[tuple[str, dict[str, Any]]] = []
     monkeypatch.setattr(engines, "create", lambda name, model, **options: made.append((name, options)))
-    beside_training(Hardware(device="cpu"), "m")
-    beside_training(Hardware(device="gpu", engine="vllm", engine_replicas=8), "m")
-    beside_training(Hardware(engine="ray_vllm", engine_replicas=2, ray_address="a:1"), "m")
+    beside_training(TrlHardware(device="cpu"), "m")
+    beside_training(TrlHardware(device="gpu", engine="vllm", engine_replicas=8), "m")
+    beside_training(TrlHardware(engine="ray_vllm", engine_replicas=2, ray_address="a:1"), "m")
     on_ray = {"replicas": 2, "inner": "vllm", "address": "a:1"}
     assert made == [("transformers", {"device": "cpu"}), ("transformers", {}), ("ray", on_ray)]

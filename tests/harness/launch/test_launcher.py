@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from harness.backends.trl.hardware import TrlHardware
 from harness.errors import UsageError
 from harness.jobs.pace import duration
 from harness.launch.devices import worker_environments
 from harness.launch.launcher import Launcher, launcher_alone, take_launcher
 from harness.launch.view import Row, Table, View, progress, rendered
-from harness.spec.hardware import Hardware
 
 
 def test_launcher_options_are_taken_from_the_others() -> None:
@@ -43,8 +43,8 @@ def test_a_batch_takes_nothing_else() -> None:
 
 
 def test_gpus_are_divided_and_never_shared() -> None:
-    gpu = Hardware(device="gpu", processes=2)
-    environments = worker_environments([gpu, Hardware(device="gpu")], 2, gpus=5, environ={})
+    gpu = TrlHardware(device="gpu", processes=2)
+    environments = worker_environments([gpu, TrlHardware(device="gpu")], 2, gpus=5, environ={})
     # two GPUs a job, the most that any needs: five make two pairs, and one stays idle
     assert [env["CUDA_VISIBLE_DEVICES"] for env in environments] == ["0,1", "2,3"]
     named = worker_environments([gpu], 2, gpus=4, environ={"CUDA_VISIBLE_DEVICES": "7,5,3,1"})
@@ -54,7 +54,7 @@ def test_gpus_are_divided_and_never_shared() -> None:
 
 
 def test_on_a_cpu_no_job_gets_other_threads_than_alone() -> None:
-    for env in worker_environments([Hardware(device="cpu")], 4, gpus=8, environ={"OMP_NUM_THREADS": "3"}):
+    for env in worker_environments([TrlHardware(device="cpu")], 4, gpus=8, environ={"OMP_NUM_THREADS": "3"}):
         assert env["CUDA_VISIBLE_DEVICES"] == "" and "OMP_NUM_THREADS" not in env  # inherited
 
 

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 import json
 import socket
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from harness.command.resolve import resolve
+from harness.backends import backend
+from harness.backends.trl import backend as trl
+from harness.backends.trl.hardware import TrlHardware
+from harness.command.resolve import BACKENDS, resolve
 from harness.errors import UsageError
-from harness.plan import machine
-from harness.plan.machine import check_device, check_engine, check_machine, hardware_help, take_hardware
-from harness.spec.hardware import HELP, Hardware
+from harness.plan.machine import check_device, check_machine, hardware_help, take_hardware
+
+READY = trl.BACKEND.ready
 
 
 def test_gpu_device_needs_a_gpu() -> None:
     with pytest.raises(ValueError, match=r"hardware\.device: expected cpu or auto, got 'gpu'"):
-        check_device(Hardware(device="gpu"), gpus=0)
+        check_device(TrlHardware(device="gpu"), gpus=0)
     with pytest.raises(ValueError, match=r"hardware\.processes: expected at most the 2 GPUs here, got 4"):
-        check_device(Hardware(device="gpu", processes=4), gpus=2)
-    check_device(Hardware(device="gpu", processes=2), gpus=2)
-    check_device(Hardware(device="cpu", processes=4), gpus=0)
+        check_device(TrlHardware(device="gpu", processes=4), gpus=2)
+    check_device(TrlHardware(device="gpu", processes=2), gpus=2)
+    check_device(TrlHardware(device="cpu", processes=4), gpus=0)
 
 
 def test_device_gpu_is_never_recorded_without_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,14 +33,14 @@ def test_device_gpu_is_never_recorded_without_a_gpu(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
     with pytest.raises(ValueError, match="torch sees no GPU"):
-        Hardware(device="gpu").with_device()
-    assert Hardware(device="auto").with_device().device == "cpu"
+        TrlHardware(device="gpu").with_device()
+    assert TrlHardware(device="auto").with_device().device == "cpu"
 
 
 def test_vllm_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "find_spec", lambda name: None)
+    monkeypatch.setattr(trl, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match="got 'vllm_colocate': vLLM is not installed"):
-        check_engine(Hardware(rollouts="vllm_colocate"))
+        READY(TrlHardware(rollouts="vllm_colocate"))
 
 
 def test_vllm_server_must_listen() -> None:
@@ -46,12 +48,12 @@ def test_vllm_server_must_listen() -> None:
         server.bind(("127.0.0.1", 0))
         port = server.getsockname()[1]
         with pytest.raises(ValueError, match=r"hardware\.vllm_server_url: expected the address"):
-            check_engine(Hardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
+            READY(TrlHardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
         server.listen()
-        check_engine(Hardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
+        READY(TrlHardware(rollouts="vllm_server", vllm_server_url=f"http://127.0.0.1:{port}"))
     for url in ("", "http://", "http://a:port"):
         with pytest.raises(ValueError, match=r"hardware\.vllm_server_url"):
-            check_engine(Hardware(rollouts="vllm_server", vllm_server_url=url))
+            READY(TrlHardware(rollouts="vllm_server", vllm_server_url=url))
 
 
 @pytest.mark.parametrize(("text", "message"), [(None, "a JSON file"), ("{", "JSON"), ("[]", "a JSON object")])
@@ -60,7 +62,7 @@ def test_deepspeed_file_must_be_there(text: str | None, message: str, tmp_path: 
     if text is not None:
         path.write_text(text)
     with pytest.raises(ValueError, match=rf"hardware\.deepspeed: expected {message}"):
-        check_engine(Hardware(deepspeed=str(path)))
+        READY(TrlHardware(deepspeed=str(path)))
 
 
 def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
@@ -69,7 +71,7 @@ def test_local_data_are_read_before_the_start(tmp_path: Path) -> None:
     path.write_text("\n".join(map(json.dumps, rows)))
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"dataset": str(path)})
     with pytest.raises(ValueError, match="row 16: expected text in 'answer', got None"):
-        check_machine(jobs, Hardware(device="cpu"), data_dir=None)
+        check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)
 
 
 def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -86,17 +88,25 @@ def test_unreachable_hub_is_reported_before_the_start(monkeypatch: pytest.Monkey
     monkeypatch.setattr(HfApi, "model_info", model_info)
     jobs = resolve("egsw", arms=["grpo"], seeds=[0], overrides={"base_model": "owner/name"})
     with pytest.raises(ValueError, match="model 'owner/name': not in the local cache, and the hub does not answer"):
-        check_machine(jobs, Hardware(device="cpu"), data_dir=None)
+        check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)
     assert asked == [("owner/name", 1.5)]  # once, and for two seconds at most
     (tmp_path / "models--owner--name" / "snapshots" / "abc").mkdir(parents=True)
     (tmp_path / "models--owner--name" / "snapshots" / "abc" / "config.json").touch()
-    check_machine(jobs, Hardware(device="cpu"), data_dir=None)  # cached: the hub is not asked
+    check_machine(jobs, TrlHardware(device="cpu"), data_dir=None)  # cached: the hub is not asked
     assert len(asked) == 1
 
 
 def test_help_lists_every_hardware_key() -> None:
-    assert list(HELP) == [f.name for f in fields(Hardware)]
-    assert all(f"  {key} " in hardware_help() for key in HELP)
+    for name in BACKENDS:
+        assert all(f"  {key} " in hardware_help() for key in backend(name).hardware.help())
+
+
+def test_a_setting_of_another_backend_is_named() -> None:
+    with pytest.raises(UsageError, match=r"hardware\.nodes=2: .*backend=verl"):
+        take_hardware({"hardware.nodes": 2})
+    assert take_hardware({"hardware.nodes": 2}, "verl").devices == 2
+    with pytest.raises(UsageError, match=r"hardware\.deepspeed=zero2: .*backend=trl"):
+        take_hardware({"hardware.deepspeed": "zero2"}, "verl")
 
 
 @pytest.mark.parametrize(

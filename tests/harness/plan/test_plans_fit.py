@@ -12,6 +12,7 @@ import pytest
 from benchmarks.plans import PAGE, page
 from harness.backends import backend, refusals
 from harness.backends.errors import CannotExpress
+from harness.backends.trl.hardware import TrlHardware
 from harness.cli.main import main
 from harness.command.config import parse_overrides
 from harness.command.resolve import resolve
@@ -21,7 +22,6 @@ from harness.launch.prepare import read_jobs
 from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import as_text, plan
 from harness.spec import catalogue
-from harness.spec.hardware import Hardware
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
@@ -101,14 +101,14 @@ def test_the_plan_shows_the_parts_and_a_remedy() -> None:
 
 def test_a_run_that_cannot_fit_is_refused() -> None:
     jobs = resolve("egsw", scale="paper", models=["math-7b"], arms=["grpo"], seeds=[0])
-    machines = {("math-7b", "grpo"): Hardware(device="gpu", processes=8)}
+    machines = {("math-7b", "grpo"): TrlHardware(device="gpu", processes=8)}
     with pytest.raises(ValueError, match=r"math-7b/grpo needs about \d+ GB .*: it fits with hardware\.micro_batch="):
         check_memory(jobs, machines, memory=85e9)
     check_memory(jobs, machines, memory=1e15)
 
 
 def test_several_machines_need_verl() -> None:
-    with pytest.raises(UsageError, match="several machines need backend=verl"):
+    with pytest.raises(UsageError, match="hardware=h100x32: backend=trl"):
         take_machine({"hardware": "h100x32"})
     with pytest.raises(UsageError, match="did you mean 'h100x8'"):
         take_machine({"hardware": "h100x9"})

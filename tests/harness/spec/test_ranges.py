@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.backends.trl.hardware import TrlHardware
+from harness.backends.verl.hardware import VerlHardware
 from harness.command.resolve import resolve
 from harness.errors import UsageError
 from harness.spec import Experiment, Method, Use, catalogue
 from harness.spec.declarations import Training
 from harness.spec.equation import check_hyperparameters, checked, hyperparameters, relates
-from harness.spec.hardware import Hardware
 from harness.spec.ranges import Range, check_value, unmet
 from harness.spec.rejection import Rejection
 
@@ -173,10 +174,11 @@ def test_values_may_be_checked_against_each_other() -> None:
 
 
 def test_the_defaults_of_the_machine_fit_their_annotations() -> None:
-    """`Hardware` checks only what differs from its default."""
-    kinds = get_type_hints(Hardware, include_extras=True)
-    assert [f.name for f in fields(Hardware) if unmet(f.default, kinds[f.name])] == []
+    """The settings check only what differs from its default."""
+    for settings in (TrlHardware, VerlHardware):
+        kinds = get_type_hints(settings, include_extras=True)
+        assert [f.name for f in fields(settings) if unmet(f.default, kinds[f.name])] == []
     with pytest.raises(ValueError, match=r"hardware\.nodes: expected >= 1, got 0"):
-        Hardware(nodes=0)
+        VerlHardware(nodes=0)
     with pytest.raises(ValueError, match=r"hardware\.packing: expected true or false, got 1"):
-        Hardware(packing=1)  # type: ignore[arg-type]  # equal to the default, and not it
+        VerlHardware(packing=1)  # type: ignore[arg-type]  # equal to the default, and not it

@@ -12,8 +12,8 @@ import torch
 
 from baselines.rollout_correction import rollout_correction
 from evals.provenance import assumed
+from harness.backends.trl.hardware import TrlHardware
 from harness.spec import use
-from harness.spec.hardware import Hardware
 from harness.step.batch import TokenBatch
 from harness.step.mismatch import FLAGS, MISMATCH_METRICS, mismatch_flag, mismatch_metrics, mismatch_summary
 from tests.experiments import GRPO, experiment
@@ -179,5 +179,5 @@ def test_a_trainer_that_samples_itself_has_nothing_to_correct(tmp_path: Any) -> 
     sourced: Any = {key: assumed(value, "a test") for key, value in values.items()}
     own = experiment(replace(GRPO, gates=(use(rollout_correction, **sourced),)))
     with pytest.raises(ValueError, match=r"hardware\.rollouts: expected vllm_colocate or vllm_server.*'transformers'"):
-        to_grpo_config(own, Hardware(device="cpu"), seed=0, out_dir=tmp_path)
-    to_grpo_config(own, Hardware(device="cpu", rollouts="vllm_colocate"), seed=0, out_dir=tmp_path)
+        to_grpo_config(own, TrlHardware(device="cpu"), seed=0, out_dir=tmp_path)
+    to_grpo_config(own, TrlHardware(device="cpu", rollouts="vllm_colocate"), seed=0, out_dir=tmp_path)

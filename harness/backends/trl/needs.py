@@ -1,0 +1,147 @@
+"""What a training with TRL needs: memory of one device by part, time of a step, and the settings a profile tries.
+
+Counts are bytes, as in `harness.backends.memory`. Tests compare them with measured peaks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+from harness.backends.common import needs_reference
+from harness.backends.memory import PASS_TOKENS, Mode, Need, activations, divisors, weights_bytes
+from harness.backends.seconds import Rules, Step, rollout_seconds
+from harness.backends.trl.hardware import TrlHardware
+from harness.spec import Experiment, Training
+from harness.spec.architecture import Architecture
+from harness.spec.hardware import Gpu
+
+
+def mode(training: Training, hardware: TrlHardware) -> Mode:
+    """How the forward pass of a training computes."""
+    if training.precision.value == "float32":
+        return "float32"
+    return "bfloat16" if hardware.deepspeed or training.precision.value == "pure_bfloat16" else "autocast"
+
+
+TILE = (4096, 32_768)  # tokens x words that TRL 1.16's output head computes at once
+
+
+def fused_head(a: Architecture, tokens: float, how: Mode) -> float:
+    """Bytes of TRL's output head, which never holds all logits: one tile of them, the part of the head's weights that
+    it multiplies, float32 gradients of the hidden states and of the head, and a few numbers a token."""
+    p = 4 if how == "float32" else 2
+    tile = min(tokens, TILE[0]) * TILE[1] * p + (0 if how == "float32" else min(a.vocab, TILE[1]) * a.hidden * p)
+    return tile + 4.0 * a.hidden * (tokens + a.vocab) + 7 * 4.0 * tokens
+
+
+def forward_end(a: Architecture, tokens: float) -> float:
+    """Bytes at the end of a forward pass under autocast, with layers that will be recomputed.
+
+    Autocast keeps the bfloat16 copy of every trained weight until its context ends (torch's weight cache), at the end
+    of the forward pass. So the copies of all layers exist at once, beside their inputs and one feed-forward layer's
+    work. The backward pass recomputes each layer in its own context: there one layer's copies are alive at a time, and
+    `states` counts those. TRL's output head casts its weights in parts.
+    """
+    work = 3 * 2 * a.intermediate * a.active_experts
+    return 2.0 * a.layers * a.layer + tokens * ((a.layers + 2) * 4 * a.hidden + work)
+
+
+def states(a: Architecture, training: Training, hardware: TrlHardware, how: Mode) -> dict[str, float]:
+    """Weights, gradients and optimiser of the trained model on one device."""
+    devices = hardware.devices
+    n, rank = a.parameters, training.lora_rank.value
+    trained = n if rank is None else a.lora(rank)
+    frozen = 0 if rank is None else n * weights_bytes(how)
+    if hardware.deepspeed:  # ZeRO: bfloat16 weights beside float32 masters, which count as optimiser state
+        stage3 = hardware.zero_stage == 3
+        largest = max(a.layer, a.vocab * a.hidden)  # what is gathered at once
+        shard, whole = 1 / devices, 1 / devices if stage3 else 1.0
+        gathered = 2 * largest * weights_bytes(how) if stage3 and devices > 1 else 0
+        on_device = 0.0 if hardware.zero_offloads else 1.0  # gradients follow the optimiser to the CPU
+        return {
+            "weights": (weights_bytes(how) * trained + frozen) * whole + gathered,
+            "gradients": 4 * trained * shard * on_device,
+            "optimiser": 12 * trained * shard * on_device,
+        }
+    each = 2 if training.precision.value == "pure_bfloat16" else 4  # bytes of a weight, a gradient and each moment
+    copies = 0
+    if how == "autocast" and rank is None:
+        # bfloat16 copies: all, kept for the backward pass, or of one layer at a time
+        copies = 2 * a.layer * (1 if hardware.gradient_checkpointing else a.layers)
+    return {
+        "weights": each * trained + frozen + copies,
+        # DistributedDataParallel reduces gradients in buckets that hold them once more
+        "gradients": each * trained * (2 if devices > 1 else 1),
+        "optimiser": 2 * each * trained,
+    }
+
+
+def need(a: Architecture, training: Training, hardware: TrlHardware, gpu_memory: float) -> Need:
+    """Memory of one training device, of whose `gpu_memory` bytes a colocated vLLM takes its share all the time."""
+    how, sharded = mode(training, hardware), hardware.zero_stage == 3
+    fixed, tokens = states(a, training, hardware, how), _pass_tokens(training, hardware)
+    work = {
+        "activations": activations(a, tokens, how, checkpointing=hardware.gradient_checkpointing, padded=True),
+        "logits": fused_head(a, tokens, how),
+    }
+    if how == "autocast" and hardware.gradient_checkpointing and training.lora_rank.value is None:
+        backward = sum(work.values()) + 2 * a.layer
+        work["weights cast at the end of the forward pass"] = max(0.0, forward_end(a, tokens) - backward)
+    if not isinstance(training, Experiment):
+        return Need({**fixed, **work}, {})
+    if needs_reference(training) and training.lora_rank.value is None:
+        each = 4 if how == "autocast" else weights_bytes(how)  # loaded as the trained model is
+        fixed["reference"] = a.parameters * each / (hardware.devices if sharded else 1)
+    sampling: dict[str, float] = dict(fixed)
+    if hardware.rollouts == "vllm_colocate":
+        engine = {"vllm": hardware.vllm_gpu_memory * gpu_memory}
+        return Need({**fixed, **work, **engine}, {**sampling, **engine})
+    if hardware.rollouts == "transformers":
+        sequences = training.prompts_per_rollout.value * training.group_size.value / hardware.processes
+        context = training.max_prompt_tokens.value + training.max_completion_tokens.value
+        sampling["gathered weights"] = a.parameters * weights_bytes(how) if sharded and hardware.devices > 1 else 0.0
+        sampling["cache"] = sequences * context * a.cache(weights_bytes(how))
+        sampling["logits"] = sequences * a.vocab * 12.0
+    return Need({**fixed, **work}, sampling)
+
+
+def _sizes(training: Training, hardware: TrlHardware) -> tuple[int, int]:
+    """(sequences of an optimiser step on one process, tokens of a sequence of maximum length)."""
+    if isinstance(training, Experiment):
+        rollout = training.prompts_per_rollout.value * training.group_size.value
+        length = training.max_prompt_tokens.value + training.max_completion_tokens.value
+        return rollout // training.updates_per_rollout.value // hardware.processes or 1, length
+    return training.batch_size.value // hardware.processes or 1, training.max_tokens.value
+
+
+def _pass_tokens(training: Training, hardware: TrlHardware) -> int:
+    """Tokens of one forward pass on one device, padded to the maximum length."""
+    sequences, length = _sizes(training, hardware)
+    return (hardware.micro_batch or sequences) * length
+
+
+def step_seconds(
+    a: Architecture, gpu: Gpu, e: Experiment, hardware: TrlHardware, rules: Rules, mean: float | None
+) -> Step:
+    """As `Backend.step_seconds`: passes without gradients are the reference's, the old policy's where a rollout has
+    several updates, and one for the signals that the method reads."""
+    passes = needs_reference(e) + (e.updates_per_rollout.value > 1) + bool(e.method.reads)
+    return rollout_seconds(a, gpu, e, hardware, rules, mean, passes=passes, eager=hardware.rollouts == "transformers")
+
+
+STAGES = (None, "zero2", "zero3", "zero3_offload")
+ENGINES = ((1, 0.3), (2, 0.3), (4, 0.3), (8, 0.3), (4, 0.2), (8, 0.2))  # tensor parallel size, share of the memory
+
+
+def candidates(training: Training, base: TrlHardware) -> Iterator[dict[str, Any]]:
+    """As `Backend.candidates`."""
+    sequences, length = _sizes(training, base)
+    micros = divisors(sequences, max(1, PASS_TOKENS // length))
+    stages = STAGES if base.device == "gpu" and base.processes > 1 else (None,)
+    colocated = isinstance(training, Experiment) and base.rollouts == "vllm_colocate"
+    engines = [(size, share) for size, share in ENGINES if base.processes % size == 0] if colocated else [None]
+    for stage, engine, micro in product(stages, engines, micros):
+        own = {} if engine is None else {"vllm_tensor_parallel": engine[0], "vllm_gpu_memory": engine[1]}
+        yield {"deepspeed": stage, "micro_batch": micro, "gradient_checkpointing": True, **own}

@@ -1,0 +1,112 @@
+"""veRL as a backend."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from harness.backends.base import Backend
+from harness.backends.memory import Need
+from harness.backends.seconds import Rules, Step
+from harness.backends.verl import needs, translate
+from harness.backends.verl.hardware import VerlHardware
+from harness.spec import Experiment, Training
+from harness.spec.architecture import Architecture
+from harness.spec.hardware import Gpu
+
+if TYPE_CHECKING:
+    from harness.runs.outbox import Outbox
+    from harness.spec.job import Job
+
+CPU_MEMORY_GIB = 9.0  # free, for the tiny model: 7.9 GiB were measured over some 23 processes
+
+
+class Verl(Backend[VerlHardware]):
+    """Reinforcement learning, with PPO and dynamic sampling, on one machine or several."""
+
+    hardware = VerlHardware
+    label = "(verl)"
+    profile: ClassVar[Mapping[str, Any]] = {"fused_kernels": True}
+    nodes = True
+
+    def check(self, training: Training, hardware: VerlHardware) -> None:
+        translate.check(training, hardware)
+
+    def ready(self, hardware: VerlHardware) -> None:
+        from harness.backends.verl.launch import installed
+
+        installed(hardware)
+        if hardware.ray_address not in (None, "auto"):
+            assert hardware.ray_address is not None
+            host, _, port = hardware.ray_address.rpartition(":")
+            try:
+                socket.create_connection((host.removeprefix("ray://"), int(port)), timeout=10).close()
+            except (OSError, ValueError) as error:
+                raise ValueError(
+                    f"hardware.ray_address: expected HOST:PORT of a running Ray cluster, got "
+                    f"{hardware.ray_address!r} ({error})"
+                ) from error
+        if hardware.device == "cpu":
+            import psutil
+
+            free = psutil.virtual_memory().available / 2**30
+            if free < CPU_MEMORY_GIB:
+                raise ValueError(
+                    f"backend=verl on a CPU needs {CPU_MEMORY_GIB} GiB of free memory; {free:.1f} GiB are free"
+                )
+
+    def stride(self, training: Training) -> int:
+        """veRL saves after whole rollouts."""
+        return training.updates_per_rollout.value if isinstance(training, Experiment) else 1
+
+    def launch(
+        self, job: Job, base_model: str, out_dir: Path, outbox: Outbox, hardware: VerlHardware
+    ) -> dict[str, Any]:
+        from harness.backends.verl.launch import launch
+
+        return launch(job, base_model, out_dir, outbox, hardware)
+
+    def config(self, training: Training, hardware: VerlHardware, *, seed: int, out_dir: Path) -> dict[str, Any]:
+        """veRL's whole configuration, with every default. Does not read the data: `dataset_rows` gives the rows."""
+        self.check(training, hardware)
+        assert isinstance(training, Experiment)
+        from omegaconf import OmegaConf
+
+        from evals.data import prompts
+        from harness.backends.verl.launch import installed
+        from harness.backends.verl.schema import compose, validate
+
+        installed(hardware)
+        values = translate.to_verl_config(
+            training,
+            hardware,
+            base_model=training.base_model.value,
+            rows=training.dataset_rows.value,
+            policy=prompts.get(training.prompt.value).policy,
+            seed=seed,
+            out_dir=out_dir,
+        )
+        config = compose(values)
+        validate(config)
+        container = OmegaConf.to_container(config, resolve=True)
+        assert isinstance(container, dict)
+        return {str(key): value for key, value in container.items()}
+
+    def need(self, a: Architecture, training: Training, hardware: VerlHardware, gpu_memory: float) -> Need:
+        return needs.need(a, training, hardware, gpu_memory)
+
+    def step_seconds(
+        self, a: Architecture, gpu: Gpu, e: Experiment, hardware: VerlHardware, rules: Rules, mean: float | None
+    ) -> Step:
+        return needs.step_seconds(a, gpu, e, hardware, rules, mean)
+
+    def colocated(self, training: Training, hardware: VerlHardware) -> bool:
+        return isinstance(training, Experiment)
+
+    def candidates(self, training: Training, base: VerlHardware) -> Iterator[dict[str, Any]]:
+        return needs.candidates(training, base)
+
+
+BACKEND = Verl()
