@@ -9,8 +9,8 @@ import pytest
 
 from evals.provenance import Origin
 from harness.backends.errors import CannotExpress
+from harness.backends.trl.backend import BACKEND
 from harness.backends.trl.hardware import TrlHardware
-from harness.backends.trl.launch import check
 from harness.command.resolve import resolve
 from harness.spec import catalogue
 from harness.spec.catalogue import Published
@@ -99,7 +99,7 @@ def test_at_paper_scale_trl_refuses_what_it_cannot_do() -> None:
     experiment = job("grpo_ppl").experiment
     assert experiment is not None
     with pytest.raises(CannotExpress, match="dynamic_sampling"):
-        check(experiment, TrlHardware(device="cpu"))
+        BACKEND.check(experiment, TrlHardware(device="cpu"))
 
 
 def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
@@ -108,7 +108,7 @@ def test_the_tiny_scale_records_replaced_values_and_fits_trl() -> None:
             continue
         tiny = job(arm.key, model=arm.model, scale="tiny")
         assert tiny.experiment is not None
-        check(tiny.experiment, TrlHardware(device="cpu"))
+        BACKEND.check(tiny.experiment, TrlHardware(device="cpu"))
         for key, sourced in tiny.settings().items():
             assert sourced.was is None or sourced.origin is Origin.SCALE, key
     told = job("grpo_position", scale="tiny").settings()

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from evals.provenance import Origin
+from harness.backends.common import optimiser_steps
 from harness.backends.errors import CannotExpress
 from harness.backends.verl.hardware import VerlHardware
-from harness.backends.verl.translate import check, optimiser_steps, to_verl_config, update_rows
+from harness.backends.verl.translate import check, to_verl_config, update_rows
 from harness.command.resolve import resolve
 from harness.spec import Experiment, catalogue
 from tests.experiments import experiment, finetune, ppo
