@@ -85,7 +85,6 @@ def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader
     from evals.data.benchmarks import Problem
     from evals.grading.verdicts import Verdict
     from evals.sampling.engines.encode import prompt_tokens
-    from harness.backends.trl import tiny_sampler
     from harness.data.tiny import family
 
     prompt = prompts.get("plain")
@@ -93,10 +92,11 @@ def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader
     shares = []
     for tier in family("tiny").EVAL_SHAPES:
         problems = [Problem(**row) for row in family("tiny").eval_problems(tier) for _ in range(SAMPLES)]
-        asked = [prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer)) for problem in problems]
+        asked = [list(prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer))) for problem in problems]
         torch.manual_seed(0)
-        said = tiny_sampler.sample(model, asked, max_tokens=96, stop_tokens=[tokenizer.eos_token_id])
-        texts = [tokenizer.decode(tokens, skip_special_tokens=True) for tokens in said]
+        padded = tokenizer.pad({"input_ids": asked}, return_tensors="pt")
+        rows = model.generate(**padded, do_sample=True, top_k=0, max_new_tokens=96, pad_token_id=tokenizer.pad_token_id)
+        texts = tokenizer.batch_decode(rows[:, padded["input_ids"].shape[1] :], skip_special_tokens=True)
         graded = [(problem.answer, text, None) for problem, text in zip(problems, texts, strict=True)]
         grades = grader.grade_responses(graded, prompt.policy)
         shares.append(fmean(grade.verdict is Verdict.CORRECT for grade in grades))

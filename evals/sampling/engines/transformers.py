@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from evals.sampling.engines.base import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.encode import encode, response_text, stop_tokens
 from evals.sampling.engines.local import LocalModel
-from evals.sampling.engines.reading import read_prompts
+from evals.sampling.engines.reading import Reading
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,7 +211,7 @@ def decode(
     out = torch.full((len(prompts), steps), pad_token, device=device)
     lengths, stopped = room.clone(), torch.zeros(len(prompts), dtype=torch.bool, device=device)
     with torch.inference_mode():
-        reading = read_prompts(model, prompts, steps, pad_token)
+        reading = Reading.of_prompts(model, prompts, steps, pad_token)
         for step in range(steps):
             if step % BLOCK == 0:
                 uniform = _uniform_block(streams, rows.tolist()).to(device)

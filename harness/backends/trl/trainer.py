@@ -19,7 +19,6 @@ from trl import GRPOTrainer
 
 from evals.files import write_json
 from evals.sampling.engines.encode import prompt_tokens
-from harness.backends.trl import tiny_sampler
 from harness.backends.trl.common import StopAtNonFinite
 from harness.spec import Experiment
 from harness.step.batch import TokenBatch
@@ -65,21 +64,6 @@ class MethodTrainer(StopAtNonFinite, GRPOTrainer):
         """The same token ids as in every sampler; TRL would add a second beginning-of-text token."""
         tokens = {prompt: prompt_tokens(self.processing_class, prompt) for prompt in dict.fromkeys(prompts)}
         return [list(tokens[prompt]) for prompt in prompts], None, {}
-
-    def _generate_single_turn(self, prompt_ids: list[list[int]], *others: Any, **named: Any) -> tuple[Any, Any]:
-        """TRL's method, faster for tiny models: the same tokens from the same random numbers."""
-        model, c = self.accelerator.unwrap_model(self.model_wrapped), self.args
-        plain = c.top_p == 1 and not c.top_k and c.min_p is None and c.repetition_penalty == 1 and not c.bf16
-        if self.use_vllm or not plain or not tiny_sampler.applies(model):
-            return super()._generate_single_turn(prompt_ids, *others, **named)  # type: ignore[no-any-return]
-        responses = tiny_sampler.sample(
-            model,
-            prompt_ids,
-            max_tokens=self.max_completion_length,
-            stop_tokens=self.eos_token_ids,
-            temperature=c.temperature,
-        )
-        return responses, None
 
     def _generate_and_score_completions(self, inputs: list[dict[str, Any]]) -> dict[str, Any]:
         try:
