@@ -79,7 +79,16 @@ EXPERIMENT = Experiment(
     lora_alpha=assumed(64.0, NO_LORA),
     lora_dropout=assumed(0.0, NO_LORA),
 )
-WITH_CRITIC = replace(EXPERIMENT, method=GAE, critic=paper(True, "section 3.1: PPO"), ppo=CRITIC)
+WITH_CRITIC = replace(
+    EXPERIMENT,
+    method=GAE,
+    critic=paper(True, "section 3.1: PPO"),
+    ppo=CRITIC,
+    max_steps=assumed(
+        2000 + CRITIC.critic_warmup_steps.value * EXPERIMENT.updates_per_rollout.value,
+        "as many policy updates as GRPO's arms; those of the critic's warm-up, 10 rollouts of 16, come before them",
+    ),
+)
 REGULARISED = assumed(1e-3, "section 6.1 compares with an entropy term and gives no coefficient; veRL's own for long")
 
 

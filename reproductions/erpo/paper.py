@@ -74,7 +74,10 @@ def reinforced(base_model: Sourced[str], method: Method) -> Experiment:
         rollout_temperature=paper(1.0, TABLE_3),
         rollout_top_p=assumed(1.0, TRL),
         max_prompt_tokens=assumed(512, NOT_STATED + "TRL's default as long as it had one"),
-        max_completion_tokens=paper(2048, "table 3, max training length; read as that of the response, as in A.3"),
+        max_completion_tokens=paper(
+            2048,
+            "section 5.1, maximum sequence length; table 3, max training length; read as the response's, as in A.3",
+        ),
         critic=paper(False, "section 3: no value network"),
         updates_per_rollout=assumed(1, TRL + "; section 3, above Eq. 5, says that several updates can follow"),
         learning_rate=paper(5e-6, TABLE_3),

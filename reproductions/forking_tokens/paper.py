@@ -17,7 +17,7 @@ SCRIPT = (
     "github.com/Shenzhi-Wang/Beyond-the-80-20-Rule-RLVR at 6f5dda6, recipe/rlvr_with_high_entropy_tokens_only/"
     "run_only_top20_high_entropy_tokens_dapo_qwen3_14b.sh: "
 )
-ROLLOUTS = 330  # 30 epochs of 17,398 // (3 * 512) = 11 generation batches
+ROLLOUTS = 88  # of 16 updates: 1,408, near the 1,400 at which the paper's figure ends
 UPDATES = 16  # of a rollout
 
 DAPO = replace(
@@ -67,7 +67,8 @@ EXPERIMENT = replace(
     ),
     warmup_ratio=code(
         10 / ROLLOUTS,
-        SCRIPT + f"lr_warmup_steps=10, which veRL counts in rollouts, of {ROLLOUTS}; v2, section 5.2, has no warm-up",
+        SCRIPT
+        + f"lr_warmup_steps=10, which veRL counts in rollouts, of our {ROLLOUTS}; v2, section 5.2, has no warm-up",
     ),
     weight_decay=code(0.1, SCRIPT + "weight_decay"),
     max_grad_norm=code(1.0, SCRIPT + "grad_clip"),
@@ -78,12 +79,12 @@ EXPERIMENT = replace(
     reference_reset_every=assumed(None, "no effect: no reference"),
     entropy_coefficient=code(0.0, SCRIPT + "entropy_coeff"),
     entropy_target=assumed(None, "no effect: no entropy loss"),
-    epochs=code(30.0, SCRIPT + "total_epochs; max_steps is what they come to"),
+    epochs=code(30.0, SCRIPT + "total_epochs; max_steps ends the training earlier"),
     max_steps=assumed(
         ROLLOUTS * UPDATES,
-        "the script's 30 epochs in generation batches of 3 x 512 prompts (gen_prompt_bsz) are 11 x 30 rollouts on this "
-        "set, of 16 updates each. The paper gives no length: v2, table 1, has convergence at step 1,360 (14B), and its "
-        "figure 9 ends near 1,400 gradient steps",
+        "the paper gives no length: v2, table 1, has convergence at step 1,360 (14B), and its figure 9 ends near 1,400 "
+        "gradient steps. The script's 30 epochs, in generation batches of 3 x 512 prompts (gen_prompt_bsz), would be "
+        "11 x 30 rollouts on this set, 5,280 steps",
     ),
 )
 
