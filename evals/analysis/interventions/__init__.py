@@ -1,1 +1,0 @@
-"""Analyses that change a response and sample its continuation."""

@@ -1,1 +1,0 @@
-"""Analyses of whole responses: pass@k, diversity, length, repetition, quality."""

@@ -1,1 +1,0 @@
-"""Analyses of single tokens: entropy, forks, probability changes, update size."""

@@ -1,1 +1,0 @@
-"""Analyses of words and sentences: categories, pivotal tokens, reflection, rare behaviour."""
