@@ -21,6 +21,16 @@ settings.load_profile("same")
 gc.disable()  # until all tests are collected: what they import stays (`evals.imports`)
 
 ROOT = Path(__file__).parent
+
+
+@pytest.fixture(scope="session")
+def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny random model (not to be written to)."""
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("random_model"))
+
+
 SLOW_FIRST = (  # processes that share the files then end at about the same time
     "harness/launch/test_local.py",
     "harness/jobs/test_run.py",

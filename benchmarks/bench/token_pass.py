@@ -81,7 +81,7 @@ def _child(way: str, folder: Path) -> None:
     import torch
     from transformers import AutoModelForCausalLM
 
-    from evals.analysis.tokens.token_pass import Encoded, read_tokens
+    from evals.analysis.token_pass import Encoded, read_tokens
 
     model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype="float32").eval()
     generator = torch.Generator().manual_seed(0)

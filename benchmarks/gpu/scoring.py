@@ -20,7 +20,7 @@ def tokens(bench: Bench) -> Iterator[dict[str, Any]]:
     import torch
     from trl.trainer.utils import add_fused_lm_head
 
-    from evals.analysis.tokens.token_pass import Encoded, read_tokens
+    from evals.analysis.token_pass import Encoded, read_tokens
 
     s = bench.sizes
     vocabulary = VOCABULARY if bench.device == "cuda" else 512

@@ -20,7 +20,6 @@ from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, tidy
 from evals.stats.differences import Paired, holm, paired
 from evals.stats.intervals import Vector, joined_estimate, over_problems
-from evals.stats.score import p_words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,17 +55,17 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[st
     """The columns k_original to squared_drop.
 
     Args:
-        pairs: of each row the branches without and with the intervention.
-        verdicts: of every branch (`continuation.sample_continuations`).
+        pairs: of each row the prefixes without and with the intervention.
+        verdicts: of every prefix (`interventions.measure`).
     """
     correct = {str(branch): correctness(rows["verdict"].tolist()) for branch, rows in verdicts.groupby("problem_id")}
-    of = [(correct[original], correct[altered]) for original, altered in pairs]
+    outcomes = [(correct[original], correct[altered]) for original, altered in pairs]
     columns: dict[str, list[float]] = {}
-    for name, values in (("original", [o for o, _ in of]), ("altered", [a for _, a in of])):
-        columns[f"k_{name}"] = [len(_known(one)) for one in values]
-        columns[name] = [_known_mean(one) for one in values]
-    columns["drop"] = [impact(o, a) for o, a in of]
-    columns["squared_drop"] = [squared_impact(o, a) for o, a in of]
+    for side, name in enumerate(("original", "altered")):
+        columns[f"k_{name}"] = [len(_known(pair[side])) for pair in outcomes]
+        columns[name] = [_known_mean(pair[side]) for pair in outcomes]
+    columns["drop"] = [impact(original, altered) for original, altered in outcomes]
+    columns["squared_drop"] = [squared_impact(original, altered) for original, altered in outcomes]
     return columns
 
 
@@ -107,14 +106,14 @@ def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None) -> Paired:
         ValueError: no problem has a drop in both.
     """
     means = frame[frame["drop"].notna()].groupby(["group", "problem_id"])["drop"].mean()
-    of: Mapping[str, pd.Series] = {str(group): part.droplevel(0) for group, part in means.groupby(level=0)}
-    missing = [group for group in (a, b) if group is not None and group not in of]
-    common = [] if missing else sorted(set(of[a].index) & set(of[b or a].index))
+    drops_of: Mapping[str, pd.Series] = {str(group): part.droplevel(0) for group, part in means.groupby(level=0)}
+    missing = [group for group in (a, b) if group is not None and group not in drops_of]
+    common = [] if missing else sorted(set(drops_of[a].index) & set(drops_of[b or a].index))
     if not common:
         raise ValueError(f"no problem has a drop in group {a!r}" + (f" and in group {b!r}" if b else ""))
-    drops = of[a].loc[common]
+    drops = drops_of[a].loc[common]
     if b is not None:
-        return paired(drops, of[b].loc[common], bounds=BOUNDS)
+        return paired(drops, drops_of[b].loc[common], bounds=BOUNDS)
     estimate = joined_estimate([[drops.to_numpy()[None, :]]], BOUNDS)
     return Paired(estimate.mean, estimate.interval(), estimate.p_value(), "t over problems")
 
@@ -229,7 +228,3 @@ def describe_accuracies(numbers: pd.DataFrame) -> str:
         pairs = [f"{row.group} {row.original:.1f} to {row.altered:.1f} %" for row in rows.itertuples()]
         parts.append(f"{run}: {', '.join(pairs)}")
     return f"Accuracy without and with it: {'; '.join(parts)}.".replace("nan to nan %", "not known")
-
-
-def p_text(value: float) -> str:
-    return p_words(value) or "p not known"

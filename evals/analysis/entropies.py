@@ -13,27 +13,23 @@ from numpy.typing import ArrayLike
 
 from evals.analysis import FORKING_TOKENS, TRIAL_AND_ERROR
 from evals.analysis.contrast import measure_side
-from evals.analysis.tokens.forks import RHO, fork_threshold, top_share
-from evals.analysis.tokens.token_table import (
+from evals.analysis.forks import RHO, fork_threshold, top_share
+from evals.analysis.token_table import (
     BAND,
     CORRECT,
     TITLES,
     Tables,
-    above_zero,
-    band_line,
     by_bin,
     counted,
-    legend,
     need_columns,
-    number_of,
     outcomes,
-    panels,
     position_bins,
     present,
-    size,
+    runs_with,
 )
 from evals.plots.intervals import name_rows, points
-from evals.plots.parts import line_look
+from evals.plots.panels import above_zero, band_panels, size
+from evals.plots.parts import legend_below
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
@@ -50,13 +46,13 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
     """
     import pandas as pd
 
-    held, ends = np.asarray(values, float), np.asarray(edges, float)
-    if not len(held):
+    array, ends = np.asarray(values, float), np.asarray(edges, float)
+    if not len(array):
         raise ValueError("values: expected at least one")
-    if not ((held >= ends[0]) & (held <= ends[-1])).all():
+    if not ((array >= ends[0]) & (array <= ends[-1])).all():
         raise ValueError(f"values: expected all of them from {ends[0]} to {ends[-1]}")
-    counts = np.histogram(held, ends)[0]
-    return pd.DataFrame({"from": ends[:-1], "to": ends[1:], "count": counts, "share": counts / len(held)})
+    counts = np.histogram(array, ends)[0]
+    return pd.DataFrame({"from": ends[:-1], "to": ends[1:], "count": counts, "share": counts / len(array)})
 
 
 def summary(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
@@ -103,10 +99,10 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     """The distribution of token entropies (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
     import pandas as pd
 
-    held = number_of(names, tables)
+    runs = runs_with(names, tables)
     edges = BIN * np.arange(int(max(table["entropy"].max() for table in tables.values()) / BIN) + 2)
     parts = []
-    for _, name in held:
+    for name in runs:
         values = tables[name]["entropy"]
         histogram = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
         parts.append(
@@ -119,18 +115,17 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     def render(figure: Any) -> None:
         axis = figure.subplots()
         tidy(axis)
-        for number, name in held:
-            rows = numbers[numbers["model"] == name]
-            style = line_look(number, len(rows)) | {"marker": ""}
+        for name in runs:
+            rows, style = numbers[numbers["model"] == name], look(names.index(name))
             counts = rows["share of tokens (%)"].where(rows["count"] > 0)
-            axis.plot(rows["from (nats)"] + BIN / 2, counts, label=name, **style)
+            axis.plot(rows["from (nats)"] + BIN / 2, counts, label=name, **style | {"marker": "", "linewidth": 1.4})
             at = float(rows["fork_threshold"].iloc[0])
-            axis.axvline(at, color=look(number)["color"], linestyle=look(number)["linestyle"], linewidth=0.8, alpha=0.7)
+            axis.axvline(at, color=style["color"], linestyle=style["linestyle"], linewidth=0.8, alpha=0.7)
         axis.set_yscale("log")
         axis.set_xlim(0, edges[-1])
         axis.set_xlabel("entropy of the next token (nats)")
         axis.set_ylabel(f"tokens (% in {BIN:g} nats, log)")
-        legend(figure, axis)
+        legend_below(figure, *axis.get_legend_handles_labels())
 
     of_forks = "; ".join(
         f"{name}: {at:.2f} nats, {100 * part:.0f} %" if np.isfinite(part) else f"{name}: {at:.2f} nats"
@@ -142,7 +137,7 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
         f"entropy they hold ({of_forks}). {counted(tables)}"
     )
     return Plot(f"entropy_distribution_{benchmark}", f"Entropy of tokens on {benchmark}", caption,
-                   f"{FORKING_TOKENS}, Fig. 2a", numbers, render, size([n for _, n in held]))  # fmt: skip
+                   f"{FORKING_TOKENS}, Fig. 2a", numbers, render, size(runs))  # fmt: skip
 
 
 def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Plot:
@@ -154,31 +149,28 @@ def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *,
     """
     import pandas as pd
 
-    held = number_of(names, tables)
+    runs = runs_with(names, tables)
     if count is None:
         lengths = (table.query("position == 0")["length"].median() for table in tables.values())
         count = min(20, max(2, int(min(lengths)) // 2))
-    numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for _, n in held], ignore_index=True)
+    numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for n in runs], ignore_index=True)
     there = present(tables) or ["all"]
 
     def render(figure: Any) -> None:
-        axes = panels(figure, [TITLES[o] for o in there])
-        for axis, outcome in zip(axes, there, strict=True):
-            for number, name in held:
-                rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
-                band_line(axis, number, 100 * rows["position"], rows, name)
+        shown = numbers.assign(position=100 * numbers["position"])
+        axes = band_panels(figure, shown, names, "outcome", {o: TITLES[o] for o in there}, "position")
+        for axis in axes:
             axis.set_xlim(0, 100)
             axis.set_xlabel("position in the response (%)")
         above_zero(axes[0], numbers[numbers["outcome"].isin(there)]["mean"])
         axes[0].set_ylabel("mean entropy (nats)")
-        legend(figure, axes[0])
 
     caption = (
         f"{benchmark}. Mean entropy of the tokens of each {100 / count:.3g} % of a response, over problems. {BAND} "
         f"Other responses are wrong, unanswered or truncated. {counted(tables)}"
     )
     return Plot(f"entropy_by_position_{benchmark}", f"Entropy along a response on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 6a", numbers, render, size([n for _, n in held], len(there)))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 6a", numbers, render, size(runs, len(there)))  # fmt: skip
 
 
 def entropy_by_outcome(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
@@ -209,13 +201,13 @@ def _means(names: Sequence[str], tables: Tables, column: str, *, split: bool) ->
     import pandas as pd
 
     rows = []
-    for number, name in number_of(names, tables):
+    for name in runs_with(names, tables):
         table = tables[name]
         for outcome in present(tables) if split else ["all"]:
             chosen = outcomes(table)[outcome]
             side = measure_side(table[column][chosen], table["problem_id"][chosen])
-            rows.append((name, number, outcome, side.mean, side.low, side.high, side.pooled, side.count, side.problems))
-    columns = ["model", "number", "outcome", "mean", "low", "high", "pooled", "tokens", "problems"]
+            rows.append((name, outcome, side.mean, side.low, side.high, side.pooled, side.count, side.problems))
+    columns = ["model", "outcome", "mean", "low", "high", "pooled", "tokens", "problems"]
     return pd.DataFrame(rows, columns=columns)
 
 
@@ -232,9 +224,26 @@ def _rows(
         for row in numbers.to_dict("records"):
             y = shown.index(row["model"]) + {"all": 0.0, CORRECT: -0.12}.get(row["outcome"], 0.12)
             hollow = row["outcome"] not in ("all", CORRECT)
-            points(axis, y, max(row["low"], least), row["mean"], row["high"], row["number"], hollow=hollow)
+            points(axis, y, max(row["low"], least), row["mean"], row["high"], names.index(row["model"]), hollow=hollow)
         top = numbers["mean"].max() - least
         axis.set_xlim(least - 0.02 * top, least + 1.5 * top if top > 0 else least + 1.0)
         axis.set_xlabel(label)
 
-    return Plot(name, title, caption, source, numbers.drop(columns="number"), render, (WIDTH, 0.9 + 0.5 * len(shown)))
+    return Plot(name, title, caption, source, numbers, render, (WIDTH, 0.9 + 0.5 * len(shown)))
+
+
+def plot_entropies(names: Sequence[str], tables: Tables, benchmark: str) -> list[Plot]:
+    """Every figure of the entropies of the runs' own responses to one benchmark.
+
+    Args:
+        names: all runs, the base model first. tables: run -> its reading of its own responses; runs without one are
+            excluded.
+    Raises:
+        ValueError: no table, one without rows, or one of an unknown run.
+    """
+    return [
+        entropy_distribution(names, tables, benchmark),
+        entropy_by_position(names, tables, benchmark),
+        *([entropy_by_outcome(names, tables, benchmark)] if present(tables) else []),
+        branching(names, tables, benchmark),
+    ]

@@ -13,20 +13,22 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import ERPO, TRIAL_AND_ERROR
-from evals.analysis.responses.forms import MEASURES, response_table, shares
-from evals.analysis.training.curves import Curves, curve, long_table
+from evals.analysis.forms import MEASURES, response_table, shares
+from evals.analysis.training_curves import Curves, curve, long_table
 from evals.plots.intervals import band
+from evals.plots.panels import band_panels, grid
 from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look, step_axis, tidy
+from evals.plots.plot import WIDTH, Plot, step_axis
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evals.analysis.responses.quality import Judge
+    from evals.analysis.quality import Judge
 
 AVERAGE = "average of benchmarks"
 CHANGE = "change"
-PERCENT = ("avg", "pass", "maj", "fmt", "truncation_rate", CHANGE)
+SHARES = ("avg", "pass", "maj", "fmt", "truncation_rate")  # 0 to 100 %
+PERCENT = (*SHARES, CHANGE)
 WORDS = {
     "avg": "avg@{k} (%)", "pass": "pass@{k} (%)", "maj": "maj@{k} (%)", "fmt": "with a box (%)",
     "mean_tokens": "response length (tokens)", "truncation_rate": "truncated (%)",
@@ -60,7 +62,7 @@ def measured_benchmarks(curves: Curves) -> list[str]:
 
 
 def plot_evaluation(order: Sequence[str], curves: Curves) -> list[Plot]:
-    """A figure a benchmark: every score over steps, a panel each; then accuracy against length at the best steps.
+    """A figure a benchmark: every score over steps, a panel each.
 
     Args:
         order: all runs; decides their colours. curves: run -> its curves (`curves.over_seeds`).
@@ -70,27 +72,24 @@ def plot_evaluation(order: Sequence[str], curves: Curves) -> list[Plot]:
     benchmarks = measured_benchmarks(curves)
     if not benchmarks:
         raise ValueError("no run was evaluated while it trained (eval.every=K)")
-    plots = [scores_over_steps(order, curves, benchmark) for benchmark in benchmarks]
-    lengths = best_steps(order, curves)
-    return [*plots, *([accuracy_against_length(order, lengths)] if len(lengths) else [])]
+    return [scores_over_steps(order, curves, benchmark) for benchmark in benchmarks]
 
 
 def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> Plot:
     """Each score of a benchmark over optimiser steps, a panel a score (so one unit an axis), with bands over seeds."""
-    metrics = _metrics(curves, benchmark)
+    metrics = score_columns(curves, benchmark)
     names = [name for name in order if name in curves and any(len(curve(curves[name], m)[0]) for m in metrics)]
     numbers = long_table({name: curves[name] for name in names}, names, metrics)
     numbers = numbers.dropna(subset=metrics, how="all").reset_index(drop=True)
     for column in map(str, numbers.columns[2:]):
-        if _kind(column.removesuffix(" low").removesuffix(" high")) in PERCENT:
+        if score_kind(column.removesuffix(" low").removesuffix(" high")) in PERCENT:
             numbers[column] *= 100
     columns = 1 if len(metrics) == 1 else 2
     rows = -(-len(metrics) // columns)
 
     def render(figure: Any) -> None:
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
         handles: dict[str, Any] = {}
-        for axis, metric in zip(axes, metrics, strict=False):
+        for axis, metric in zip(grid(figure, len(metrics), columns), metrics, strict=True):
             for name in names:
                 part = numbers[(numbers["model"] == name) & numbers[metric].notna()]
                 if len(part):
@@ -98,9 +97,8 @@ def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> P
                     (handles[name],) = band(axis, part["step"], ends[0], part[metric], ends[1], order.index(name))
             step_axis(axis)
             axis.set_ylabel(_label(metric))
-            tidy(axis)
-        for axis in axes[len(metrics) :]:
-            axis.remove()
+            if score_kind(metric) in SHARES:
+                axis.set_ylim(max(axis.get_ylim()[0], -2), min(axis.get_ylim()[1], 102))
         legend_below(figure, list(handles.values()), list(handles))
 
     steps = ", ".join(f"{name} {len(curve(curves[name], metrics[0])[0])}" for name in names)
@@ -115,55 +113,6 @@ def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> P
     key = "average" if benchmark == AVERAGE else benchmark
     return Plot(f"evaluation_{key}", f"Scores over training, {benchmark}", caption, source, numbers, render,
                 (1.35 * WIDTH if columns == 2 else WIDTH, 2.2 * rows + 0.2 + legend_height(names)))  # fmt: skip
-
-
-def best_steps(order: Sequence[str], curves: Curves) -> pd.DataFrame:
-    """The step with the highest avg@n (the first of equal ones): `model`, `benchmark`, `step`, `accuracy (%)`,
-    `tokens`."""
-    import pandas as pd
-
-    rows = []
-    for benchmark in measured_benchmarks(curves):
-        for name in (name for name in order if name in curves):
-            metric = next((m for m in _metrics(curves, benchmark) if _kind(m) == "avg" and m in curves[name]), None)
-            length = f"curve/{benchmark}/mean_tokens"
-            if metric is None or length not in curves[name]:
-                continue
-            steps, accuracy, tokens = curve(curves[name], metric, length)
-            if len(steps):
-                best = int(np.argmax(accuracy))
-                rows.append((name, benchmark, int(steps[best]), 100 * accuracy[best], tokens[best]))
-    return pd.DataFrame(rows, columns=["model", "benchmark", "step", "accuracy (%)", "tokens"])
-
-
-def accuracy_against_length(order: Sequence[str], numbers: pd.DataFrame) -> Plot:
-    """Accuracy against length at the best step of each run, a panel a benchmark (arXiv 2603.28204, Fig. 5a)."""
-    benchmarks = list(dict.fromkeys(numbers["benchmark"]))
-    names = [name for name in order if name in set(numbers["model"])]
-    columns = min(3, len(benchmarks))
-    rows = -(-len(benchmarks) // columns)
-
-    def render(figure: Any) -> None:
-        axes = figure.subplots(rows, columns, squeeze=False).ravel()
-        for axis, benchmark in zip(axes, benchmarks, strict=False):
-            for name in names:
-                part = numbers[(numbers["benchmark"] == benchmark) & (numbers["model"] == name)]
-                style = look(order.index(name)) | {"linestyle": "none", "markersize": 6}
-                axis.plot(part["tokens"], part["accuracy (%)"], label=name, **style)
-            axis.set(xlabel="mean length (tokens)", ylabel="accuracy (%)")
-            axis.set_title(fill(benchmark, 24), loc="left")
-            axis.margins(0.25)
-            tidy(axis)
-        for axis in axes[len(benchmarks) :]:
-            axis.remove()
-        legend_below(figure, *axes[0].get_legend_handles_labels())
-
-    caption = (
-        "Each run at the step where its accuracy (mean over seeds) is highest. The best of several steps is biased "
-        "upwards, and has no interval here."
-    )
-    return Plot("evaluation_length", "Accuracy against length at the best steps", caption, f"{ERPO}, Fig. 5a", numbers,
-                render, (WIDTH * (1.0 if columns == 1 else 1.35), 2.4 * rows + legend_height(names)))  # fmt: skip
 
 
 def quality_over_steps(
@@ -198,18 +147,12 @@ def quality_over_steps(
     names = [name for name in order if name in tables]
 
     def render(figure: Any) -> None:
-        axes = figure.subplots(1, len(flags), squeeze=False, sharey=True)[0]
-        handles: dict[str, Any] = {}
-        for axis, flag in zip(axes, flags, strict=True):
-            for name in names:
-                part = numbers[(numbers["measure"] == flag) & (numbers["model"] == name)]
-                (handles[name],) = band(axis, part["step"], part["low"], part["value"], part["high"], order.index(name))
-            axis.set_title(fill(MEASURES[flag], 22), loc="left")
+        titles = {flag: fill(MEASURES[flag], 22) for flag in flags}
+        axes = band_panels(figure, numbers, names, "measure", titles, "step", ("low", "value", "high"))
+        for axis in axes:
             step_axis(axis)
-            tidy(axis)
         axes[0].set_ylabel("responses (%)")
         axes[0].set_ylim(bottom=0)
-        legend_below(figure, list(handles.values()), list(handles))
 
     rules = "rules detect irrelevant content (repetition, garbled text); the paper asks a 32B language model"
     how = rules if judge is None else f"irrelevant (judge): as {judge.name} answers our question"
@@ -222,7 +165,7 @@ def quality_over_steps(
                 (WIDTH * (1.0 if len(flags) < 3 else 1.35), 2.6 + legend_height(names)))  # fmt: skip
 
 
-def _metrics(curves: Curves, benchmark: str) -> list[str]:
+def score_columns(curves: Curves, benchmark: str) -> list[str]:
     """The columns of a benchmark to show; for pass@k and maj@k only the largest k."""
     known = {
         n: None
@@ -232,13 +175,13 @@ def _metrics(curves: Curves, benchmark: str) -> list[str]:
     }
     best: dict[str, str] = {}
     for name in known:
-        kind = _kind(name)
+        kind = score_kind(name)
         if kind in WORDS and (kind not in best or _k(name) > _k(best[kind])):
             best[kind] = name
     return [best[kind] for kind in WORDS if kind in best]
 
 
-def _kind(column: str) -> str:
+def score_kind(column: str) -> str:
     return column.rpartition("/")[2].partition("@")[0]
 
 
@@ -248,7 +191,7 @@ def _k(column: str) -> int:
 
 
 def _label(column: str) -> str:
-    return WORDS[_kind(column)].format(k=column.rpartition("@")[2])
+    return WORDS[score_kind(column)].format(k=column.rpartition("@")[2])
 
 
 def _seeds(curves: Curves, names: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ No measure needs a verdict, so unscored responses count.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import ENTROPY_ADVANTAGE, ERPO, TRIAL_AND_ERROR
-from evals.analysis.responses.quality import MIXING, REDUNDANT_ABOVE, Judge, flags, redundancy
+from evals.analysis.curves_over_k import answer_diversity, pass_at_k
+from evals.analysis.quality import REDUNDANT_ABOVE, Judge, flags, redundancy
 from evals.grading.verdicts import Verdict
-from evals.plots.intervals import name_rows, offsets, points
-from evals.plots.parts import (
-    legend_below,
-    legend_height,
-    point_look,
-    sizes,
-)
+from evals.plots.intervals import dots
+from evals.plots.parts import legend_below, legend_height, point_look, sizes
 from evals.plots.plot import WIDTH, Plot, look, tidy
 from evals.stats.intervals import Bounds, Interval, estimate
 
@@ -86,18 +82,13 @@ QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 def response_table(
-    table: pd.DataFrame,
-    *,
-    redundant_above: float = REDUNDANT_ABOVE,
-    mixing: Collection[str] = MIXING,
-    judge: Judge | None = None,
-    problems: Mapping[str, str] | None = None,
+    table: pd.DataFrame, *, judge: Judge | None = None, problems: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """One row per response: `problem_id`, `train_seed`, `sample`, `verdict`, `tokens`, and the columns of MEASURES.
 
     `truncated`: the length limit stopped it (`finish_reason` "length"), missing if the reason is unknown;
     `redundancy` is 1 - distinct / all 3-grams of words; the flags are those of
-    `evals.analysis.responses.quality.flags`. With a judge also `judged_irrelevant` (missing if unknown).
+    `evals.analysis.quality.flags`. With a judge also `judged_irrelevant` (missing if unknown).
 
     Args:
         judge: asked about every response; `problems` (problem_id -> its text) is then needed.
@@ -109,20 +100,21 @@ def response_table(
     if "response" not in table:
         raise ValueError("the verdict table lacks the column response")
     seeded = table if "train_seed" in table else table.assign(train_seed=0)
-    made = seeded[["problem_id", "train_seed", "sample", "verdict", "tokens", "boxed"]].reset_index(drop=True)
+    columns = ["problem_id", "train_seed", "sample", "verdict", "tokens", "boxed"]
+    measured = seeded[columns].reset_index(drop=True)
     reason = seeded["finish_reason"].reset_index(drop=True)
-    made["truncated"] = (reason == "length").astype(float).where(reason.notna())
+    measured["truncated"] = (reason == "length").astype(float).where(reason.notna())
     texts = seeded["response"].tolist()
-    made["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
-    told = [asdict(flags(text, redundant_above=redundant_above, mixing=mixing)) for text in texts]
-    made = pd.concat([made, pd.DataFrame(told)], axis="columns")
+    measured["redundancy"] = [redundancy(text, "not_distinct") for text in texts]
+    measured = pd.concat([measured, pd.DataFrame([asdict(flags(text)) for text in texts])], axis="columns")
     if judge is not None:
-        asked = problems or {}
-        if unknown := sorted(set(made["problem_id"]) - set(asked)):
+        questions = problems or {}
+        if unknown := sorted(set(measured["problem_id"]) - set(questions)):
             raise ValueError(f"judge: expected the text of every problem, got none for {unknown[0]!r}")
-        answers = judge(texts, [asked[problem] for problem in made["problem_id"]])
-        made["judged_irrelevant"] = pd.Series([np.nan if a is None else float(a) for a in answers], made.index)
-    return made
+        answers = judge(texts, [questions[problem] for problem in measured["problem_id"]])
+        irrelevant = [np.nan if answer is None else float(answer) for answer in answers]
+        measured["judged_irrelevant"] = pd.Series(irrelevant, measured.index)
+    return measured
 
 
 def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -136,7 +128,7 @@ def shares(responses: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
     rows = []
     for name, table in responses.items():
-        for measure in (one for one in MEASURES if one in table):
+        for measure in (measure for measure in MEASURES if measure in table):
             mean = mean_over_problems(table, measure, bounds=(0.0, 1.0))
             if mean is not None:
                 ends = (None, None) if mean.interval is None else (mean.interval.low, mean.interval.high)
@@ -228,9 +220,7 @@ def _judged(responses: Mapping[str, pd.DataFrame], name: str) -> str:
     return f"Irrelevant (judge): as {name} answers our question; {unknown} responses without a yes or no are excluded."
 
 
-def response_form(
-    responses: Mapping[str, pd.DataFrame], benchmark: str, redundant_above: float, judge_name: str = ""
-) -> Plot:
+def response_form(responses: Mapping[str, pd.DataFrame], benchmark: str, judge_name: str = "") -> Plot:
     """Fmt, truncation, repetition and quality flags (arXiv 2508.07534, Fig. 3d; arXiv 2603.28204, Fmt of Table 1)."""
     names = list(responses)
     numbers = shares(responses).assign(benchmark=benchmark)
@@ -241,12 +231,8 @@ def response_form(
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
-        handles = []
-        name_rows(axis, [MEASURES[measure] for measure in measures])
-        for place, (name, shift) in enumerate(zip(names, offsets(len(names)), strict=True)):
-            rows = numbers[numbers["model"] == name]
-            at = [measures.index(measure) + shift for measure in rows["measure"]]
-            handles += points(axis, at, rows["low (%)"], rows["value (%)"], rows["high (%)"], place)
+        labels = {measure: MEASURES[measure] for measure in measures}
+        handles, _ = dots(axis, numbers, names, "measure", labels, ("low (%)", "value (%)", "high (%)"))
         axis.set_xlim(-2, 102)
         axis.set_xlabel("mean of the responses (%)")
         for y in range(1, len(measures)):
@@ -256,7 +242,7 @@ def response_form(
     caption = (
         f"{_sizes(responses)} 95 % intervals over problems (and training seeds, where there are several; one problem "
         "has none). Shares of responses; 3-gram redundancy is the mean of 1 - distinct / all 3-grams of words. "
-        f"Repetitive: redundancy above {redundant_above:g}; garbled: characters that no writing uses; mixes languages: "
+        f"Repetitive: redundancy above {REDUNDANT_ABOVE:g}; garbled: characters that no writing uses; mixes languages: "
         f"a Chinese character. {_judged(responses, judge_name)} Unscored responses count."
     )
     if "truncated" not in measures:
@@ -275,3 +261,21 @@ def response_form(
 def _sizes(responses: Mapping[str, pd.DataFrame]) -> str:
     problems = set().union(*(table["problem_id"] for table in responses.values()))
     return sizes(responses, len(problems))
+
+
+def plot_verdicts(
+    tables: Mapping[str, pd.DataFrame], benchmark: str, *, judge: Judge | None = None, problems: Mapping[str, str]
+) -> list[Plot]:
+    """Every figure of the verdicts and texts of one benchmark.
+
+    Args:
+        tables: run -> its verdict table with responses, the base model first.
+        judge, problems: see `response_table`; without a judge rules alone decide whether a response is irrelevant.
+    Raises:
+        ValueError: as `response_table` and `pass_at_k`.
+    """
+    responses = {name: response_table(table, judge=judge, problems=problems) for name, table in tables.items()}
+    plots = [pass_at_k(tables, benchmark), answer_diversity(tables, benchmark)]
+    if any(table["tokens"].notna().any() for table in responses.values()):  # a server may not report it
+        plots.append(response_length(responses, benchmark))
+    return [*plots, response_form(responses, benchmark, judge.name if judge else "")]

@@ -1,8 +1,14 @@
-"""Choose tokens of responses, then sample and grade continuations from there, as an evaluation does.
+"""Prefixes of responses -> continuations under an intervention -> graded outcomes.
 
-A selection takes the most uncertain tokens, the most certain, or random ones. A prefix consists of token ids, never of
-text that would need tokenising again. `evals.sampling.evaluate` samples and grades: the same call resumes, and a folder
-refuses samples of other settings.
+    sampling = Sampling(Decoding(1.0, 1.0, 8192), n=8, folder=Path("out"))
+    frame = measure_drops(subject, "aime24", plan, sampling, name="replacement")
+
+`measure` samples and grades continuations of prefixes as an evaluation does; the engine of its `Sampling` may change
+how (a temperature at forks, code that runs). `measure_drops` compares pairs of prefixes, without and with a change.
+
+A `Selection` takes the most uncertain tokens of a response, the most certain, or random ones. A prefix consists of
+token ids, never of text that would need tokenising again. `evals.sampling.evaluate` samples and grades: the same call
+resumes, and a folder refuses samples of other settings.
 """
 
 from __future__ import annotations
@@ -17,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evals.analysis.effects import effects
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.token_table import need_columns, perplexities, whole_responses
+from evals.analysis.token_table import need_columns, perplexities, whole_responses
 from evals.data.benchmarks import Benchmark, Problem, content_hash
 from evals.data.prompts import Prompt
 from evals.sampling.engines.base import Completion, Decoding, Engine, Request, sample_seed
@@ -105,7 +112,7 @@ def _of_response(rows: pd.DataFrame, selection: Selection, seed: int) -> pd.Data
     first, last = selection.within
     relative = rows["position"] / rows["length"]
     rows = rows[(relative >= first) & (relative < last)]
-    wanted = math.ceil(selection.share * len(rows)) if selection.share is not None else selection.count
+    count = math.ceil(selection.share * len(rows)) if selection.share is not None else selection.count
     if selection.kind == "random":
         key = (str(rows["problem_id"].iloc[0]), int(rows["sample"].iloc[0])) if len(rows) else ("", 0)
         generator = np.random.default_rng(sample_seed(seed, "selection", key))
@@ -113,71 +120,140 @@ def _of_response(rows: pd.DataFrame, selection: Selection, seed: int) -> pd.Data
     else:
         entropy = rows["entropy"].to_numpy()
         order = np.argsort(-entropy if selection.kind == "top" else entropy, kind="stable")
-    return rows.iloc[np.sort(order[:wanted])]
+    return rows.iloc[np.sort(order[:count])]
 
 
 @dataclass(frozen=True)
-class Branch:
-    """A prefix of a response: its `id`, the `prompt` as the model sees it, and `forced`, the prefix's token ids."""
-
-    id: str
-    prompt: str
-    forced: tuple[int, ...]
-    gold: str
-
-
-def sample_continuations(
-    branches: Sequence[Branch],
-    *,
-    name: str,
-    engine: Engine,
-    model_path: str,
-    decoding: Decoding,
-    k: int,
-    seed: int,
-    folder: Path,
-    policy: str = "boxed_last",
-    workers: int = 2,
-) -> pd.DataFrame:
-    """k continuations of each branch, graded.
+class Sampling:
+    """How continuations are sampled and graded; passed on by every intervention.
 
     Args:
-        name: what is measured; part of every sample's seed.
-        engine: one that takes token ids (not a server). decoding: its max_tokens counts the whole response.
+        decoding: its max_tokens counts the whole response. n: continuations of each prefix.
+        folder: for samples and verdicts: the same call resumes, and samples of other settings are refused.
+        seed: of the sampling, and of what an intervention chooses at random.
         policy: how answers are extracted (`evals.grading.extraction`): that of the prompt.
-        folder: for samples and verdicts.
+        engine: one that takes token ids (not a server); None: transformers with the subject's model.
+        workers: grading processes.
+    """
+
+    decoding: Decoding
+    n: int
+    folder: Path
+    seed: int = 0
+    policy: str = "boxed_last"
+    engine: Engine | None = None
+    workers: int = 2
+
+    def with_engine(self, model_path: str) -> Engine:
+        """The engine, or transformers with this model."""
+        if self.engine is not None:
+            return self.engine
+        from evals.sampling.engines.transformers import TransformersEngine
+
+        return TransformersEngine(model_path)
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The beginning of a response to a problem.
+
+    Args:
+        forced: its token ids; none: the whole response is new.
+        prompt: as the model sees it; None: the one that the subject's responses were sampled with.
+    """
+
+    id: str
+    problem_id: str
+    forced: tuple[int, ...] = ()
+    prompt: str | None = None
+
+
+def measure(
+    subject: Subject, benchmark: str, prefixes: Sequence[Prefix], sampling: Sampling, *, name: str | None = None
+) -> pd.DataFrame:
+    """n continuations of each prefix, graded.
+
+    Args:
+        subject: with model_path, its prompts, and its verdict table or problems (for the golds).
+        name: what is measured, part of every sample's seed; None: the benchmark.
     Returns:
-        a verdict table (`evals.grading.verdicts.schema`): problem_id is the branch's id, response the whole response.
+        a verdict table (`evals.grading.verdicts.schema`): problem_id is the prefix's id, response the whole response.
     Raises:
-        ValueError: no branch, a duplicate id, or `folder` has other samples.
+        ValueError: no prefix, a duplicate id, the subject lacks one of them, or `folder` has other samples.
     """
     import pandas as pd
 
-    if not branches:
-        raise ValueError(f"{name}: expected one branch or more, got none")
-    if len({branch.id for branch in branches}) != len(branches):
-        raise ValueError(f"{name}: expected branches with different ids")
-    problems = tuple(Problem(branch.id, branch.prompt, branch.gold) for branch in branches)
+    name, model_path = name or benchmark, need_model(subject)
+    if not prefixes or len({prefix.id for prefix in prefixes}) != len(prefixes):
+        raise ValueError(f"{name}: expected one prefix or more, with different ids, got {len(prefixes)}")
+    prompts, golds = subject.prompts.get(benchmark, {}), _golds(subject, benchmark)
+    problems = tuple(
+        Problem(
+            prefix.id,
+            prefix.prompt if prefix.prompt is not None else _need(prompts, subject, "prompt", prefix.problem_id),
+            _need(golds, subject, "gold", prefix.problem_id),
+        )
+        for prefix in prefixes
+    )
     path = sample_problems(
         Benchmark(name, problems, content_hash(problems), "continuations"),
-        PrefixedEngine(engine, branches, model_path),
-        prompt=Prompt("as_seen", "{problem}", policy, "the prompt that the responses were sampled with", chat=False),
-        decoding=decoding,
-        n=k,
-        seed=seed,
+        PrefixedEngine(sampling.with_engine(model_path), prefixes, model_path),
+        prompt=Prompt("as_seen", "{problem}", sampling.policy, "the prompt as the model sees it", chat=False),
+        decoding=sampling.decoding,
+        n=sampling.n,
+        seed=sampling.seed,
         model_path=model_path,
-        folder=folder,
-        workers=workers,
+        folder=sampling.folder,
+        workers=sampling.workers,
     )
     return pd.read_parquet(path)
 
 
-class PrefixedEngine:
-    """An engine whose responses to a branch begin with its tokens."""
+@dataclass(frozen=True)
+class Plan:
+    """Pairs of prefixes. `rows`: one row per intervention, with at least `group`, `problem_id`, and the ids of its
+    prefixes without and with the change, `original` and `altered`."""
 
-    def __init__(self, inner: Engine, branches: Sequence[Branch], model_path: str) -> None:
+    rows: pd.DataFrame
+    prefixes: Sequence[Prefix]
+
+
+def measure_drops(subject: Subject, benchmark: str, plan: Plan, sampling: Sampling, *, name: str) -> pd.DataFrame:
+    """The plan's rows, with the columns of `evals.analysis.effects.effects` in place of the ids of the prefixes."""
+    verdicts = measure(subject, benchmark, plan.prefixes, sampling, name=f"{name}-{benchmark}")
+    pairs = list(zip(plan.rows["original"], plan.rows["altered"], strict=True))
+    return plan.rows.drop(columns=["original", "altered"]).assign(**effects(pairs, verdicts))
+
+
+def need_model(subject: Subject) -> str:
+    """
+    Raises:
+        ValueError: the subject has no model.
+    """
+    if subject.model_path is None:
+        raise ValueError(f"{subject.name}: expected a subject with model_path, got None")
+    return subject.model_path
+
+
+def _golds(subject: Subject, benchmark: str) -> dict[str, str]:
+    if benchmark not in subject.tables:
+        return {problem.id: problem.answer for problem in subject.problems.get(benchmark, ())}
+    table = subject.tables[benchmark]
+    return {str(problem): str(gold) for problem, gold in zip(table["problem_id"], table["gold"], strict=True)}
+
+
+def _need(values: Mapping[str, str], subject: Subject, what: str, problem: str) -> str:
+    if problem not in values:
+        raise ValueError(f"{subject.name}, problem {problem!r}: expected its {what}, found none")
+    return values[problem]
+
+
+class PrefixedEngine:
+    """An engine whose responses to a prefix begin with its tokens."""
+
+    def __init__(self, inner: Engine, prefixes: Sequence[Prefix], model_path: str) -> None:
         self._inner, self._model_path = inner, model_path
-        self._forced = {branch.id: branch.forced for branch in branches}
+        self._forced = {prefix.id: prefix.forced for prefix in prefixes}
 
     @property
     def chunk_rows(self) -> int:
@@ -196,7 +272,7 @@ class PrefixedEngine:
         return {**self._inner.describe(), "forced": hashlib.sha256(whole).hexdigest()}
 
     def generate(self, requests: Sequence[Request], decoding: Decoding) -> Iterator[list[Completion]]:
-        """A branch that has already ended, by an end token or by its length, is its own only continuation."""
+        """A prefix that has already ended, by an end token or by its length, is its own only continuation."""
         ends = model_stop_tokens(self._model_path, self.tokenizer)
         prefixed = [replace(request, forced=self._forced[request.key[0]]) for request in requests]
         over = [r for r in prefixed if r.forced and (r.forced[-1] in ends or len(r.forced) >= decoding.max_tokens)]
@@ -209,41 +285,3 @@ class PrefixedEngine:
             ]
         done = {r.key for r in over}
         yield from self._inner.generate([r for r in prefixed if r.key not in done], decoding)
-
-
-def ready(
-    subject: Subject, benchmark: str, engine: Engine | None
-) -> tuple[Engine, str, Mapping[str, str], dict[str, str]]:
-    """The engine (None: transformers), the model's path, and prompts and golds by problem.
-
-    Raises:
-        ValueError: the subject lacks one of them.
-    """
-    if subject.model_path is None:
-        raise ValueError(f"{subject.name}: expected a subject with model_path, got None")
-    for what, held in (("verdicts", subject.tables), ("prompts", subject.prompts)):
-        if benchmark not in held:
-            known = ", ".join(held) or "none"
-            raise ValueError(f"{subject.name}: no {what} of {benchmark!r}; expected one of: {known}")
-    if engine is None:
-        from evals.sampling.engines.transformers import TransformersEngine
-
-        engine = TransformersEngine(subject.model_path)
-    table = subject.tables[benchmark]
-    golds = {str(problem): str(gold) for problem, gold in zip(table["problem_id"], table["gold"], strict=True)}
-    return engine, subject.model_path, subject.prompts[benchmark], golds
-
-
-def branch_id(*parts: object) -> str:
-    """The id of a branch, from the parts that name it."""
-    return "|".join(str(part) for part in parts)
-
-
-def look_up(values: Mapping[str, str], what: str, problem: str) -> str:
-    """
-    Raises:
-        ValueError: the problem has none.
-    """
-    if problem not in values:
-        raise ValueError(f"problem {problem!r} of the token table: expected its {what}, found none")
-    return values[problem]

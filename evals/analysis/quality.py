@@ -20,10 +20,9 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, Literal
+from typing import Literal
 
 from evals.sampling.engines.base import Decoding, Engine, Request, sample_seed
 
@@ -58,7 +57,7 @@ REDUNDANT_ABOVE = 0.31
 
 
 # The paper flags a Chinese character; its prompts and answers are English.
-MIXING = ("Han",)
+_HAN = r"\p{Script=Han}"
 
 
 # Unassigned, private use, lone surrogates, control characters.
@@ -74,18 +73,15 @@ class Flags:
     language_mixing: bool
 
 
-def flags(text: str, *, redundant_above: float = REDUNDANT_ABOVE, mixing: Collection[str] = MIXING) -> Flags:
-    """The flags of one response.
+def flags(text: str) -> Flags:
+    """The flags of one response: repetitive if its 3-gram redundancy is above `REDUNDANT_ABOVE`."""
+    import regex
 
-    Args:
-        redundant_above: 3-gram redundancy (1 - distinct / all) above which a text is repetitive.
-        mixing: Unicode scripts whose letters are language mixing.
-    """
-    repetitive = redundancy(text, "not_distinct") > redundant_above
+    repetitive = redundancy(text, "not_distinct") > REDUNDANT_ABOVE
     return Flags(
         format_violation=text.count(r"\boxed{") != 1,
         irrelevant=repetitive or garbled(text),
-        language_mixing=bool(letters_of(text, mixing)),
+        language_mixing=regex.search(_HAN, text) is not None,
     )
 
 
@@ -95,27 +91,6 @@ def garbled(text: str) -> bool:
     At the end of the text, U+FFFD only means that the response was cut inside a character.
     """
     return any(_unused(character) for character in set(text.rstrip("\ufffd")))
-
-
-def letters_of(text: str, scripts: Collection[str] = MIXING) -> set[str]:
-    """The letters in the text that belong to one of these Unicode scripts.
-
-    Raises:
-        ValueError: a script that Unicode does not have, or none.
-    """
-    return set(_letters(tuple(scripts)).findall(text))
-
-
-@lru_cache(maxsize=8)
-def _letters(scripts: tuple[str, ...]) -> Any:
-    import regex
-
-    if not scripts:
-        raise ValueError("mixing: expected one Unicode script or more, got none")
-    try:
-        return regex.compile("[" + "".join(rf"\p{{Script={script}}}" for script in scripts) + "]", regex.VERSION1)
-    except regex.error as error:
-        raise ValueError(f"mixing: expected names of Unicode scripts, got {list(scripts)} ({error})") from error
 
 
 def _unused(character: str) -> bool:

@@ -1,7 +1,7 @@
 """Quantities of a token's distribution: entropy, rollout branching factor, update-size proxy G_t.
 
 Entropy and branching factor (arXiv 2508.07534, section 2.2) are functions of log-probabilities over the full
-vocabulary, such as `logits.log_softmax(-1)`. `evals.analysis.tokens.token_pass` has them for every token of a response.
+vocabulary, such as `logits.log_softmax(-1)`. `evals.analysis.token_pass` has them for every token of a response.
 
 G_t (Eq. 4 and A.1): with logits z = W h, the gradient of alpha log pi(o) with respect to W is alpha (e(o) - pi) h^T, a
 product of two vectors, so its Frobenius norm is |alpha| ||e(o) - pi|| ||h||.

@@ -16,8 +16,8 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from evals.analysis.quantities import branching_factor, entropy, update_size
 from evals.analysis.subjects import Response
-from evals.analysis.tokens.quantities import branching_factor, entropy, update_size
 from evals.sampling.engines.encode import prompt_tokens
 
 if TYPE_CHECKING:

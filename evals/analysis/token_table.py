@@ -1,4 +1,4 @@
-"""Shared code of token-table analyses: responses, outcomes, means over bins, and panels of lines with bands."""
+"""Token tables (`token_pass`): their responses, outcomes, and means over bins of tokens; words for captions."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from evals.analysis.contrast import measure_side
 from evals.grading.verdicts import Verdict
-from evals.plots.intervals import band
-from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, tidy
 from evals.stats.intervals import Bounds
 
 if TYPE_CHECKING:
@@ -82,6 +79,25 @@ def same_tokens(before: pd.DataFrame, after: pd.DataFrame) -> pd.DataFrame:
     if len(before) != len(after) or not (ordered["token_id"] == before["token_id"]).all():
         raise ValueError("token tables: expected the same tokens of the same responses, read by two models")
     return ordered
+
+
+def per_response(counts: pd.DataFrame) -> pd.DataFrame:
+    """The mean of each column over problems, of a problem's mean over its responses.
+
+    Args:
+        counts: one row per response, the index its `response_keys`.
+    Returns:
+        One row per column of `counts`, as `what`: `mean` with `low` and `high` (95 %, over problems; NaN if there is no
+        interval), `pooled` (over responses at once, as the papers count), and the numbers of `problems` and
+        `responses`.
+    """
+    import pandas as pd
+
+    problems, rows = counts.index.get_level_values("problem_id"), []
+    for what in counts:
+        side = measure_side(counts[what], problems)
+        rows.append((what, side.mean, side.low, side.high, side.pooled, side.problems, side.count))
+    return pd.DataFrame(rows, columns=["what", "mean", "low", "high", "pooled", "problems", "responses"])
 
 
 ALL, CORRECT, INCORRECT = "all", "correct", "incorrect"
@@ -159,11 +175,16 @@ def perplexities(table: pd.DataFrame) -> pd.Series:
 
 TITLES = {ALL: "all responses", CORRECT: "correct responses", INCORRECT: "incorrect responses"}
 BAND = "Bands and bars: 95 % intervals over problems (not over training seeds); none where one problem shows no spread."
-Tables = Mapping[str, "pd.DataFrame"]
+OVER_PROBLEMS = (
+    "Means over problems of each problem's mean, with 95 % intervals over problems (training seeds are not covered), "
+    "cut at the ends of the axis; no line: no interval. Responses of every verdict count."
+)
+Tables = Mapping[str, "pd.DataFrame"]  # name of a run -> its token table
+Pairs = Mapping[str, "tuple[pd.DataFrame, pd.DataFrame]"]  # name -> the same responses, read before and after
 
 
-def number_of(names: Sequence[str], tables: Tables) -> list[tuple[int, str]]:
-    """(index among the runs, name) of the runs that have a table, in their order.
+def runs_with(names: Sequence[str], tables: Tables) -> list[str]:
+    """The runs that have a table, in their order.
 
     Raises:
         ValueError: no table, one of an unknown run, or one without rows.
@@ -174,7 +195,7 @@ def number_of(names: Sequence[str], tables: Tables) -> list[tuple[int, str]]:
         raise ValueError(f"{empty[0]}: expected a token table with rows")
     if not tables:
         raise ValueError("token tables: expected at least one, got none")
-    return [(number, name) for number, name in enumerate(names) if name in tables]
+    return [name for name in names if name in tables]
 
 
 def counted(tables: Tables) -> str:
@@ -189,39 +210,17 @@ def counted(tables: Tables) -> str:
     return text + (f" Unscored responses are in neither outcome ({'; '.join(unscored)})." if unscored else "")
 
 
+def describe_responses(tables: Tables, benchmark: str) -> str:
+    """ "aime24: 30 problems, 480 responses of each run." for a caption."""
+    counts = {}
+    for name, table in tables.items():
+        problems, answers = table["problem_id"].nunique(), table.groupby(response_keys(table)).ngroups
+        counts[name] = f"{problems} {'problem' if problems == 1 else 'problems'}, {answers} responses"
+    if len(set(counts.values())) == 1:
+        return f"{benchmark}: {next(iter(counts.values()))}{' of each run' if len(counts) > 1 else ''}."
+    return f"{benchmark}: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
+
+
 def present(tables: Tables, wanted: Sequence[str] = (CORRECT, INCORRECT)) -> list[str]:
     """The outcomes that occur."""
     return [o for o in wanted if any(outcomes(table)[o].any() for table in tables.values())]
-
-
-def panels(figure: Any, titles: Sequence[str]) -> list[Any]:
-    """Axes side by side with a common y axis, tidied, and titled if there are several."""
-    axes = list(figure.subplots(1, len(titles), sharey=True, squeeze=False)[0])
-    for axis, title in zip(axes, titles, strict=True):
-        tidy(axis)
-        if len(titles) > 1:
-            axis.set_title(title)
-    return axes
-
-
-def band_line(axis: Any, number: int, x: ArrayLike, rows: pd.DataFrame, name: str) -> None:
-    """A run's line of `mean` with the band `low` to `high`; the axis may cut the band."""
-    band(axis, x, rows["low"], rows["mean"], rows["high"], number, label=name)
-
-
-def above_zero(axis: Any, means: ArrayLike) -> None:
-    """Set the y axis from 0 to 1.5 times the largest mean, so that a wide band does not flatten the lines."""
-    held = np.asarray(means, float)
-    top = float(held[np.isfinite(held)].max(initial=0.0))
-    axis.set_ylim(0, 1.5 * top if top > 0 else 1.0)
-
-
-def legend(figure: Any, axis: Any) -> None:
-    """The legend of one panel, below all panels."""
-    handles, labels = axis.get_legend_handles_labels()
-    legend_below(figure, handles, labels)
-
-
-def size(names: Sequence[str], count: int = 1, height: float = 2.9) -> tuple[float, float]:
-    """The size, in inches, of `panels` panels with a legend of these names below."""
-    return (WIDTH if count < 3 else 1.35 * WIDTH), height + legend_height(names)

@@ -1,23 +1,18 @@
-"""Training curves as a frame: column `step`, and one per metric under its MLflow name; NaN if a step lacks it.
-
-The intervals of fitted lines account for serial correlation: residuals of successive training steps correlate, so the
-textbook interval is too narrow. If residuals at lag j correlate as r^j, the variance of a mean grows by the factor
-(1 + r) / (1 - r), so the series has n (1 - r) / (1 + r) effective points. The variance of a slope grows by
-1 + 2 sum_j r^j q_j, where q_j is the correlation of x at lag j (Bartlett, 1935).
-"""
+"""Training curves: frames with the column `step` and one per metric under its MLflow name (NaN if a step lacks it), as
+figures over steps."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.plots.parts import line_look
-from evals.plots.plot import look
+from evals.analysis import EGSW, ENTROPY_ADVANTAGE, ERPO
+from evals.plots.panels import grid
+from evals.plots.parts import legend_below, legend_height, line_look
+from evals.plots.plot import HEIGHT, WIDTH, Plot, look, step_axis
 from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -38,6 +33,7 @@ LABELS = {
     "train/shaping_ratio": "shaping / advantage",
     "train/step_seconds": "time of a step (seconds)",
 }
+SHARES = ("train/accuracy", "train/zero_variance_groups")
 SMOOTHING = 0.24  # keeps as much noise as the 0.12 of ERPO's one-sided average (arXiv 2603.28204, Fig. 4)
 
 
@@ -121,14 +117,22 @@ def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoo
         )
 
 
-def fit_lines(axis: Any) -> None:
-    """Fit the y axis to the lines, with a margin of a quarter of their range; it may cut a wide band."""
-    values = np.concatenate([np.asarray(line.get_ydata(), dtype=float) for line in axis.lines] or [np.empty(0)])
-    values = values[np.isfinite(values)]
-    if len(values):
-        low, high = float(values.min()), float(values.max())
-        spare = 0.25 * (high - low) or 0.05 * abs(high) or 1.0
-        axis.set_ylim(low - spare, high + spare)
+def fit_lines(axis: Any, metric: str) -> None:
+    """Fit the y axis to the lines, with a margin of a quarter of their range; it may cut a wide band, and the axis of a
+    share stays within 0 and 1. Runs of unlike magnitudes (medians ten times apart) get a logarithmic axis."""
+    lines = [np.asarray(line.get_ydata(), dtype=float) for line in axis.lines]
+    lines = [line[np.isfinite(line)] for line in lines if np.isfinite(line).any()]
+    if not lines:
+        return
+    low, high = min(float(line.min()) for line in lines), max(float(line.max()) for line in lines)
+    medians = [float(np.median(line)) for line in lines]
+    if low > 0 and max(medians) > 10 * min(medians):
+        axis.set_yscale("log")
+        axis.set_ylim(low / 1.3, 1.3 * high)
+        return
+    spare = 0.25 * (high - low) or 0.05 * abs(high) or 1.0
+    low, high = low - spare, high + spare
+    axis.set_ylim(*((max(low, -0.02), min(high, 1.02)) if metric in SHARES else (low, high)))
 
 
 def fair_performance(curves: Curves) -> str:
@@ -179,102 +183,86 @@ def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> 
     return pd.concat(parts, ignore_index=True)[["model", "step", *columns]]
 
 
-@dataclass(frozen=True)
-class LineFit:
-    """y = intercept + slope x by least squares, with the data for its intervals.
+def plot_training(order: Sequence[str], curves: Curves, *, smoothing: float = SMOOTHING) -> list[Plot]:
+    """Every figure of training for which the curves have the metrics.
 
-    `scale` is the standard deviation of the residuals (n - 2), `correlation` their lag-1 correlation (0 if negative),
-    `mean_inflation` and `slope_inflation` are the variance factors, `degrees` the degrees of freedom of t.
-    """
-
-    slope: float
-    intercept: float
-    n: int
-    mean_x: float
-    spread_x: float
-    scale: float
-    correlation: float
-    mean_inflation: float
-    slope_inflation: float
-    degrees: int
-
-    def at(self, x: float) -> float:
-        """The line's height at x."""
-        return self.intercept + self.slope * x
-
-    def interval_at(self, x: float, *, level: float = 0.95) -> tuple[float, float]:
-        """The interval for the line's height at x (not for a new point)."""
-        of_slope = self.slope_inflation * (x - self.mean_x) ** 2 / self.spread_x
-        half = self._half(self.mean_inflation / self.n + of_slope, level)
-        return self.at(x) - half, self.at(x) + half
-
-    def slope_interval(self, *, level: float = 0.95) -> tuple[float, float]:
-        half = self._half(self.slope_inflation / self.spread_x, level)
-        return self.slope - half, self.slope + half
-
-    def _half(self, variance: float, level: float) -> float:
-        return t_quantile((1 + level) / 2, self.degrees) * self.scale * math.sqrt(variance)
-
-
-def fit_line(x: ArrayLike, y: ArrayLike) -> LineFit:
-    """Least squares of y on x, both [N], in time order.
-
-    Coverage of the 95 % intervals of slope and intercept, measured (1,000 simulations each; x a smooth trend, with and
-    without noise; autoregressive errors; n in (20, 50, 200, 1000)): with lag-1 correlation 0 it is 95 to 97 %, 0.3 93
-    to 96 %, 0.6 92 to 96 %, 0.9 85 to 95 %.
-
+    Args:
+        order: all runs, the base model first; decides how each looks.
+        curves: name of the run -> its training curves (`over_seeds`). Runs without (the base model) are not shown, and
+            the captions say so.
+        smoothing: see `smoothed`.
     Raises:
-        ValueError: different lengths, fewer than 4 points, a value that is not finite, or constant x.
+        ValueError: no run has curves, or curves of an unknown run.
     """
-    x, y = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    if x.shape != y.shape or x.ndim != 1 or len(x) < 4:
-        raise ValueError(f"a line needs at least 4 points (x, y), got shapes {x.shape} and {y.shape}")
-    if not (np.isfinite(x).all() and np.isfinite(y).all()):
-        raise ValueError("x and y must be finite: exclude what was not measured")
-    centred = x - x.mean()
-    spread = float(centred @ centred)
-    if spread <= 1e-24 * float(x @ x):
-        raise ValueError(f"x must vary, got {x[0]} in all of {len(x)} points")
-    slope = float(centred @ (y - y.mean())) / spread
-    residuals = y - y.mean() - slope * centred
-    r = serial_correlation(residuals, fitted=2)
-    return LineFit(
-        slope=slope,
-        intercept=float(y.mean() - slope * x.mean()),
-        n=len(x),
-        mean_x=float(x.mean()),
-        spread_x=spread,
-        scale=math.sqrt(float(residuals @ residuals) / (len(x) - 2)),
-        correlation=r,
-        mean_inflation=(1 + r) / (1 - r),
-        slope_inflation=_inflation(centred, r),
-        degrees=max(1, math.floor(worth(len(x), r)) - 2),
-    )
+    if strange := set(curves) - set(order):
+        raise ValueError(f"curves: expected names among {order}, got {min(strange)!r}")
+    if not curves:
+        raise ValueError("curves: expected training curves of at least one run, got none")
+    measured = {metric for c in curves.values() for metric in LABELS if len(curve(c, metric)[0])}
+    plots = [dynamics(order, curves, performance=fair_performance(curves), smoothing=smoothing)]
+    return plots + [single(order, curves, metric, smoothing=smoothing) for metric in _SINGLE if metric in measured]
 
 
-def serial_correlation(residuals: Vector, *, fitted: int) -> float:
-    """Lag-1 correlation of the residuals of a fit with `fitted` coefficients, in [0, 0.99].
-
-    Residuals of a fit are less correlated than the errors, by about (fitted + (fitted + 2) r) / n; this corrects it.
-    Negative correlation counts as 0.
-    """
-    n = len(residuals)
-    raw = _correlation(residuals, 1)
-    return float(np.clip((n * raw + fitted) / max(1, n - fitted - 2), 0.0, 0.99))
-
-
-def worth(n: int, correlation: float) -> float:
-    """The effective number of independent points among n correlated ones, n (1 - r) / (1 + r)."""
-    return n * (1 - correlation) / (1 + correlation)
+def dynamics(
+    order: Sequence[str], curves: Curves, *, performance: str = "train/reward", smoothing: float = SMOOTHING
+) -> Plot:
+    """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1, 3)."""
+    wanted = (performance, "train/entropy", "train/grad_norm", "train/kl")
+    metrics = [m for m in wanted if any(len(curve(c, m)[0]) for c in curves.values())]
+    return _over_steps("training_dynamics", "Training dynamics", f"{ERPO}, Fig. 4; {EGSW}, Fig. 1 and 3", "", order,
+                       curves, metrics, smoothing)  # fmt: skip
 
 
-def _inflation(x: Vector, r: float) -> float:
-    """1 + 2 sum_j r^j q_j over the lags that matter, at least 1; x around 0."""
-    lags = 0 if r == 0 else min(len(x) - 1, math.ceil(math.log(1e-3) / math.log(r)))
-    return max(1.0, 1 + 2 * sum(r**lag * _correlation(x, lag) for lag in range(1, lags + 1)))
+_SINGLE = {
+    "train/response_length": (
+        "Length of responses in training",
+        f"{EGSW}, Fig. 2 and 4; {ERPO}, Fig. 5c",
+        "Mean over the step's responses.",
+    ),
+    "train/zero_variance_groups": (
+        "Prompt groups that teach nothing",
+        "",
+        "Share of the step's prompt groups whose scored rewards are all equal: their group-relative advantage is 0.",
+    ),
+    "train/shaping_ratio": (
+        "What shaping adds to the advantage",
+        f"{ENTROPY_ADVANTAGE}, Fig. 7",
+        "Sum over tokens of |shaped - unshaped advantage| over sum of |unshaped advantage|.",
+    ),
+    "train/step_seconds": (
+        "Time of an optimiser step",
+        f"{ERPO}, Fig. 5b",
+        "Wall time of each step, sampling included; runs may have shared a machine with others.",
+    ),
+}
 
 
-def _correlation(values: Vector, lag: int) -> float:
-    """sum of x_t x_(t+lag) over sum of x_t^2, for values around 0; 0 where all are 0."""
-    total = float(values @ values)
-    return float(values[lag:] @ values[:-lag]) / total if total else 0.0
+def single(order: Sequence[str], curves: Curves, metric: str, *, smoothing: float = SMOOTHING) -> Plot:
+    """One metric over steps, of those in `_SINGLE`."""
+    title, source, what = _SINGLE[metric]
+    name = f"training_{metric.removeprefix('train/')}"
+    return _over_steps(name, title, source, what, order, curves, [metric], smoothing)
+
+
+def _over_steps(
+    name: str, title: str, source: str, what: str, order: Sequence[str], curves: Curves, metrics: Sequence[str],
+    smoothing: float,
+) -> Plot:  # fmt: skip
+    """A panel a metric, at most two in a line."""
+    names = [run for run in order if run in curves and any(len(curve(curves[run], m)[0]) for m in metrics)]
+    rows, columns = -(-len(metrics) // 2), min(2, len(metrics))
+
+    def render(figure: Any) -> None:
+        for axis, metric in zip(grid(figure, len(metrics), columns), metrics, strict=True):
+            for run in names:
+                smoothed_line(axis, curves[run], metric, order.index(run), smoothing)
+            step_axis(axis)
+            axis.set_ylabel(LABELS[metric])
+            fit_lines(axis, metric)
+        legend_below(figure, line_handles(figure, order, names), names)
+
+    steps = describe_steps(order, curves, metrics)
+    caption = " ".join(part for part in (what, steps, describe_smoothing(smoothing, curves)) if part)
+    size = (1.35 * WIDTH, 2.3 * rows) if columns == 2 else (WIDTH, HEIGHT - 0.4)
+    numbers = long_table(curves, names, metrics)
+    return Plot(name, title, caption, source, numbers, render, (size[0], size[1] + legend_height(names)))

@@ -5,15 +5,18 @@ An interval that does not exist (NaN ends) is not plotted; the point stays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import fill
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.plots.plot import LINES, look, tidy
+from evals.plots.plot import look, tidy
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def points(
@@ -92,6 +95,32 @@ def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
+def dots(
+    axis: Any,
+    numbers: pd.DataFrame,
+    names: Sequence[str],
+    by: str,
+    labels: Mapping[str, str],
+    columns: tuple[str, str, str] = ("low", "mean", "high"),
+) -> tuple[list[Any], list[str]]:
+    """A row for each label, and in it a point with its interval for each run.
+
+    Args:
+        numbers: one row per run (`model`) and value of `by`. names: all runs; decides the looks.
+        labels: value of `by` -> the row's name, from the top. columns: of the low end, the value and the high end.
+    Returns:
+        the markers and the names of the runs that have numbers, for a legend.
+    """
+    shown = [name for name in names if name in set(numbers["model"])]
+    name_rows(axis, list(labels.values()))
+    handles = []
+    for name, shift in zip(shown, offsets(len(shown)), strict=True):
+        rows = numbers[numbers["model"] == name].set_index(by).reindex(list(labels))
+        low, middle, high = (rows[column] for column in columns)
+        handles += points(axis, np.arange(len(labels)) + shift, low, middle, high, names.index(name))
+    return handles, shown
+
+
 @dataclass(frozen=True)
 class Verdict:
     """A forest plot's mark for an outcome: a colour and a shape, each distinct on its own; filled or not."""
@@ -135,8 +164,3 @@ def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: f
     axis.spines["left"].set_visible(False)
     axis.tick_params(axis="y", length=0)
     axis.set_xlabel(xlabel)
-
-
-def dashed(index: int) -> Any:
-    """The line style with this number: it distinguishes series of one colour."""
-    return LINES[index % len(LINES)]

@@ -6,50 +6,15 @@ from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from evals.plots.plot import look
+import numpy as np
+from numpy.typing import ArrayLike
+
+from evals.plots.plot import WIDTH, look
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from evals.analysis.subjects import Subject
-
 LEGEND_LINE = 0.19  # inches per line of a legend
-
-
-def names_of(subjects: Sequence[Subject]) -> list[str]:
-    """The runs' names, in order.
-
-    Raises:
-        ValueError: no run, or two with the same name.
-    """
-    names = [subject.name for subject in subjects]
-    if not names:
-        raise ValueError("subjects: expected at least one run, got none")
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"subjects: expected a name for each run, got {min(twice)!r} twice")
-    return names
-
-
-def common_benchmarks(subjects: Sequence[Subject], wanted: Sequence[str] | None = None) -> list[str]:
-    """The benchmarks of all runs, in the order of the first run, or the wanted ones.
-
-    Raises:
-        ValueError: there is none, or a run was not measured on a wanted one.
-    """
-    names_of(subjects)
-    common = [b for b in subjects[0].tables if all(b in subject.tables for subject in subjects)]
-    if wanted is not None:
-        if missing := [b for b in wanted if b not in common]:
-            raise ValueError(f"benchmark {missing[0]!r}: not measured for every run; those that are: {common}")
-        return list(wanted)
-    if not common:
-        raise ValueError(f"subjects: no benchmark was measured for all of {[s.name for s in subjects]}")
-    return common
-
-
-def tables_of(subjects: Sequence[Subject], benchmark: str) -> dict[str, pd.DataFrame]:
-    """Name of the run -> its verdict table of the benchmark."""
-    return {subject.name: subject.tables[benchmark] for subject in subjects}
 
 
 def line_look(index: int, points: int) -> dict[str, Any]:
@@ -82,6 +47,19 @@ def _legend_columns(labels: Sequence[str]) -> int:
     """How many names of these lengths fit side by side under one panel."""
     longest = max(map(len, labels), default=0)
     return next((columns for columns, limit in ((4, 10), (3, 16), (2, 28)) if longest <= limit), 1)
+
+
+def rows_size(rows: int, names: Sequence[str]) -> tuple[float, float]:
+    """The size in inches of a figure with rows, one point per run in each, and a legend of these names."""
+    return WIDTH, 0.8 + rows * (0.25 + 0.09 * len(names)) + legend_height(names)
+
+
+def right_end(means: ArrayLike, highs: ArrayLike) -> float:
+    """The end of an axis from 0: beyond every mean and interval, but at most 1.5 times the largest mean."""
+    largest = float(np.nanmax(np.asarray(means, float), initial=0.0))
+    if not largest > 0:  # no value (NaN), or only zeros
+        return 1.0
+    return 1.05 * min(float(np.nanmax(np.append(np.asarray(highs, float), largest))), 1.5 * largest)
 
 
 def sizes(tables: Mapping[str, pd.DataFrame], problems: int) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 
 from evals.files import read_json, write_json
 from evals.plots.plot import save
-from harness.analysis.families import FAMILIES, plot_all
+from harness.analysis.families import families, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import TAGS, Analysed
 from harness.data.tiny import MADE
@@ -113,7 +113,7 @@ def index_page(
     if skipped:
         lines += ["Skipped:", "", *(f"- {text}" for text in skipped), ""]
     for family in dict.fromkeys(f["family"] for f in figures):
-        lines += [f"## {FAMILIES[family].title}", ""]
+        lines += [f"## {families()[family].title}", ""]
         for f in figures:
             if f["family"] == family:
                 at = f"{family}/{f['name']}"

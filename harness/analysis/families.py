@@ -1,109 +1,96 @@
-"""The families of figures, each with the function that plots it."""
+"""The families of figures: those that several papers share, and those of each paper's `figures`.
+
+A paper's `reproductions/<paper>/figures` has `FAMILIES`, as its `paper.py` has `REPRODUCTION`: its own families, and
+figures that it adds to a shared one (the same key). The harness lists the papers and imports none by name.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, partial
 
 from evals.plots.plot import Plot
-from harness.analysis.material import Material, of_benchmark
-from harness.analysis.sampled import fork_temperature, interventions, tools
+from harness.analysis.material import Material
+from harness.spec.catalogue import package, papers
 
 
 @dataclass(frozen=True)
 class Family:
-    """`plot` makes the figures; it raises ValueError if the material does not allow them. `by_name`: it generates text
-    with the models, so it runs only when named."""
+    """Figures with one title. A function raises ValueError if the material does not allow its figures: they are
+    skipped, with the reason.
+
+    Args:
+        of_runs: functions of the material. of_benchmark: functions of the material and a benchmark.
+        by_name: it generates text with the models, so it runs only when named.
+    """
 
     title: str
-    plot: Callable[[Material], list[Plot]]
+    of_runs: tuple[Callable[[Material], list[Plot]], ...] = ()
+    of_benchmark: tuple[Callable[[Material, str], list[Plot]], ...] = ()
     by_name: bool = False
 
 
-def verdicts(m: Material) -> list[Plot]:
-    from evals.analysis.figures import plot_verdicts
+def verdicts(m: Material, benchmark: str) -> list[Plot]:
+    from evals.analysis.forms import plot_verdicts
 
-    return plot_verdicts(m.subjects, benchmarks=m.benchmarks, judge=m.judge)
-
-
-def unsolvable(m: Material) -> list[Plot]:
-    from evals.analysis.responses.unsolvable import plot_unsolvable
-
-    return plot_unsolvable(m.subjects, benchmarks=m.benchmarks)
+    return plot_verdicts(m.tables(benchmark), benchmark, judge=m.judge, problems=m.problems(benchmark))
 
 
 def training(m: Material) -> list[Plot]:
-    from evals.analysis.figures import plot_training
+    from evals.analysis.training_curves import plot_training
 
-    curves = m.curves()
-    if not curves:
-        raise ValueError("none of the runs holds training curves")
-    return plot_training(m.subjects, curves)
-
-
-def tokens(m: Material) -> list[Plot]:
-    from evals.analysis.figures import plot_token_changes, plot_tokens
-    from evals.analysis.tokens.entropy_drop import entropy_drops, fastest_tokens
-
-    plots: list[Plot] = []
-    for b in m.benchmarks:
-        plotted = plot_tokens(m.readable, m.tokens(b), benchmark=b)
-        if pairs := m.readings(b):
-            read = f"the responses of {m.models[0].name}"
-            plotted += plot_token_changes(m.readable, pairs, benchmark=b, read=read)
-            try:
-                plotted.append(entropy_drops([s.name for s in m.readable], m.over_steps(b), b, read=read))
-                plotted += fastest_tokens([s.name for s in m.readable], m.over_steps(b), b)
-            except ValueError as error:
-                m.skipped.append(f"tokens of fastest entropy drop (arXiv 2508.07534, Fig. 3c), {b}: {error}")
-        plots += of_benchmark(b, plotted)
-    return plots
-
-
-def words(m: Material) -> list[Plot]:
-    import numpy as np
-
-    from evals.analysis.words.embedders import CachedEmbedder, load_embedder
-    from evals.analysis.words.plots import plot_words
-
-    embedder = CachedEmbedder(load_embedder(m.embedder))  # every run needs the base model's sentences
-    plots: list[Plot] = []
-    for b in m.benchmarks:
-        changes = {
-            name: (before, np.exp(after["logp"]) - np.exp(before["logp"]))
-            for name, (before, after) in m.readings(b).items()
-        }
-        plots += of_benchmark(b, plot_words(m.readable, m.tokens(b), benchmark=b, changes=changes, embedder=embedder))
-    return plots
+    return plot_training(m.names, m.curves())
 
 
 def evaluation(m: Material) -> list[Plot]:
-    """Scores over a training, and the quality of the responses of its steps."""
-    from evals.analysis.training.evaluation import plot_evaluation, quality_over_steps
+    from evals.analysis.evaluation import plot_evaluation
 
-    order = [s.name for s in m.subjects]
-    plots = plot_evaluation(order, m.curves())
-    for b in m.benchmarks:
-        tables = m.tables_over_steps(b)
-        if tables:
-            texts = {p.id: p.problem for s in m.subjects for p in s.problems.get(b, ())}
-            plots.append(quality_over_steps(tables, b, order, judge=m.judge, problems=texts))
-    return plots
+    return plot_evaluation(m.names, m.curves())
 
 
-FAMILIES: Mapping[str, Family] = {
-    "verdicts": Family("Accuracy, diversity, length and form", verdicts),
-    "unsolvable": Family("Unsolvable problems", unsolvable),
-    "training": Family("Training", training),
-    "evaluation": Family("Evaluation while training", evaluation),
-    "tokens": Family("Tokens", tokens),
-    "words": Family("Words", words),
-    "interventions": Family("Interventions", interventions, by_name=True),
-    "tools": Family("Tool use", tools, by_name=True),
-    "fork_temperature": Family("Temperature at forks", fork_temperature, by_name=True),
+def quality(m: Material, benchmark: str) -> list[Plot]:
+    """The quality of the responses of evaluations while the runs trained."""
+    from evals.analysis.evaluation import quality_over_steps
+
+    tables = m.tables_over_steps(benchmark)
+    problems = m.problems(benchmark)
+    return [quality_over_steps(tables, benchmark, m.names, judge=m.judge, problems=problems)] if tables else []
+
+
+def entropies(m: Material, benchmark: str) -> list[Plot]:
+    from evals.analysis.entropies import plot_entropies
+
+    return plot_entropies(m.names, m.tokens(benchmark), benchmark)
+
+
+SHARED = {
+    "verdicts": Family("Accuracy, diversity, length and form", of_benchmark=(verdicts,)),
+    "training": Family("Training", of_runs=(training,)),
+    "evaluation": Family("Evaluation while training", of_runs=(evaluation,), of_benchmark=(quality,)),
+    "tokens": Family("Tokens", of_benchmark=(entropies,)),
+    "words": Family("Words"),
+    "interventions": Family("Interventions", by_name=True),
 }
+
+
+@cache
+def families() -> dict[str, Family]:
+    """Key -> family; a shared one with the figures that papers add to it."""
+    found = dict(SHARED)
+    for name in (f"{package(key)}.figures" for key in papers()):
+        if importlib.util.find_spec(name) is None:
+            continue
+        for key, added in importlib.import_module(name).FAMILIES.items():
+            if key in found:
+                together = (found[key].of_runs + added.of_runs, found[key].of_benchmark + added.of_benchmark)
+                added = replace(found[key], of_runs=together[0], of_benchmark=together[1])
+            found[key] = added
+    return found
 
 
 def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, list[Plot]], list[str]]:
@@ -112,20 +99,35 @@ def plot_all(material: Material, only: Sequence[str] | None) -> tuple[dict[str, 
     Raises:
         ValueError: two figures with the same name.
     """
-    wanted = only if only is not None else [key for key, family in FAMILIES.items() if not family.by_name]
+    every = families()
     plots_of: dict[str, list[Plot]] = {}
-    skipped = []
-    for key in wanted:
-        print(f"{key}: {FAMILIES[key].title.lower()}", file=sys.stderr, flush=True)
-        try:
-            plots_of[key] = FAMILIES[key].plot(material)
-        except ValueError as error:
-            skipped.append(f"{key}: {error}")
-            print(f"    skipped: {error}", file=sys.stderr, flush=True)
-    for text in material.skipped:
-        print(f"    skipped: {text}", file=sys.stderr, flush=True)
-    skipped += material.skipped
-    twice = [name for name, n in Counter(d.name for plots in plots_of.values() for d in plots).items() if n > 1]
-    if twice:
+    skipped: dict[str, None] = {}
+    for key in only if only is not None else [key for key, family in every.items() if not family.by_name]:
+        print(f"{key}: {every[key].title.lower()}", file=sys.stderr, flush=True)
+        parts: list[tuple[str, Callable[[], list[Plot]]]] = [(key, partial(f, material)) for f in every[key].of_runs]
+        for b in material.benchmarks:
+            parts += [(f"{key}, {b}", partial(_of_benchmark, f, material, b)) for f in every[key].of_benchmark]
+        for what, plot in parts:
+            try:
+                plots_of.setdefault(key, []).extend(plot())
+            except ValueError as error:
+                text = f"{what}: {error}"
+                if text not in skipped:
+                    print(f"    skipped: {text}", file=sys.stderr, flush=True)
+                skipped[text] = None
+    names = Counter(plot.name for plots in plots_of.values() for plot in plots)
+    if twice := [name for name, count in names.items() if count > 1]:
         raise ValueError(f"figures: two are called {twice[0]!r}")
-    return plots_of, skipped
+    return {key: plots for key, plots in plots_of.items() if plots}, list(skipped)
+
+
+def _of_benchmark(plot: Callable[[Material, str], list[Plot]], material: Material, benchmark: str) -> list[Plot]:
+    """Plots of one benchmark, named and titled so."""
+    return [
+        replace(
+            made,
+            name=made.name if made.name.endswith(benchmark) else f"{made.name}_{benchmark}",
+            title=made.title if benchmark in made.title else f"{made.title}, {benchmark}",
+        )
+        for made in plot(material, benchmark)
+    ]

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from evals.analysis.interventions.fork_temperature import TEMPERATURES
-from evals.analysis.responses.quality import Judge
+from evals.analysis.interventions import Sampling
+from evals.analysis.quality import Judge
 from evals.analysis.subjects import Subject
-from evals.plots.plot import Plot
 from evals.sampling.engines.tools import Tools
 from harness.analysis.runs import Analysed
 from harness.analysis.token_cache import content, token_table
@@ -26,7 +25,7 @@ class Material:
     models: Sequence[Analysed]
     benchmarks: Sequence[str]
     cache: Path  # cache of slow parts: token tables, interventions
-    embedder: str = "ngrams"  # see `evals.analysis.words.embedders.load_embedder`
+    embedder: str | None = None  # of sentences, for rare ones; None: not measured
     continuations: int = 8  # of each changed response, in interventions
     sure: float = 1.0  # perturb responses to problems with at least this share of correct samples
     samples: int | None = None  # per problem, in tools and fork_temperature; None: as many as the responses have
@@ -35,21 +34,22 @@ class Material:
     tools_prompt: str | None = (
         None  # None: the counterpart of the run's prompt that asks for code (`prompts.with_tools`)
     )
-    temperatures: Sequence[float] = TEMPERATURES  # at forks and elsewhere, in fork_temperature
+    temperatures: Sequence[float] = (0.5, 1.0, 1.5)  # at forks and elsewhere, in fork_temperature
     judge: Judge | None = None  # judges whether responses are irrelevant; None: rules alone
-    skipped: list[str] = field(default_factory=list)  # parts of a family that were skipped, and why
 
     @property
-    def subjects(self) -> list[Subject]:
-        """Each model with all its training seeds, on the analysed benchmarks."""
-        return [
-            replace(
-                m.subject,
-                tables={b: m.subject.tables[b] for b in self.benchmarks},
-                problems=m.readable.problems if m.readable is not None else m.subject.problems,
-            )
-            for m in self.models
-        ]
+    def names(self) -> list[str]:
+        """Of the models, in order."""
+        return [m.name for m in self.models]
+
+    def tables(self, benchmark: str) -> dict[str, pd.DataFrame]:
+        """Name of each model -> its verdict table of a benchmark, with all its training seeds."""
+        return {m.name: m.subject.tables[benchmark] for m in self.models}
+
+    def problems(self, benchmark: str) -> dict[str, str]:
+        """Problem -> its text, of the models whose problems are known."""
+        readable = (m.readable for m in self.models if m.readable is not None)
+        return {p.id: p.problem for subject in readable for p in subject.problems.get(benchmark, ())}
 
     @property
     def readable(self) -> list[Subject]:
@@ -106,28 +106,36 @@ class Material:
                 by_model[m.name] = {0: before, **read, int(curves["step"].max()): after}
         return by_model
 
+    @property
+    def read(self) -> str:
+        """Whose responses `readings` are of, for captions."""
+        return f"the responses of {self.models[0].name}"
+
     def read_tables(self, benchmark: str) -> list[tuple[Subject, pd.DataFrame]]:
         """Each model and its token table."""
         return list(zip(self.readable, self.tokens(benchmark).values(), strict=True))
 
-    def continuing(self, subject: Subject, benchmark: str, measure: str) -> dict[str, Any]:
-        """How to continue prefixes of a model's responses: as the responses were sampled. Each measure has its
-        folder.
+    def at_most_four(self) -> None:
+        """Raise ValueError before sampling: a figure with a panel a run has room for four."""
+        if len(self.models) > 4:
+            raise ValueError(f"a panel a run, at most four runs; got {len(self.models)}")
 
+    def sampling(self, subject: Subject, benchmark: str, name: str, n: int | None = None) -> Sampling:
+        """How to sample from a model: as its responses were sampled. Each measure has its folder, by its name.
+
+        Args:
+            n: responses or continuations of each prompt; None: `samples`, or as many as each problem has.
         Raises:
             ValueError: nothing says how they were.
         """
         decoding, prompt = self.model_of(subject).sampling(benchmark)
-        folder = self.cache / "interventions" / content(subject, benchmark) / measure.replace(" ", "_")
-        return {"decoding": decoding, "policy": prompt.policy, "k": self.continuations, "folder": folder}
+        folder = self.cache / "interventions" / content(subject, benchmark) / name.replace(" ", "_")
+        n = n or self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
+        return Sampling(decoding, n, folder, policy=prompt.policy)
 
     def model_of(self, subject: Subject) -> Analysed:
         """The model that a subject is of."""
         return next(m for m in self.models if m.name == subject.name)
-
-    def samples_of(self, subject: Subject, benchmark: str) -> int:
-        """How many responses to sample for each problem: `samples`, or as many as each has."""
-        return self.samples or int(subject.tables[benchmark].groupby("problem_id").size().min())
 
     def tables_over_steps(self, benchmark: str) -> dict[str, dict[int, pd.DataFrame]]:
         """Name -> optimiser step -> verdict table of an evaluation while the first seed trained; runs without: absent.
@@ -149,15 +157,3 @@ class Material:
         """Name -> training curves, of the models that have some."""
         curves = ((m.name, m.curves) for m in self.models)
         return {name: frame for name, frame in curves if frame is not None}
-
-
-def of_benchmark(benchmark: str, plots: Sequence[Plot]) -> list[Plot]:
-    """Plots of one benchmark, named and titled so."""
-    return [
-        replace(
-            d,
-            name=d.name if d.name.endswith(benchmark) else f"{d.name}_{benchmark}",
-            title=d.title if benchmark in d.title else f"{d.title}, {benchmark}",
-        )
-        for d in plots
-    ]

@@ -67,8 +67,8 @@ class Analysed:
     @property
     def curves(self) -> pd.DataFrame | None:
         """Of all seeds that have some: the mean of each step and metric, with its band (`over_seeds`)."""
-        from evals.analysis.training.curves import over_seeds
-        from evals.analysis.training.evaluation import with_average
+        from evals.analysis.evaluation import with_average
+        from evals.analysis.training_curves import over_seeds
 
         known = [s.curves for s in self.sources if s.curves is not None]
         return over_seeds([with_average(c) for c in known]) if known else None

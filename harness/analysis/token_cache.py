@@ -26,7 +26,7 @@ VERSION = 1  # of what a token table holds; another one is measured again
 
 
 def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str | None = None) -> pd.DataFrame:
-    """`evals.analysis.tokens.token_pass.token_table` of a subject's responses, from the cache if possible.
+    """`evals.analysis.token_pass.token_table` of a subject's responses, from the cache if possible.
 
     Args:
         folder: of the cache.
@@ -43,7 +43,7 @@ def token_table(subject: Subject, benchmark: str, folder: Path, *, reader: str |
     path = folder / f"{digest(model_fingerprint(model), answers)}.parquet"
     if path.is_file():
         return _plain(pd.read_parquet(path))
-    from evals.analysis.tokens import token_pass
+    from evals.analysis import token_pass
 
     by = "" if reader is None else f", read by {reader}"
     print(f"    {subject.name}, {benchmark}: {len(answers)} responses{by}", file=sys.stderr, flush=True)

@@ -32,8 +32,8 @@ ANALYZE = f"""options:
                          interventions     tokens replaced or perturbed, the rest of the response generated again
                          tools             pass@k with a response's ```python blocks run in a sandbox, and without
                          fork_temperature  another temperature at tokens of high entropy than elsewhere
-  embedder=ngrams        for rare sentences: ngrams, sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
-                         sentence-transformers model
+  embedder=sbert         for rare sentences: sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
+                         sentence-transformers model (default: they are not measured)
   continuations=8        of each changed response, in interventions
   sure=1.0               in interventions, perturb responses to problems with at least this accuracy
   judge=MODEL  judge_url=URL   in verdicts and evaluation: ask that model of an OpenAI-compatible server whether
@@ -57,7 +57,7 @@ REPORT = """options:
   only=family,...        figures, as of `rlvr analyze` (none: no figures)
   benchmarks=[A,B]       figures of some of those that all arms have
   tokens=false           show responses without entropies; with only=none no model is loaded
-  embedder=ngrams  data_dir=FOLDER   as of `rlvr analyze`
+  embedder=sbert  data_dir=FOLDER   as of `rlvr analyze`
   out=FILE.html          default reports/KEY-SCALE.html"""
 
 
@@ -165,7 +165,7 @@ def _judge(model: str | None, url: str | None) -> Any:
     Raises:
         UsageError: an address without a model or the other way round, or one that is no address.
     """
-    from evals.analysis.responses.quality import Judge
+    from evals.analysis.quality import Judge
     from evals.sampling.engines.openai import OpenAIEngine
 
     if (model is None) != (url is None):
@@ -179,7 +179,7 @@ def _judge(model: str | None, url: str | None) -> Any:
 
 
 def _check_embedder(name: str) -> None:
-    from evals.analysis.words.embedders import check_embedder
+    from evals.analysis.embedders import check_embedder
 
     try:
         check_embedder(name)
@@ -199,14 +199,16 @@ def do_report(arguments: Any) -> int:
         choose("scale", [scale], SCALES)
     only, benchmarks = take_list(values, "only"), take_list(values, "benchmarks")
     tokens = take(values, "tokens", bool, True)
-    embedder, data_dir = take(values, "embedder", str, "ngrams"), take(values, "data_dir", str)
-    _check_embedder(embedder)
+    embedder, data_dir = take(values, "embedder", str), take(values, "data_dir", str)
+    if embedder is not None:
+        _check_embedder(embedder)
     out = take(values, "out", str)
     valid = ("paper", "scale", "model", "arm", "only", "benchmarks", "tokens", "embedder", "data_dir", "out")
     no_more(values, valid)
     families = [] if only == ["none"] else _families(only)
     from harness.analysis.analyze import common_benchmarks
-    from harness.analysis.families import FAMILIES, plot_all
+    from harness.analysis.families import families as known_families
+    from harness.analysis.families import plot_all
     from harness.analysis.material import Material
     from harness.report.data import choose_arms, document, read_models
     from harness.report.page import render
@@ -219,13 +221,13 @@ def do_report(arguments: Any) -> int:
     plotted: dict[str, list[Any]] = {}
     notes: list[str] = []
     if models:
-        material = Material(models, common_benchmarks(models, benchmarks), cache, embedder)
+        material = Material(models, common_benchmarks(models, benchmarks), cache, embedder=embedder)
         plotted, notes = plot_all(material, families)
     content = document(
         paper,
         chosen,
         models,
-        {FAMILIES[name].title: plots for name, plots in plotted.items()},
+        {known_families()[name].title: plots for name, plots in plotted.items()},
         [f"Figures of {note}" for note in notes],
         tokens=cache / "tokens" if tokens else None,
     )
@@ -265,9 +267,9 @@ def _print_report(path: Path, content: Document, scale: str, *, as_json: bool) -
 
 
 def _families(only: Sequence[str] | None) -> list[str] | None:
-    from harness.analysis.families import FAMILIES
+    from harness.analysis.families import families
 
-    return None if only is None else choose("only", list(only), FAMILIES)
+    return None if only is None else choose("only", list(only), families())
 
 
 def _cache() -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from evals.analysis.tokens.forks import fork_threshold
+from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from evals.redaction import public_address
 from evals.stats.differences import ONE_SEED

@@ -23,7 +23,7 @@ class Sample:
     """One graded response. `correct` is None if it could not be scored.
 
     `mean_entropy` (nats) and `mean_branching` are means over the response's tokens under the model that sampled it
-    (`evals.analysis.tokens.token_pass`); None until measured.
+    (`evals.analysis.token_pass`); None until measured.
     """
 
     problem_id: str

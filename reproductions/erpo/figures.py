@@ -1,7 +1,9 @@
-"""Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (arXiv 2603.28204, Fig. 1b).
+"""The figures of arXiv 2603.28204, for runs of one's own (`rlvr analyze`): perturbed tokens, accuracy against length.
 
-    frame = measure_perturbation(subject, "amc23", tokens, decoding=Decoding(1.0, 0.95, 2048), folder=Path("out"))
-    by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.interventions.effects
+Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (Fig. 1b):
+
+    frame = measure_perturbation(subject, "amc23", tokens, Sampling(Decoding(1.0, 0.95, 2048), 1, Path("out")))
+    by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
 reliably, by "controlled truncation and random replacement". It states no more; `Perturbation` lists our choices.
@@ -10,38 +12,35 @@ reliably, by "controlled truncation and random replacement". It states no more; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.analysis import ERPO
-from evals.analysis.interventions.continuation import (
-    Branch,
-    Selection,
-    branch_id,
-    look_up,
-    ready,
-    sample_continuations,
-    select,
-)
-from evals.analysis.interventions.effects import (
+from evals.analysis.effects import (
     contrasts,
     correctness,
     describe_accuracies,
     describe_counts,
     drops_by_run,
-    effects,
-    p_text,
     plot_groups,
 )
+from evals.analysis.evaluation import measured_benchmarks, score_columns, score_kind
+from evals.analysis.interventions import Plan, Prefix, Sampling, Selection, measure_drops, need_model, select
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.token_table import need_columns, whole_responses
+from evals.analysis.token_table import need_columns, whole_responses
+from evals.analysis.training_curves import Curves, curve
 from evals.grading.verdicts import Verdict
-from evals.plots.plot import Plot
-from evals.sampling.engines.base import Decoding, Engine, sample_seed
+from evals.plots.panels import grid
+from evals.plots.parts import legend_below, legend_height
+from evals.plots.plot import WIDTH, Plot, look
+from evals.sampling.engines.base import sample_seed
+from evals.stats.score import p_words
 from evals.suggest import expected
+from harness.analysis.families import Family
+from harness.analysis.material import Material
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -78,9 +77,9 @@ class Perturbation:
     sure: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, value, known in (("scope", self.scope, SCOPES), ("token", self.token, TOKENS)):
-            if value not in known:
-                raise ValueError(f"{name}: got {value!r}, {expected(value, known)}")
+        for name, value, allowed in (("scope", self.scope, SCOPES), ("token", self.token, TOKENS)):
+            if value not in allowed:
+                raise ValueError(f"{name}: got {value!r}, {expected(value, allowed)}")
         for name in ("share", "keep", "sure"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(f"{name}={getattr(self, name)}, expected a number in (0, 1]")
@@ -113,8 +112,8 @@ def chosen_responses(
         raise ValueError(f"sure={perturbation.sure}: no problem of the token table has this share of correct samples")
     names = sorted(first.index)
     kept = np.random.default_rng(seed).permutation(len(names))[: perturbation.problems]
-    wanted = [(names[i], first[names[i]]) for i in kept]
-    return correct[correct.set_index(["problem_id", "sample"]).index.isin(wanted)]
+    chosen = [(names[i], first[names[i]]) for i in kept]
+    return correct[correct.set_index(["problem_id", "sample"]).index.isin(chosen)]
 
 
 def perturbed(ids: Sequence[int], replacements: Mapping[int, int]) -> tuple[int, ...]:
@@ -129,44 +128,34 @@ def random_other(generator: np.random.Generator, vocabulary: Sequence[int], toke
     return vocabulary[-1] if chosen == token else chosen
 
 
-def perturbation_branches(
-    table: pd.DataFrame,
-    perturbation: Perturbation,
-    vocabulary: Sequence[int],
-    prompts: Mapping[str, str],
-    golds: Mapping[str, str],
-    *,
-    seed: int,
-) -> tuple[pd.DataFrame, list[Branch]]:
+def perturbations(table: pd.DataFrame, perturbation: Perturbation, vocabulary: Sequence[int], *, seed: int) -> Plan:
     """Both prefixes of each response and group: the original one and the perturbed one.
 
     Args:
         table: whole responses. vocabulary: token ids that a token may be replaced by at random.
     Returns:
-        one row per response and group (group, problem_id, sample, length, kept and replaced tokens, and the branches
-        without and with the perturbation), and the branches.
+        one row per response and group: group, problem_id, sample, length, kept and replaced (tokens).
     """
     import pandas as pd
 
     need_columns(table, ("token_id", "alternative_id"))
-    rows, branches = [], {}
+    rows, prefixes = [], {}
     for group in GROUPS:
         taken = dict(list(select(table, perturbation.selection(group), seed=seed).groupby(["problem_id", "sample"])))
         for response in whole_responses(table):
             problem, sample, length = (response[name].iloc[0] for name in ("problem_id", "sample", "length"))
             generator = np.random.default_rng(sample_seed(seed, f"perturbation|{group}", (str(problem), int(sample))))
-            kept, replacements = _plan(response, taken[problem, sample], perturbation, vocabulary, generator)
+            kept, replaced = _replacements(response, taken[problem, sample], perturbation, vocabulary, generator)
             before = response["token_id"].tolist()[:kept]
-            names = branch_id(problem, sample, kept, "as it was"), branch_id(problem, sample, group, "perturbed")
-            prompt, gold = look_up(prompts, "prompt", problem), look_up(golds, "gold", problem)
-            for name, forced in zip(names, (tuple(before), perturbed(before, replacements)), strict=True):
-                branches[name] = Branch(name, prompt, forced, gold)
-            rows.append((group, problem, sample, length, kept, len(replacements), *names))
-    columns = ["group", "problem_id", "sample", "length", "kept", "replaced", "branch_original", "branch_altered"]
-    return pd.DataFrame(rows, columns=columns), list(branches.values())
+            names = f"{problem}|{sample}|{kept}|as it was", f"{problem}|{sample}|{group}|perturbed"
+            for name, forced in zip(names, (tuple(before), perturbed(before, replaced)), strict=True):
+                prefixes[name] = Prefix(name, problem, forced)
+            rows.append((group, problem, sample, length, kept, len(replaced), *names))
+    columns = ["group", "problem_id", "sample", "length", "kept", "replaced", "original", "altered"]
+    return Plan(pd.DataFrame(rows, columns=columns), list(prefixes.values()))
 
 
-def _plan(
+def _replacements(
     response: pd.DataFrame,
     taken: pd.DataFrame,
     perturbation: Perturbation,
@@ -190,48 +179,22 @@ def measure_perturbation(
     subject: Subject,
     benchmark: str,
     tokens: pd.DataFrame,
-    perturbation: Perturbation | None = None,
-    *,
-    decoding: Decoding,
-    folder: Path,
-    k: int = 1,
-    seed: int = 0,
-    engine: Engine | None = None,
-    policy: str = "boxed_last",
-    workers: int = 2,
+    sampling: Sampling,
+    perturbation: Perturbation,
 ) -> pd.DataFrame:
     """Accuracy with and without the perturbation of the most and of the least uncertain tokens.
 
     Both continue from the same position, so the drop excludes the cost of decoding again.
 
     Args:
-        subject: with model_path, the benchmark's prompts, and its verdict table (for golds and reliable problems).
-        tokens: the subject's token table.
-        decoding, k, folder, engine, policy: see `continuation.sample_continuations`.
+        subject: as `measure`; its verdict table also says which problems are reliable. tokens: its token table.
     Returns:
-        one row for each group and response: group, problem_id, sample, length, kept, replaced (how many tokens), and
-        the columns of `effects`.
+        `perturbations`' rows with the columns of `effects`.
     """
-    perturbation = perturbation or Perturbation()
-    engine, model_path, prompts, golds = ready(subject, benchmark, engine)
-    table = chosen_responses(tokens, subject.tables[benchmark], perturbation, seed=seed)
-    frame, branches = perturbation_branches(
-        table, perturbation, plain_tokens(engine.tokenizer), prompts, golds, seed=seed
-    )
-    verdicts = sample_continuations(
-        branches,
-        name=f"perturbation-{benchmark}",
-        engine=engine,
-        model_path=model_path,
-        decoding=decoding,
-        k=k,
-        seed=seed,
-        folder=folder,
-        policy=policy,
-        workers=workers,
-    )
-    pairs = list(zip(frame.pop("branch_original"), frame.pop("branch_altered"), strict=True))
-    return frame.assign(**effects(pairs, verdicts))
+    engine = sampling.with_engine(need_model(subject))
+    table = chosen_responses(tokens, subject.tables[benchmark], perturbation, seed=sampling.seed)
+    plan = perturbations(table, perturbation, plain_tokens(engine.tokenizer), seed=sampling.seed)
+    return measure_drops(subject, benchmark, plan, replace(sampling, engine=engine), name="perturbation")
 
 
 def plain_tokens(tokenizer: object) -> list[int]:
@@ -240,21 +203,18 @@ def plain_tokens(tokenizer: object) -> list[int]:
     return [i for i in range(len(tokenizer)) if i not in special]  # type: ignore[arg-type]
 
 
-def plot_perturbation(
-    frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation | None = None
-) -> list[Plot]:
+def plot_perturbation(frames: Mapping[str, pd.DataFrame], *, benchmark: str, perturbation: Perturbation) -> Plot:
     """Accuracy lost by perturbing the tokens of highest and of lowest entropy (arXiv 2603.28204, Fig. 1b).
 
     Args:
         frames: run -> `measure_perturbation`'s frame. perturbation: as they were measured with.
     """
-    perturbation = perturbation or Perturbation()
     numbers = drops_by_run(frames)
     tests = [
-        f"{run}: top less bottom {100 * one['difference']:+.1f} points, {p_text(one['p_holm'])}"
+        f"{run}: top less bottom {100 * test['difference']:+.1f} points, {p_words(test['p_holm']) or 'p not known'}"
         for run, frame in frames.items()
-        for one in contrasts(frame, CONTRASTS).to_dict("records")
-        if one["b"]
+        for test in contrasts(frame, CONTRASTS).to_dict("records")
+        if test["b"]
     ]
     caption = (
         f"{_meaning(perturbation)} Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
@@ -264,16 +224,11 @@ def plot_perturbation(
         f"(t over problems; Holm over three comparisons of a run)."
     )
     share = f"{100 * perturbation.share:g} %"
-    plot = plot_groups(
-        f"perturbation_{benchmark}",
-        f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}",
-        caption,
-        f"{ERPO}, Fig. 1b",
-        numbers,
-        "accuracy lost by the perturbation\n(percentage points)",
-        {"top": f"highest\n{share} entropy", "bottom": f"lowest\n{share} entropy"},
-    )
-    return [plot]
+    title = f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}"
+    label = "accuracy lost by the perturbation\n(percentage points)"
+    words = {"top": f"highest\n{share} entropy", "bottom": f"lowest\n{share} entropy"}
+    source = f"{ERPO}, Fig. 1b"
+    return plot_groups(f"perturbation_{benchmark}", title, caption, source, numbers, label, words)
 
 
 def _meaning(perturbation: Perturbation) -> str:
@@ -288,3 +243,73 @@ def _meaning(perturbation: Perturbation) -> str:
         f"One of the {share} of tokens of highest (lowest) entropy of a response is replaced by {by}, and all after it "
         "is decoded again."
     )
+
+
+def best_steps(order: Sequence[str], curves: Curves) -> pd.DataFrame:
+    """The step with the highest avg@n (the first of equal ones): `model`, `benchmark`, `step`, `accuracy (%)`,
+    `tokens`."""
+    import pandas as pd
+
+    rows = []
+    for benchmark in measured_benchmarks(curves):
+        for name in (name for name in order if name in curves):
+            metric = next(
+                (m for m in score_columns(curves, benchmark) if score_kind(m) == "avg" and m in curves[name]), None
+            )
+            length = f"curve/{benchmark}/mean_tokens"
+            if metric is None or length not in curves[name]:
+                continue
+            steps, accuracy, tokens = curve(curves[name], metric, length)
+            if len(steps):
+                best = int(np.argmax(accuracy))
+                rows.append((name, benchmark, int(steps[best]), 100 * accuracy[best], tokens[best]))
+    return pd.DataFrame(rows, columns=["model", "benchmark", "step", "accuracy (%)", "tokens"])
+
+
+def accuracy_against_length(order: Sequence[str], numbers: pd.DataFrame) -> Plot:
+    """Accuracy against length at the best step of each run, a panel a benchmark (arXiv 2603.28204, Fig. 5a)."""
+    benchmarks = list(dict.fromkeys(numbers["benchmark"]))
+    names = [name for name in order if name in set(numbers["model"])]
+    columns = min(3, len(benchmarks))
+    rows = -(-len(benchmarks) // columns)
+
+    def render(figure: Any) -> None:
+        axes = grid(figure, len(benchmarks), columns)
+        for axis, benchmark in zip(axes, benchmarks, strict=True):
+            for name in names:
+                part = numbers[(numbers["benchmark"] == benchmark) & (numbers["model"] == name)]
+                style = look(order.index(name)) | {"linestyle": "none", "markersize": 6}
+                axis.plot(part["tokens"], part["accuracy (%)"], label=name, **style)
+            axis.set(xlabel="mean length (tokens)", ylabel="accuracy (%)")
+            axis.set_title(fill(benchmark, 24), loc="left")
+            axis.margins(0.25)
+        legend_below(figure, *axes[0].get_legend_handles_labels())
+
+    caption = (
+        "Each run at the step where its accuracy (mean over seeds) is highest. The best of several steps is biased "
+        "upwards, and has no interval here."
+    )
+    return Plot("evaluation_length", "Accuracy against length at the best steps", caption, f"{ERPO}, Fig. 5a", numbers,
+                render, (WIDTH * (1.0 if columns == 1 else 1.35), 2.4 * rows + legend_height(names)))  # fmt: skip
+
+
+def accuracy_and_length(m: Material) -> list[Plot]:
+    """Fig. 5a."""
+    best = best_steps(m.names, m.curves())
+    return [accuracy_against_length(m.names, best)] if len(best) else []
+
+
+def perturbation(m: Material, benchmark: str) -> list[Plot]:
+    """Fig. 1b, of correct responses."""
+    perturbed_as = Perturbation(sure=m.sure)
+    frames = {}
+    for subject, table in m.read_tables(benchmark):
+        sampling = m.sampling(subject, benchmark, f"perturbation, {m.sure:g} correct", m.continuations)
+        frames[subject.name] = measure_perturbation(subject, benchmark, table, sampling, perturbed_as)
+    return [plot_perturbation(frames, benchmark=benchmark, perturbation=perturbed_as)]
+
+
+FAMILIES = {
+    "evaluation": Family("Evaluation while training", of_runs=(accuracy_and_length,)),
+    "interventions": Family("Interventions", of_benchmark=(perturbation,), by_name=True),
+}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
-from evals.analysis.responses.quality import Kind, redundancy
+from evals.analysis.quality import Kind, redundancy
 from evals.grading.extraction import Box, find_boxes
 from harness.spec.equation import checked
 from harness.spec.ranges import Range
@@ -39,7 +39,7 @@ def cut_after_box(sample: Sample) -> Sample | None:
 
 @checked
 def not_redundant(sample: Sample, *, limit: Annotated[float, Range("[0, 1]")], measure: Kind) -> Sample | None:
-    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.responses.quality`."""
+    """Redundancy check: the 3-gram redundancy is at most `limit`; see `evals.analysis.quality`."""
     return sample if redundancy(sample.response, measure) <= limit else None
 
 

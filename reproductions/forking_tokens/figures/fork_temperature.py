@@ -1,12 +1,12 @@
 """Sample with one temperature at forking tokens and another elsewhere (arXiv 2506.01939, section 3).
 
-    frame = measure_fork_temperatures(subject, "aime24", [(1.0, 1.0), (1.5, 1.0), (1.0, 1.5)],
-                                      threshold=fork_threshold(tokens["entropy"]), top_p=1.0, max_tokens=8192, n=16,
-                                      folder=...)
+    sampling = Sampling(Decoding(1.0, 1.0, 8192), n=16, folder=Path("out"))
+    frame = measure_fork_temperatures(subject, "aime24", [(1.0, 1.0), (1.5, 1.0), (1.0, 1.5)], sampling,
+                                      threshold=fork_threshold(tokens["entropy"]))
     scores(frame)
 
 A position is a fork if the entropy of the model's distribution, at temperature 1 and over the full vocabulary, is at
-least the threshold (`evals.analysis.tokens.forks.fork_threshold`). The paper's threshold is the 80th percentile of the
+least the threshold (`evals.analysis.forks.fork_threshold`). The paper's threshold is the 80th percentile of the
 entropies of its own responses, 0.672 nats for its Qwen3-8B (*page*: our text of the paper lacks the section); it
 differs between models.
 """
@@ -14,15 +14,15 @@ differs between models.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.analysis import FORKING_TOKENS
-from evals.analysis.interventions.continuation import Branch, look_up, ready, sample_continuations
+from evals.analysis.interventions import Prefix, Sampling, measure, need_model
+from evals.analysis.quantities import entropy
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.quantities import entropy
 from evals.plots.intervals import points
 from evals.plots.panels import check_panels, describe_problems, panels_size, run_panels, span, two_line_legend
 from evals.plots.plot import Plot, look
@@ -91,51 +91,41 @@ def measure_fork_temperatures(
     subject: Subject,
     benchmark: str,
     temperatures: Sequence[tuple[float, float]],
+    sampling: Sampling,
     *,
     threshold: float,
-    top_p: float,
-    max_tokens: int,
-    n: int,
-    folder: Path,
-    seed: int = 0,
-    policy: str = "boxed_last",
-    workers: int = 2,
     **options: Any,
 ) -> pd.DataFrame:
     """Samples at each pair of temperatures, graded. Equal temperatures give the samples of an ordinary evaluation with
     the same seed, and all pairs share each sample's stream of random numbers.
 
     Args:
-        subject: with model_path, the benchmark's prompts and its verdict table (for the golds).
         temperatures: (at forks, elsewhere). threshold: nats.
-        folder: with a subfolder for each pair. options: of `TransformersEngine`.
+        sampling: its temperature and its engine are not used; its folder gets a subfolder for each pair.
+        options: of `TransformersEngine`.
     Returns:
         the verdict tables of all pairs, with the columns fork_temperature, other_temperature and threshold.
     Raises:
-        ValueError: no pair, or a duplicate pair.
+        ValueError: no pair, or a duplicate pair; or as `measure`.
     """
     import pandas as pd
 
     if not temperatures or len(set(temperatures)) != len(temperatures):
         raise ValueError(f"temperatures={list(temperatures)}, expected one pair or more, each once")
-    _, model_path, prompts, golds = ready(subject, benchmark, None)
-    branches = [Branch(problem, look_up(prompts, "prompt", problem), (), gold) for problem, gold in golds.items()]
-    engine = ForkTemperatureEngine(model_path, fork_temperature=1.0, threshold=threshold, **options)
+    engine = ForkTemperatureEngine(need_model(subject), fork_temperature=1.0, threshold=threshold, **options)
+    prefixes = [
+        Prefix(problem, problem) for problem in dict.fromkeys(map(str, subject.tables[benchmark]["problem_id"]))
+    ]
     tables = []
     for fork, other in temperatures:
         engine.fork_temperature = fork
-        table = sample_continuations(
-            branches,
-            name=benchmark,
+        at_pair = replace(
+            sampling,
+            decoding=replace(sampling.decoding, temperature=other),
+            folder=sampling.folder / f"fork-{fork:g}-other-{other:g}",
             engine=engine,
-            model_path=model_path,
-            decoding=Decoding(other, top_p, max_tokens),
-            k=n,
-            seed=seed,
-            folder=folder / f"fork-{fork:g}-other-{other:g}",
-            policy=policy,
-            workers=workers,
         )
+        table = measure(subject, benchmark, prefixes, at_pair)
         tables.append(table.assign(fork_temperature=fork, other_temperature=other, threshold=threshold))
     return pd.concat(tables, ignore_index=True)
 
@@ -189,8 +179,7 @@ def plot_fork_temperatures(
     *,
     benchmark: str,
     reference: tuple[float, float] = REFERENCE,
-    seed: int = 0,
-) -> list[Plot]:
+) -> Plot:
     """Score against the temperature at forks, and against the temperature elsewhere, the other one fixed (arXiv
     2506.01939, section 3). A panel a run, at most four.
 
@@ -241,7 +230,7 @@ def plot_fork_temperatures(
         caption += f" {unscored} responses that could not be scored are excluded."
     title = f"Accuracy by the temperature at forks and elsewhere, on {benchmark}"
     source = f"{FORKING_TOKENS}, section 3"
-    return [Plot(f"fork_temperature_{benchmark}", title, caption, source, numbers, render, panels_size(len(frames)))]
+    return Plot(f"fork_temperature_{benchmark}", title, caption, source, numbers, render, panels_size(len(frames)))
 
 
 def _temperature_line(axis: Any, rows: pd.DataFrame, varied: str, place: int) -> None:

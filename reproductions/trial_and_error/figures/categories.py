@@ -1,166 +1,48 @@
 """The function of each token: formal, logical, metacognitive or semantic support (arXiv 2508.07534, Table 1, Table 5).
 
-The paper gives examples but no rule. Our rule: decode a response's tokens to its text; give every character of the text
-one category; a token has the category of most of its non-space characters (ties: of the first). All pieces of a word,
-and all words of a phrase ("let's check"), thus have the same category.
+The paper gives examples but no rule. Our rule: give every character of a response's text one category; a token has the
+category of most of its non-space characters (ties: of the first). All pieces of a word, and all words of a phrase
+("let's check"), thus have the same category.
 
 - formal: everything inside mathematics; outside it numbers, LaTeX commands, operators and symbols, variables (single
   letters, except a, A and I), and names of functions (lexicon).
-- logical, metacognitive: words and phrases of the lexicon.
+- logical, metacognitive: words and phrases of the lexicon, `token_categories.yaml`.
 - semantic: every other word.
 - other: punctuation, markup, white space and special tokens, which Table 1 does not cover.
-
-The word lists are lexicons, with a source for each entry:
-
-lexicon = load_lexicon("pivotal_tokens")
-[match.entry.kind for match in lexicon.find("First, we note that x > 0.")]    # ["sequential", "reasoning verb"]
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.contrast import measure_side
-from evals.analysis.tokens.token_table import by_response, need_columns, response_keys
-from evals.analysis.words.sentences import detect_encoding, find_mathematics, locate_tokens
-from evals.suggest import expected
+from evals.analysis.lexicon import Lexicon, load_lexicon
+from evals.analysis.sentences import find_mathematics, locate_tokens
+from evals.analysis.token_table import (
+    OVER_PROBLEMS,
+    Tables,
+    by_response,
+    describe_responses,
+    need_columns,
+    per_response,
+    response_keys,
+    runs_with,
+)
+from evals.plots.intervals import dots, offsets
+from evals.plots.parts import legend_below, right_end, rows_size
+from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
 
-FOLDER = Path(__file__).parent / "lexicons"
-
-# a word does not start after a letter, a digit, a backslash, or a hyphen or apostrophe that joins it to a word
-_WORD_START = re.compile(r"(?<![\w\\])(?<!\w[-'’])[^\W\d_]+")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A word or phrase. `source`: the place in the paper, or the reason why we added it (`assumed`)."""
-
-    text: str
-    category: str
-    kind: str
-    source: str
-    assumed: bool
-
-
-@dataclass(frozen=True)
-class EntryMatch:
-    """An entry at text[start:end]."""
-
-    start: int
-    end: int
-    entry: Entry
-
-
-@dataclass(frozen=True)
-class Lexicon:
-    """Words of one or several categories. For the format, see evals/analysis/words/lexicons/token_categories.yaml."""
-
-    name: str
-    entries: tuple[Entry, ...]
-
-    def find(self, text: str) -> list[EntryMatch]:
-        """Every entry in a text, from left to right, without overlaps; the longest one at each start."""
-        matches: list[EntryMatch] = []
-        for word in _WORD_START.finditer(text):
-            if matches and word.start() < matches[-1].end:
-                continue
-            for pattern, entry in self._by_first_word.get(word[0].lower(), ()):
-                if match := pattern.match(text, word.start()):
-                    matches.append(EntryMatch(*match.span(), entry))
-                    break
-        return matches
-
-    def describe(self) -> str:
-        """The number of entries from the paper and of assumed ones."""
-        assumed = sum(entry.assumed for entry in self.entries)
-        return f"{self.name}: {len(self.entries) - assumed} words of the paper, {assumed} assumed"
-
-    @cached_property
-    def _by_first_word(self) -> dict[str, list[tuple[re.Pattern[str], Entry]]]:
-        """The entries that start with a word, the longest first; few words of a text start any."""
-        known: dict[str, list[tuple[re.Pattern[str], Entry]]] = {}
-        for entry in sorted(self.entries, key=lambda entry: -len(entry.text)):
-            first = _WORD_START.match(entry.text)
-            assert first is not None, "read_groups lets no other pass"
-            known.setdefault(first[0].lower(), []).append((_expression(entry.text), entry))
-        return known
-
-
-def load_lexicon(name: str, *, stated_only: bool = False) -> Lexicon:
-    """A lexicon of evals/analysis/words/lexicons.
-
-    Args:
-        name: "token_categories", "pivotal_tokens" or "reflective".
-        stated_only: exclude assumed words, so that only the paper's own remain.
-    Raises:
-        ValueError: an unknown name, or an invalid file (the message says where).
-    """
-    import yaml
-
-    names = sorted(path.stem for path in FOLDER.glob("*.yaml"))
-    if name not in names:
-        raise ValueError(f"lexicon {name!r}: {expected(name, names)}")
-    path = FOLDER / f"{name}.yaml"
-    entries = read_groups(yaml.safe_load(path.read_text(encoding="utf-8")), path.name)
-    return Lexicon(name, tuple(entry for entry in entries if not (stated_only and entry.assumed)))
-
-
-def read_groups(content: Any, where: str) -> list[Entry]:
-    """The entries of a lexicon file.
-
-    Raises:
-        ValueError: not {groups: [{category, kind, source | assumed, words}]}, or a word given twice.
-    """
-    if not isinstance(content, dict) or set(content) != {"groups"} or not isinstance(content["groups"], list):
-        raise ValueError(f"{where}: expected one key, groups, with a list")
-    entries = [
-        entry for i, group in enumerate(content["groups"]) for entry in _read_group(group, f"{where}, group {i}")
-    ]
-    twice = [text for text, count in Counter(entry.text.casefold() for entry in entries).items() if count > 1]
-    if twice:
-        raise ValueError(f"{where}: expected every word once, got {_listed(twice)} more than once")
-    return entries
-
-
-def _read_group(group: Any, where: str) -> list[Entry]:
-    if not isinstance(group, dict):
-        raise ValueError(f"{where}: expected a mapping, got {group!r}")
-    origins = [key for key in ("source", "assumed") if key in group]
-    if len(origins) != 1 or set(group) != {"category", "kind", "words", *origins}:
-        raise ValueError(f"{where}: expected category, kind, words and either source or assumed, got {_listed(group)}")
-    origin = origins[0]
-    for key in ("category", "kind", origin):
-        if not isinstance(group[key], str) or not group[key].strip():
-            raise ValueError(f"{where}: {key}: expected words, got {group[key]!r}")
-    words = group["words"]
-    if not isinstance(words, list) or not words or not all(isinstance(w, str) and _WORD_START.match(w) for w in words):
-        raise ValueError(f"{where}: words: expected a list of words, got {words!r}")  # yes and no are not words in YAML
-    return [Entry(w, group["category"], group["kind"], group[origin], origin == "assumed") for w in words]
-
-
-def _expression(text: str) -> re.Pattern[str]:
-    """Matches a whole entry, not part of a longer word: any white space, either apostrophe, and its capital, if any."""
-    first, rest = re.escape(text[0]), re.escape(text[1:]).replace(r"\ ", r"\s+").replace("'", "['’]")
-    either_case = f"{first}(?i:{rest})" if text[0].isupper() else f"(?i:{first}{rest})"
-    return re.compile(rf"{either_case}(?!\w)(?![-'’]\w)")
-
-
-def _listed(words: Sequence[str] | dict[str, Any]) -> str:
-    return ", ".join(map(repr, words))
-
-
+LEXICON = Path(__file__).with_name("token_categories.yaml")
 CATEGORIES = ("formal", "logical", "metacognitive", "semantic", "other")
 FORMAL, _, _, SEMANTIC, OTHER = range(len(CATEGORIES))
 _OPERAND = r"(?=\s*(?:\d|[^\W\d_](?!\w)|[($\\]))"  # a sign that is also punctuation counts only before these
@@ -181,73 +63,46 @@ _NOT_VARIABLES = {"a", "A", "I"}
 
 def characters(text: str, lexicon: Lexicon) -> bytearray:
     """The category of each character of a text, as a number of `CATEGORIES`."""
-    held = bytearray([OTHER]) * len(text)
+    categories = bytearray([OTHER]) * len(text)
 
     def put(start: int, end: int, category: int) -> None:
-        held[start:end] = bytes([category]) * (end - start)
+        categories[start:end] = bytes([category]) * (end - start)
 
     for match in _LEXEME.finditer(text):
         put(*match.span(), _kind(match))
     for match in _NOT_ASCII.finditer(text):
-        if held[match.start()] == OTHER and unicodedata.category(match[0]) in ("Sm", "No"):  # √, ∑, ², ½
+        if categories[match.start()] == OTHER and unicodedata.category(match[0]) in ("Sm", "No"):  # √, ∑, ², ½
             put(*match.span(), FORMAL)
     for entry in lexicon.find(text):
         put(entry.start, entry.end, CATEGORIES.index(entry.entry.category))
     for start, end, _ in find_mathematics(text):
         put(start, end, FORMAL)
-    return held
+    return categories
 
 
-def classify(tokens: Sequence[str], lexicon: Lexicon, encoding: str) -> list[str]:
-    """The category of each token of one whole response, in order.
-
-    Args:
-        encoding: of the tokens, see `sentences.ENCODINGS`.
-    """
-    located = locate_tokens(tokens, encoding)
-    held = characters(located.text, lexicon)
+def classify(tokens: Sequence[str], lexicon: Lexicon) -> list[str]:
+    """The category of each token of one whole response, in order."""
+    text, spans = locate_tokens(tokens)
+    by_character = characters(text, lexicon)
     categories = []
-    for start, end in located.spans:
-        solid = [held[i] for i in range(start, end) if not located.text[i].isspace()]
+    for start, end in spans:
+        solid = [by_character[i] for i in range(start, end) if not text[i].isspace()]
         categories.append(CATEGORIES[max(solid, key=solid.count)] if solid else CATEGORIES[OTHER])
     return categories
 
 
-def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None, encoding: str | None = None) -> pd.Series:
-    """The category of each row of a token table, under the table's index.
+def categorise(table: pd.DataFrame, *, lexicon: Lexicon | None = None) -> pd.Series:
+    """The category of each row of a token table, under the table's index. `lexicon`: None loads `LEXICON`.
 
-    Args:
-        lexicon: of the categories in `CATEGORIES`; None loads "token_categories".
-        encoding: None detects it from all tokens.
     Raises:
         ValueError: columns or tokens are missing.
     """
     import pandas as pd
 
-    words = lexicon or load_lexicon("token_categories")
+    words = lexicon or load_lexicon(LEXICON)
     need_columns(table, ("token",))
-    pieces = encoding or detect_encoding(set(table["token"]))
-    categories = by_response(table, lambda rows: classify(rows["token"].tolist(), words, pieces))
+    categories = by_response(table, lambda rows: classify(rows["token"].tolist(), words))
     return pd.Series(pd.Categorical(categories, CATEGORIES), table.index, name="category")
-
-
-def counts(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
-    """Tokens of each category in a response, on average, as in Table 5.
-
-    Returns:
-        One row: `responses`, `mean_length` (tokens), and one column per category (tokens per response; they sum to the
-        length).
-    Raises:
-        ValueError: the table is empty.
-    """
-    import pandas as pd
-
-    if table.empty:
-        raise ValueError("token table: expected at least one token")
-    responses = table.groupby(response_keys(table), sort=False).ngroups
-    totals = category.value_counts().reindex(list(CATEGORIES))
-    row = {"responses": responses, "mean_length": len(table) / responses}
-    return pd.DataFrame([row | {name: totals[name] / responses for name in CATEGORIES}])
 
 
 def _kind(match: re.Match[str]) -> int:
@@ -263,7 +118,7 @@ def category_shares(table: pd.DataFrame, category: pd.Series) -> pd.DataFrame:
     """Each category's share of the responses, and the model's entropy there.
 
     Args:
-        table: a token table. category: of its rows (`evals.analysis.words.token_categories.categorise`).
+        table: a token table. category: of its rows (`categorise`).
     Returns:
         One row per category: `tokens`; `share` of all tokens (mean over problems) with `share_low`, `share_high` and
         `share_pooled` (over all tokens at once); `entropy` (nats, mean over the `problems` that have such tokens) with
@@ -343,3 +198,116 @@ def category_changes(change: pd.Series, category: pd.Series, *, top: float = 0.2
 
 def _mean(values: np.ndarray) -> float:
     return float(values.mean()) if len(values) else float("nan")
+
+
+def plot_categories(
+    names: Sequence[str], tables: Tables, changes: Mapping[str, tuple[pd.DataFrame, pd.Series]], benchmark: str
+) -> list[Plot]:
+    """Tokens of each category in a response, their entropy, and where an update moved probabilities.
+
+    Args:
+        names: all runs, the base model first. tables: run -> token table of its responses.
+        changes: run -> (token table, p_after - p_before of its rows); none: no figure of them.
+    """
+    import pandas as pd
+
+    lexicon = load_lexicon(LEXICON)
+    shown = runs_with(names, tables)
+    categories = {name: categorise(tables[name], lexicon=lexicon) for name in shown}
+    shares = [category_shares(tables[name], categories[name]).assign(model=name) for name in shown]
+    sizes = describe_responses({name: tables[name] for name in shown}, benchmark)
+    plots = [
+        category_counts(names, tables, categories, sizes, lexicon),
+        category_entropies(names, pd.concat(shares, ignore_index=True), sizes, lexicon),
+    ]
+    return [*plots, *([category_updates(names, changes, lexicon)] if changes else [])]
+
+
+def category_counts(
+    names: Sequence[str], tables: Tables, categories: Mapping[str, pd.Series], sizes: str, lexicon: Lexicon
+) -> Plot:
+    """Tokens of each category in a response (arXiv 2508.07534, Table 5; its categories are those of Table 1)."""
+    import pandas as pd
+
+    parts = []
+    for name, category in categories.items():
+        keys = response_keys(tables[name])
+        counts = tables[name][keys].assign(length=1, **{c: (category == c).astype(int) for c in CATEGORIES})
+        parts.append(per_response(counts.groupby(keys, sort=False).sum()).assign(model=name))
+    numbers = pd.concat(parts, ignore_index=True)
+    labels = {"length": "all tokens"} | {name: name for name in CATEGORIES}
+    seen = numbers.loc[numbers["mean"] > 0, ["mean", "low"]].to_numpy()
+    left = float(10 ** np.floor(np.log10(seen[seen > 0].min())))  # a power of ten: what is 0 has no place on this axis
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        shown = numbers.assign(low=numbers["low"].clip(lower=left), mean=numbers["mean"].where(numbers["mean"] > 0))
+        handles, runs = dots(axis, shown, names, "what", labels)
+        for run, shift in zip(runs, offsets(len(runs)), strict=True):
+            none = numbers[(numbers["model"] == run) & (numbers["mean"] == 0)]["what"]
+            for row in (list(labels).index(what) for what in none):
+                colour = look(names.index(run))["color"]
+                axis.annotate("0", (left, row + shift), color=colour, va="center", ha="center", fontsize=8)
+        axis.set_xscale("log")
+        axis.set_xlim(left=left / 1.6)
+        axis.set_xlabel("tokens in a response")
+        legend_below(figure, handles, runs)
+
+    caption = (
+        f"{sizes} {OVER_PROBLEMS} The horizontal scale is logarithmic; 0: none. Table 1 places no punctuation, markup "
+        f"or white space: other. {lexicon.describe()}."
+    )
+    return Plot("token_categories", "Tokens of each category in a response", caption, f"{TRIAL_AND_ERROR}, Table 5",
+                numbers, render, rows_size(len(labels), list(categories)))  # fmt: skip
+
+
+def category_entropies(names: Sequence[str], numbers: pd.DataFrame, sizes: str, lexicon: Lexicon) -> Plot:
+    """Mean entropy of the tokens of each category (the categories of arXiv 2508.07534, Table 1; the figure is ours)."""
+
+    def render(figure: Any) -> None:
+        axis = figure.subplots()
+        ends = ("entropy_low", "entropy", "entropy_high")
+        handles, runs = dots(axis, numbers, names, "category", {c: c for c in CATEGORIES}, ends)
+        axis.set_xlabel("mean entropy (nats)")
+        axis.set_xlim(0, right_end(numbers["entropy"], numbers["entropy_high"]))
+        legend_below(figure, handles, runs)
+
+    caption = f"{sizes} {OVER_PROBLEMS} A category that a model never uses has no point. {lexicon.describe()}."
+    runs = list(dict.fromkeys(numbers["model"]))
+    return Plot("category_entropy", "Entropy of the tokens of each category", caption, "", numbers, render,
+                rows_size(len(CATEGORIES), runs))  # fmt: skip
+
+
+def category_updates(
+    names: Sequence[str], changes: Mapping[str, tuple[pd.DataFrame, pd.Series]], lexicon: Lexicon, top: float = 0.2
+) -> Plot:
+    """Where an update moved the probabilities of tokens (arXiv 2508.07534, section 3.2.2, its four numbers)."""
+    import pandas as pd
+
+    parts = [
+        category_changes(change, categorise(table, lexicon=lexicon), top=top).assign(model=name)
+        for name, (table, change) in changes.items()
+    ]
+    numbers = pd.concat(parts, ignore_index=True)
+    labels = {"share_in_top": f"share in the top {top:.0%}", "size": "mean |probability change|"}
+
+    def render(figure: Any) -> None:
+        axes = figure.subplots(1, 2, sharey=True)
+        for axis, (column, label) in zip(axes, labels.items(), strict=True):
+            alone = (column, column, column)  # without an interval
+            handles, runs = dots(axis, numbers, names, "category", {c: c for c in CATEGORIES}, alone)
+            axis.set_xlabel(label)
+            axis.set_xlim(left=0)
+            axis.locator_params(axis="x", nbins=4)
+        axes[0].axvline(top, color="black", linewidth=0.8, linestyle=":")
+        legend_below(figure, handles, runs)
+
+    tokens = ", ".join(f"{name} {len(change):,}" for name, (_, change) in changes.items())
+    caption = (
+        f"Left: which part of a category's tokens is among the {top:.0%} of all tokens whose probability changed most "
+        f"(dotted: {top:.0%}, as for any token). Right: mean size of the change. Over all tokens at once, so without "
+        f"intervals; tokens: {tokens}. {lexicon.describe()}."
+    )
+    return Plot("category_changes", "Probability changes of the tokens of each category", caption,
+                f"{TRIAL_AND_ERROR}, section 3.2.2", numbers, render,
+                rows_size(len(CATEGORIES), list(changes)))  # fmt: skip

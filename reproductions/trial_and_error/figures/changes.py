@@ -6,33 +6,31 @@ probability_change(before, after)     # arXiv 2508.07534, section 3.2.2, Fig. 4 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.tokens.entropies import shares
-from evals.analysis.tokens.forks import RHO, top_share
-from evals.analysis.tokens.token_table import (
+from evals.analysis.entropies import shares
+from evals.analysis.forks import RHO, top_share
+from evals.analysis.token_table import (
     BAND,
     TITLES,
-    band_line,
+    Pairs,
     by_bin,
     counted,
-    legend,
-    number_of,
     outcomes,
-    panels,
     perplexity_bins,
     position_bins,
     present,
     rank_bins,
+    runs_with,
     same_tokens,
-    size,
 )
-from evals.plots.parts import line_look
-from evals.plots.plot import Plot
+from evals.plots.panels import band_panels, panels, size
+from evals.plots.parts import legend_below
+from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +63,8 @@ def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO
     """
     import pandas as pd
 
-    size = change.abs().to_numpy()
-    changed = top_share(size, share) & (size > 0)
+    moved = change.abs().to_numpy()
+    changed = top_share(moved, share) & (moved > 0)
     bins = {
         "entropy": rank_bins(before["entropy"], BINS["entropy"]),
         "perplexity": perplexity_bins(before, BINS["perplexity"]),
@@ -75,21 +73,14 @@ def concentration(before: pd.DataFrame, change: pd.Series, *, share: float = RHO
     parts = []
     for by, numbers in bins.items():
         by_place = by_bin(changed, numbers, before["problem_id"], count=BINS[by], bounds=(0.0, 1.0))
-        sizes = by_bin(size, numbers, before["problem_id"], count=BINS[by])
+        sizes = by_bin(moved, numbers, before["problem_id"], count=BINS[by])
         by_place.insert(0, "by", by)
         parts.append(by_place.assign(mean_change=sizes["pooled"]))
     return pd.concat(parts, ignore_index=True)
 
 
-Pairs = Mapping[str, "tuple[pd.DataFrame, pd.DataFrame]"]  # name -> the same responses read before and after
-
-
 STABLE = 0.06  # "over 99 % of tokens" change by less, section 3.2.2
-
-
 STEP = 0.05
-
-
 AXES = {
     "entropy": "entropy before (tenths of tokens)",
     "perplexity": "response's perplexity (fifths)",
@@ -103,11 +94,11 @@ def change_distribution(
     """How far each token's probability moved, in correct and in incorrect responses (arXiv 2508.07534, Fig. 4a)."""
     import pandas as pd
 
-    held = number_of(names, _before(pairs))
+    runs = runs_with(names, _before(pairs))
     there = present(_before(pairs)) or ["all"]
     edges = np.linspace(-1, 1, round(2 / STEP) + 1)
     parts, stable = [], []
-    for _, name in held:
+    for name in runs:
         before, after = pairs[name]
         change = probability_change(before, after)
         stable.append(f"{name}: {100 * (change.abs() < STABLE).mean():.1f} %")
@@ -122,23 +113,23 @@ def change_distribution(
     def render(figure: Any) -> None:
         axes = panels(figure, [TITLES[o] for o in there])
         for axis, outcome in zip(axes, there, strict=True):
-            for number, name in held:
+            for name in runs:
                 rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
-                style = line_look(number, len(rows)) | {"marker": ""}
+                style = look(names.index(name)) | {"marker": "", "linewidth": 1.4}
                 axis.plot(rows["from"] + STEP / 2, rows["share of tokens (%)"].where(rows["count"] > 0),
                           label=name, **style)  # fmt: skip
             axis.set_xlim(-1, 1)
             axis.set_xlabel("change of probability")
         axes[0].set_yscale("log")
         axes[0].set_ylabel(f"tokens (% in {STEP:g}, log)")
-        legend(figure, axes[0])
+        legend_below(figure, *axes[0].get_legend_handles_labels())
 
     caption = (
         f"{benchmark}. Probability of each token under the run less that under {names[0]}, both reading {read}; tokens "
         f"that moved by less than {STABLE:g}: {'; '.join(stable)}. Gaps: no token. {counted(_before(pairs))}"
     )
     return Plot(f"probability_change_{benchmark}", f"Change of token probabilities on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4a", numbers, render, size([n for _, n in held], len(there)))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 4a", numbers, render, size(runs, len(there)))  # fmt: skip
 
 
 def change_concentration(
@@ -147,26 +138,23 @@ def change_concentration(
     """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy; Fig. 5a: perplexity; position)."""
     import pandas as pd
 
-    held = number_of(names, _before(pairs))
+    runs = runs_with(names, _before(pairs))
     parts = []
-    for _, name in held:
+    for name in runs:
         before, after = pairs[name]
         parts.append(concentration(before, probability_change(before, after), share=share).assign(model=name))
     numbers = pd.concat(parts, ignore_index=True)
     numbers[["mean", "low", "high", "pooled"]] *= 100
 
     def render(figure: Any) -> None:
-        axes = panels(figure, list(BINS))
+        shown = numbers.assign(part=numbers["bin"] + 1)
+        axes = band_panels(figure, shown, names, "by", {by: by for by in BINS}, "part")
         for axis, (by, count) in zip(axes, BINS.items(), strict=True):
-            for number, name in held:
-                rows = numbers[(numbers["model"] == name) & (numbers["by"] == by)]
-                band_line(axis, number, rows["bin"] + 1, rows, name)
             axis.axhline(100 * share, color="black", linewidth=0.8, linestyle=":")
             axis.set_xticks(range(1, count + 1, 1 if count < 6 else 3))
             axis.set_xlabel(AXES[by], fontsize=8)
         axes[0].set_ylim(0, min(100.0, max(1.5 * numbers["mean"].max(), 150 * share)))
         axes[0].set_ylabel("tokens that moved most (%)")
-        legend(figure, axes[0])
 
     caption = (
         f"{benchmark}. Of the tokens of each part, those among the {100 * share:g} % whose probability moved most "
@@ -176,7 +164,7 @@ def change_concentration(
         f"{counted(_before(pairs))}"
     )
     return Plot(f"change_concentration_{benchmark}", f"Where token probabilities change on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4b, 5a", numbers, render, size([n for _, n in held], 3))  # fmt: skip
+                   f"{TRIAL_AND_ERROR}, Fig. 4b, 5a", numbers, render, size(runs, 3))  # fmt: skip
 
 
 def _before(pairs: Pairs) -> dict[str, pd.DataFrame]:

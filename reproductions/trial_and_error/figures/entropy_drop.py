@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.tokens.forks import top_share
-from evals.analysis.tokens.token_table import CORRECT, INCORRECT, counted, outcomes, same_tokens, size
+from evals.analysis.forks import top_share
+from evals.analysis.token_table import CORRECT, INCORRECT, counted, outcomes, same_tokens
 from evals.plots.intervals import name_rows
+from evals.plots.panels import size
 from evals.plots.parts import legend_below
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
@@ -84,8 +85,6 @@ def fastest_drops(slopes: pd.DataFrame, *, share: float = FASTEST) -> pd.DataFra
 
 
 ALL = "of all tokens"
-
-
 LABELS = {CORRECT: "only correct responses", INCORRECT: "only incorrect responses", BOTH: "both"}
 
 
@@ -100,7 +99,7 @@ def fastest_tokens(
     """For each run, the tokens whose entropy falls fastest, marked by their place (arXiv 2508.07534, Fig. 3b).
 
     Args:
-        readings, minimum: as `entropy_drops`. count: the number of tokens.
+        readings, minimum: as `places_of_drops`. count: the number of tokens.
     Raises:
         ValueError: as `entropy_slopes`; no token occurs often enough.
     """
@@ -137,7 +136,7 @@ def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str
                 caption, f"{TRIAL_AND_ERROR}, Fig. 3b", numbers, render, (WIDTH, 1.5 + 0.2 * len(rows)))  # fmt: skip
 
 
-def entropy_drops(
+def places_of_drops(
     names: Sequence[str],
     readings: Mapping[str, Mapping[int, pd.DataFrame]],
     benchmark: str,
@@ -151,7 +150,7 @@ def entropy_drops(
 
     Args:
         readings: run -> step -> its checkpoint's reading of the same responses. share, minimum: see
-            `evals.analysis.tokens.entropy_drop`. read: whose responses, for the caption.
+            `reproductions.trial_and_error.figures.entropy_drop`. read: whose responses, for the caption.
     Raises:
         ValueError: no run; or as `entropy_slopes` and `fastest_drops`.
     """

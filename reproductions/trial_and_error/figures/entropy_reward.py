@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.training.curves import LABELS, Curves, LineFit, Vector, curve, describe_steps, fit_line, plain_name
+from evals.analysis.training_curves import LABELS, Curves, Vector, curve, describe_steps, plain_name
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import HEIGHT, WIDTH, Plot, look, tidy
-
-if TYPE_CHECKING:
-    pass
+from reproductions.trial_and_error.figures.line_fit import LineFit, fit_line
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class EntropyReward:
 def fit_entropy_reward(entropy: ArrayLike, reward: ArrayLike) -> EntropyReward:
     """Fit the law to a training curve, [N] each, in order of the steps.
 
-    Intervals are those of `evals.analysis.training.curves`: exact t-intervals for independent errors, widened for the
+    Intervals are those of `evals.analysis.training_curves`: exact t-intervals for independent errors, widened for the
     serial correlation of the residuals. They treat the entropy as known; noise in it makes a too small.
 
     Args:

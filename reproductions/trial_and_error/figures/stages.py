@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.training.curves import (
+from evals.analysis.training_curves import (
     LABELS,
     SMOOTHING,
     Curves,
@@ -29,18 +29,17 @@ from evals.analysis.training.curves import (
     curve,
     describe_smoothing,
     describe_steps,
-    fit_line,
     fit_lines,
     line_handles,
     long_table,
     plain_name,
-    serial_correlation,
     smoothed_line,
-    worth,
 )
+from evals.plots.panels import grid
 from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, look, step_axis, tidy
+from evals.plots.plot import WIDTH, Plot, look, step_axis
 from evals.stats.intervals import t_quantile
+from reproductions.trial_and_error.figures.line_fit import fit_line, serial_correlation, worth
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,7 +161,7 @@ def stage_changes(curves: pd.DataFrame, stages: Stages, metrics: Sequence[str]) 
     return pd.DataFrame(rows, columns=["metric", "stage", "slope", "low", "high", "points"])
 
 
-def stages(
+def plot_stages(
     order: Sequence[str],
     curves: Curves,
     *,
@@ -179,15 +178,14 @@ def stages(
     numbers["break_high"] = [of_model[name].high for name in numbers["model"]]
 
     def render(figure: Any) -> None:
-        axes = figure.subplots(2, 1, sharex=True)
+        axes = grid(figure, 2, 1, sharex=True)
         for axis, metric in zip(axes, (performance, "train/entropy"), strict=True):
             for name in names:
                 place = order.index(name)
                 smoothed_line(axis, curves[name], metric, place, smoothing)
                 mark_break(axis, of_model[name], look(place)["color"])
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
-            fit_lines(axis)
-            tidy(axis)
+            fit_lines(axis, metric)
         step_axis(axes[1])
         legend_below(figure, line_handles(figure, order, names), names)
 
@@ -227,8 +225,8 @@ def entropy_by_outcome(
     rows = -(-len(names) // columns)
 
     def render(figure: Any) -> None:
-        axes = figure.subplots(rows, columns, squeeze=False, sharey=True, sharex=True).ravel()
-        for axis, name in zip(axes, names, strict=False):
+        axes = grid(figure, len(names), columns, sharey=True, sharex=True)
+        for axis, name in zip(axes, names, strict=True):
             colour = look(order.index(name))["color"]
             for metric, line in metrics.items():
                 smoothed_line(axis, curves[name], metric, order.index(name), smoothing, linestyle=line, marker="")
@@ -236,11 +234,8 @@ def entropy_by_outcome(
             axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
             step_axis(axis)
             axis.tick_params(labelbottom=True)
-            tidy(axis)
         for axis in axes[::columns]:
             axis.set_ylabel("entropy (nats)")
-        for axis in axes[len(names) :]:
-            axis.remove()
         handles = [figure.axes[0].plot([], [], color="#333333", linestyle=line)[0] for line in metrics.values()]
         legend_below(figure, handles, ["correct responses", "incorrect responses"])
 

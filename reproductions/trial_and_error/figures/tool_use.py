@@ -7,23 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.responses.curves_over_k import pass_curves
+from evals.analysis.curves_over_k import pass_curves
+from evals.analysis.interventions import Prefix, Sampling, measure
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens.token_table import need_columns
+from evals.analysis.token_table import need_columns
 from evals.code_execution.programs import POLICIES as PROGRAMS
-from evals.data.benchmarks import Benchmark, content_hash
+from evals.data import prompts
 from evals.data.prompts import Prompt
 from evals.plots.panels import check_panels, panels_size, run_panels, two_line_legend
 from evals.plots.parts import covered, point_look, sizes
 from evals.plots.plot import Plot
-from evals.sampling.engines.base import Decoding, Engine
 from evals.sampling.engines.tools import ToolEngine, Tools, next_block
-from evals.sampling.evaluate import sample_problems
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,54 +42,27 @@ class ToolUse:
 
 
 def measure_tools(
-    subject: Subject,
-    benchmark: str,
-    *,
-    prompt: Prompt,
-    decoding: Decoding,
-    n: int,
-    folder: Path,
-    tools: Tools | None = None,
-    seed: int = 0,
-    workers: int = 2,
-    engine: Engine | None = None,
+    subject: Subject, benchmark: str, prompt: Prompt, sampling: Sampling, tools: Tools | None = None
 ) -> pd.DataFrame:
-    """n responses to each problem, sampled with tools and graded; resumable.
+    """Responses to each problem, sampled with tools and graded: a verdict table.
 
     Args:
-        subject: with its model and the benchmark's problems. prompt: should ask for code
-        (`evals.data.prompts.with_tools`).
-        decoding: max_tokens includes the outputs. folder: for samples and verdicts. workers: grading processes.
-        engine: holds the model; None is transformers.
-    Returns:
-        a verdict table (`evals.grading.verdicts.schema`).
+        subject: with its model and the benchmark's problems.
+        prompt: should ask for code (`evals.data.prompts.with_tools`); its policy holds, not that of `sampling`.
+        sampling: max_tokens includes the outputs.
     Raises:
-        ValueError: the subject lacks model or problems, the answers are programs, programs cannot be run here, or
-            `folder` holds other samples.
+        ValueError: the subject lacks model or problems, the answers are programs, or programs cannot be run here; or as
+            `measure`.
     """
-    import pandas as pd
-
     if subject.model_path is None or benchmark not in subject.problems:
         raise ValueError(f"{subject.name}: expected a subject with its model and the problems of {benchmark!r}")
     if prompt.policy in PROGRAMS:
         raise ValueError(f"prompt {prompt.name!r}: its answers are programs; expected other problems")
-    if engine is None:
-        from evals.sampling.engines.transformers import TransformersEngine
-
-        engine = TransformersEngine(subject.model_path)
+    engine = sampling.with_engine(subject.model_path)
     problems = subject.problems[benchmark]
-    path = sample_problems(
-        Benchmark(benchmark, problems, content_hash(problems), "the problems that the subject was asked"),
-        ToolEngine(engine, tools),
-        prompt=prompt,
-        decoding=decoding,
-        n=n,
-        seed=seed,
-        model_path=subject.model_path,
-        folder=folder,
-        workers=workers,
-    )
-    return pd.read_parquet(path)
+    prefixes = [Prefix(p.id, p.id, prompt=prompts.render(prompt, p, engine.tokenizer)) for p in problems]
+    with_tools = replace(sampling, engine=ToolEngine(engine, tools), policy=prompt.policy)
+    return measure(subject, benchmark, prefixes, with_tools)
 
 
 def outputs(response: str, turns: int) -> list[str]:
@@ -119,7 +90,7 @@ def tool_use(table: pd.DataFrame, turns: int) -> ToolUse:
     if not len(table):
         raise ValueError("verdict table: expected one response or more, got none")
     ran = [outputs(str(response), turns) for response in table["response"]]
-    blocks = [output for one in ran for output in one]
+    blocks = [output for printed in ran for output in printed]
     ended_badly = [bool(_ERROR.match((output.splitlines() or [""])[-1])) for output in blocks]
     return ToolUse(
         len(ran),
@@ -136,12 +107,12 @@ def plot_tools(
     turns: int,
     ks: Sequence[int] | None = None,
     note: str = "",
-) -> list[Plot]:
+) -> Plot:
     """pass@k with and without tools (arXiv 2508.07534, Fig. 2). A panel a run, at most four.
 
     Args:
         tables: run -> its verdict tables without and with tools. turns: of the sampling with tools.
-        ks: see `evals.analysis.responses.curves_over_k`. note: how they were sampled, for the caption.
+        ks: see `evals.analysis.curves_over_k`. note: how they were sampled, for the caption.
     Raises:
         ValueError: no run or more than four; or as `pass_curves` and `tool_use`.
     """
@@ -183,7 +154,7 @@ def plot_tools(
     )
     title = f"pass@k on {benchmark}, with and without tools"
     source = f"{TRIAL_AND_ERROR}, Fig. 2"
-    return [Plot(f"tools_{benchmark}", title, caption, source, numbers, render, panels_size(len(tables)))]
+    return Plot(f"tools_{benchmark}", title, caption, source, numbers, render, panels_size(len(tables)))
 
 
 def described(uses: Mapping[str, ToolUse]) -> str:

@@ -1,7 +1,4 @@
-"""k-rollout unsolvable problems and how their sets overlap across models (arXiv 2508.07534, section 2.1, Fig. 1c).
-
-Figures: a Venn diagram for up to three models, an UpSet plot for more.
-"""
+"""k-rollout unsolvable problems and how their sets overlap across models (arXiv 2508.07534, section 2.1, Fig. 1c)."""
 
 from __future__ import annotations
 
@@ -10,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.responses.curves_over_k import CommonProblems, keep_common_problems
-from evals.analysis.subjects import Subject
+from evals.analysis.curves_over_k import CommonProblems, keep_common_problems
 from evals.grading.verdicts import Verdict
-from evals.plots.parts import common_benchmarks, legend_below, legend_height, tables_of
+from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, look, tidy
 
 if TYPE_CHECKING:
@@ -58,11 +54,11 @@ def regions(sets: Mapping[str, frozenset[str]], problems: Sequence[str]) -> list
     """The non-empty regions, those with most models first; each problem is in one. The region without models has the
     problems that all of them solve.
     """
-    held: dict[tuple[str, ...], list[str]] = {}
+    members_of: dict[tuple[str, ...], list[str]] = {}
     for problem in problems:
-        held.setdefault(tuple(name for name, unsolved in sets.items() if problem in unsolved), []).append(problem)
+        members_of.setdefault(tuple(name for name, unsolved in sets.items() if problem in unsolved), []).append(problem)
     order = list(sets)
-    every = [Region(models, tuple(members)) for models, members in held.items()]
+    every = [Region(models, tuple(members)) for models, members in members_of.items()]
     return sorted(every, key=lambda region: (-len(region.models), [order.index(m) for m in region.models]))
 
 
@@ -70,66 +66,24 @@ def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["train_seed"] == table["train_seed"].min()] if "train_seed" in table else table
 
 
-SOURCE = f"{TRIAL_AND_ERROR}, Fig. 1c"
+_MOST = 20  # columns of the plot
 
 
-_MOST = 20  # columns of an UpSet plot
-
-
-def plot_unsolvable(
-    subjects: Sequence[Subject], *, benchmarks: Sequence[str] | None = None, k: int | None = None
-) -> list[Plot]:
-    """For each benchmark, which problems which models cannot solve.
-
-    Args:
-        subjects: the runs, the base model first.
-        benchmarks: None takes those that all runs were measured on.
-        k: rollouts; None takes the largest number that all problems allow.
-    Raises:
-        ValueError: no runs, no common benchmark, or as `evals.analysis.responses.unsolvable.unsolvable_sets`.
-    """
-    plots = []
-    for benchmark in common_benchmarks(subjects, benchmarks):
-        sets, same = unsolvable_sets(tables_of(subjects, benchmark), k)
-        parts = regions(sets, same.problems)
-        plots.append((venn if 2 <= len(sets) <= 3 else upset)(sets, parts, same, benchmark))
-    return plots
-
-
-def venn(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
-    """Venn diagram of the unsolvable problems of two or three models, equal circles (arXiv 2508.07534, Fig. 1c)."""
-    names = list(sets)
-    count = {region.models: len(region.problems) for region in parts}
-    labels = [f"{name}: {len(unsolved)} unsolved" for name, unsolved in sets.items()]
-
-    def render(figure: Any) -> None:
-        from matplotlib.patches import Patch
-        from matplotlib_venn import venn2, venn3
-        from matplotlib_venn.layout.venn2 import DefaultLayoutAlgorithm as Equal2
-        from matplotlib_venn.layout.venn3 import DefaultLayoutAlgorithm as Equal3
-
-        axis = figure.subplots()
-        colours = [look(place)["color"] for place in range(len(names))]
-        options = {"set_labels": [""] * len(names), "set_colors": colours, "alpha": 0.3, "ax": axis}
-        members = [set(unsolved) for unsolved in sets.values()]
-        if len(names) == 2:
-            venn2(members, layout_algorithm=Equal2(fixed_subset_sizes=(1, 1, 1)), **options)
-        else:
-            venn3(members, layout_algorithm=Equal3(fixed_subset_sizes=(1,) * 7), **options)
-        text = f"solved by all: {count.get((), 0)}"
-        axis.text(1, 0, text, transform=axis.transAxes, ha="right", va="bottom", fontsize=8)
-        legend_below(figure, [Patch(facecolor=colour, alpha=0.4) for colour in colours], labels)
-
-    caption = f"{_what(same)} Each number counts problems; areas do not. {same.note()}".strip()
-    size = (WIDTH, (3.2 if len(names) == 3 else 2.6) + legend_height(labels))
-    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(parts, benchmark), render, size)
-
-
-def upset(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: CommonProblems, benchmark: str) -> Plot:
-    """UpSet plot of the unsolvable problems of any number of models (for arXiv 2508.07534, Fig. 1c).
+def plot_unsolvable(tables: Mapping[str, pd.DataFrame], benchmark: str, *, k: int | None = None) -> Plot:
+    """UpSet plot of the problems that no sample of a model solves, any number of models (arXiv 2508.07534, Fig. 1c, has
+    a Venn diagram of three): a bar for each set of models, as high as the problems that exactly these leave unsolved.
 
     Ours, since upsetplot 0.9 does not work with pandas 3 (it fills columns in place, which copy-on-write ignores).
+
+    Args:
+        tables: run -> verdict table of the benchmark. k: rollouts; see `unsolvable_sets`.
+    Raises:
+        ValueError: as `unsolvable_sets`.
     """
+    import pandas as pd
+
+    sets, same = unsolvable_sets(tables, k)
+    parts = regions(sets, same.problems)
     names = list(sets)
     ordered = sorted((r for r in parts if r.models), key=lambda region: -len(region.problems))
     shown, hidden = ordered[:_MOST], ordered[_MOST:]
@@ -171,24 +125,15 @@ def upset(sets: Mapping[str, frozenset[str]], parts: Sequence[Region], same: Com
         legend_below(figure, handles, labels)
 
     more = f" {len(hidden)} smaller groups of models are not shown." if hidden else ""
-    caption = f"{_what(same)} Columns are disjoint. Solved by all models: {solved}.{more} {same.note()}".strip()
-    size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
-    return Plot(*_words("unsolvable", benchmark), caption, SOURCE, _numbers(parts, benchmark), render, size)
-
-
-def _words(name: str, benchmark: str) -> tuple[str, str]:
-    return f"{name}_{benchmark}", f"Problems of {benchmark} that no sample solves"
-
-
-def _what(same: CommonProblems) -> str:
-    return (
+    caption = (
         f"{len(same.problems)} problems; unsolved: none of a model's first {same.k} scored samples is correct (of "
-        "several training seeds, the first). A set is what these samples gave, without an interval."
+        "several training seeds, the first). A set is what these samples gave, without an interval. Columns are "
+        f"disjoint. Solved by all models: {solved}.{more} {same.note()}"
+    ).strip()
+    numbers = pd.DataFrame(
+        [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in parts],
+        columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"],
     )
-
-
-def _numbers(parts: Sequence[Region], benchmark: str) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = [(benchmark, " & ".join(r.models), len(r.problems), " ".join(r.problems)) for r in parts]
-    return pd.DataFrame(rows, columns=["benchmark", "unsolved by exactly", "problems", "problem_ids"])
+    size = (WIDTH, 2.4 + 0.24 * len(names) + legend_height(labels))
+    title = f"Problems of {benchmark} that no sample solves"
+    return Plot(f"unsolvable_{benchmark}", title, caption, f"{TRIAL_AND_ERROR}, Fig. 1c", numbers, render, size)

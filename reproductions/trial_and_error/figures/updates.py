@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.analysis import TRIAL_AND_ERROR
-from evals.analysis.tokens.changes import Pairs
-from evals.analysis.tokens.quantities import clipped_weight
-from evals.analysis.tokens.token_table import (
+from evals.analysis.quantities import clipped_weight
+from evals.analysis.token_table import (
     BAND,
     TITLES,
+    Pairs,
     Tables,
-    above_zero,
-    band_line,
     by_bin,
     counted,
-    legend,
-    number_of,
     outcomes,
-    panels,
     perplexities,
     present,
     rank_bins,
+    runs_with,
     same_tokens,
 )
-from evals.analysis.tokens.token_table import size as size_of
 from evals.grading.verdicts import Verdict
-from evals.plots.parts import line_look
-from evals.plots.plot import Plot, tidy
+from evals.plots.panels import above_zero, band_panels, panels, size
+from evals.plots.parts import legend_below
+from evals.plots.plot import Plot, look
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,46 +39,46 @@ def update_sizes(names: Sequence[str], tables: Tables, benchmark: str, *, count:
     """The update-size proxy G_t by entropy (arXiv 2508.07534, Eq. 4 and Fig. 4b)."""
     import pandas as pd
 
-    held = number_of(names, tables)
+    runs = runs_with(names, tables)
     parts = []
-    for _, name in held:
+    for name in runs:
         table = tables[name]
         bins = rank_bins(table["entropy"], count)
         means = by_bin(table["update_size"], bins, table["problem_id"], count=count)
         entropies = by_bin(table["entropy"], bins, table["problem_id"], count=count)["pooled"]
         parts.append(means.assign(model=name, mean_entropy=entropies))
-    numbers = pd.concat(parts, ignore_index=True)
-
-    render = _lines_by_entropy(
-        held, numbers, count, "entropy, from low to high", "update size $G_t$ at $|\\alpha_t| = 1$"
-    )
     caption = (
         f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t||, the norm of a token's gradient at the output layer, "
         f"for an advantage of one, over problems. Hidden states of different models may differ in scale. {BAND} "
         f"{counted(tables)}"
     )
-    return Plot(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption,
-                   f"{TRIAL_AND_ERROR}, Fig. 4b", numbers, render, size_of([n for _, n in held]))  # fmt: skip
+    return _by_entropy(f"update_size_{benchmark}", f"Update size by entropy on {benchmark}", caption, "Fig. 4b", names,
+                       pd.concat(parts, ignore_index=True),
+                       ("entropy, from low to high", "update size $G_t$ at $|\\alpha_t| = 1$"))  # fmt: skip
 
 
-def _lines_by_entropy(
-    held: Sequence[tuple[int, str]], numbers: pd.DataFrame, count: int, x: str, y: str
-) -> Callable[[Any], None]:
-    """Plot each run's mean by bin of entropy, with its band."""
+def _by_entropy(
+    name: str,
+    title: str,
+    caption: str,
+    place: str,
+    names: Sequence[str],
+    numbers: pd.DataFrame,
+    labels: tuple[str, str],
+) -> Plot:
+    """Each run's mean by bin of entropy, with its band. place: in the paper. labels: of the two axes."""
+    bins = sorted(numbers["bin"].unique() + 1)
 
     def render(figure: Any) -> None:
-        axis = figure.subplots()
-        tidy(axis)
-        for number, name in held:
-            rows = numbers[numbers["model"] == name]
-            band_line(axis, number, rows["bin"] + 1, rows, name)
+        shown = numbers.assign(part=numbers["bin"] + 1, panel="")
+        (axis,) = band_panels(figure, shown, names, "panel", {"": ""}, "part")
         above_zero(axis, numbers["mean"])
-        axis.set_xticks(range(1, count + 1))
-        axis.set_xlabel(f"{x} ({count} parts of the tokens)")
-        axis.set_ylabel(y)
-        legend(figure, axis)
+        axis.set_xticks(bins)
+        axis.set_xlabel(f"{labels[0]} ({len(bins)} parts of the tokens)")
+        axis.set_ylabel(labels[1])
 
-    return render
+    runs = list(dict.fromkeys(numbers["model"]))
+    return Plot(name, title, caption, f"{TRIAL_AND_ERROR}, {place}", numbers, render, size(runs))
 
 
 def step_weights(
@@ -123,23 +119,15 @@ def weighted_update_sizes(
     import pandas as pd
 
     before = {name: tables[0] for name, tables in pairs.items()}
-    held = number_of(names, before)
     parts, clipped = [], []
-    for _, name in held:
+    for name in runs_with(names, before):
         table, after = pairs[name]
         weight = step_weights(table, after)
-        known = weight.notna()
-        moved = known & (table["verdict"] != Verdict.UNSCORED)
-        size = (weight.abs() * table["update_size"])[known]
-        bins = rank_bins(table["entropy"][known], count)
-        means = by_bin(size, bins, table["problem_id"][known], count=count)
-        parts.append(means.assign(model=name))
-        clipped.append(f"{name}: {100 * (weight[moved] == 0).mean():.0f} %")
-    numbers = pd.concat(parts, ignore_index=True)
-
-    render = _lines_by_entropy(
-        held, numbers, count, "entropy before, from low to high", "update size $G_t$ with weight"
-    )
+        scored = weight.notna()
+        weighted = (weight.abs() * table["update_size"])[scored]
+        bins = rank_bins(table["entropy"][scored], count)
+        parts.append(by_bin(weighted, bins, table["problem_id"][scored], count=count).assign(model=name))
+        clipped.append(f"{name}: {100 * (weight[scored] == 0).mean():.0f} %")
     caption = (
         f"{benchmark}. G_t = |alpha_t| ||e(o_t) - pi|| ||h_t|| under {names[0]}, which reads {read}. alpha_t is the "
         f"derivative of GRPO's clipped objective (clip {1 - CLIP[0]:g} to {1 + CLIP[1]:g}): ratio of the run's "
@@ -147,18 +135,20 @@ def weighted_update_sizes(
         f"(clipped, or a group of equal rewards): {'; '.join(clipped)}. Unscored responses are excluded. {BAND} "
         f"{counted(before)}"
     )
-    return Plot(f"weighted_update_size_{benchmark}", f"Update size with weight, by entropy, on {benchmark}", caption,
-                f"{TRIAL_AND_ERROR}, Fig. 4", numbers, render, size_of([n for _, n in held]))  # fmt: skip
+    title = f"Update size with weight, by entropy, on {benchmark}"
+    return _by_entropy(f"weighted_update_size_{benchmark}", title, caption, "Fig. 4", names,
+                       pd.concat(parts, ignore_index=True),
+                       ("entropy before, from low to high", "update size $G_t$ with weight"))  # fmt: skip
 
 
 def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     """The perplexity distributions of correct and incorrect responses (arXiv 2508.07534, section 3.3, Fig. 5)."""
     import pandas as pd
 
-    held = number_of(names, tables)
+    runs = runs_with(names, tables)
     there = present(tables) or ["all"]
     parts = []
-    for _, name in held:
+    for name in runs:
         for outcome in there:
             values = np.sort(perplexities(tables[name][outcomes(tables[name])[outcome]]).to_numpy())
             at_most = 100 * np.arange(1, len(values) + 1) / max(1, len(values))
@@ -170,15 +160,15 @@ def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     def render(figure: Any) -> None:
         axes = panels(figure, [TITLES[o] for o in there])
         for axis, outcome in zip(axes, there, strict=True):
-            for number, name in held:
+            for name in runs:
                 rows = numbers[(numbers["model"] == name) & (numbers["outcome"] == outcome)]
-                style = line_look(number, len(rows)) | {"marker": ""}
+                style = look(names.index(name)) | {"marker": "", "linewidth": 1.4}
                 axis.step(rows["perplexity"], rows["at most (%)"], where="post", label=name, **style)
             axis.set_xlim(1, float(numbers["perplexity"].quantile(0.99)) * 1.02)
             axis.set_xlabel("perplexity of the response")
         axes[0].set_ylim(0, 101)
         axes[0].set_ylabel("responses with at most that (%)")
-        legend(figure, axes[0])
+        legend_below(figure, *axes[0].get_legend_handles_labels())
 
     caption = (
         f"{benchmark}. Perplexity exp(-mean log-probability of a response's tokens) under the run that gave it, at "
@@ -186,4 +176,4 @@ def perplexity(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     )
     return Plot(f"perplexity_{benchmark}", f"Perplexity of responses on {benchmark}", caption,
                    f"{TRIAL_AND_ERROR}, section 3.3", numbers, render,
-                   size_of([n for _, n in held], len(there)))  # fmt: skip
+                   size(runs, len(there)))  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.responses.curves_over_k import (
+from evals.analysis.curves_over_k import (
     check_ks,
     distinct_at_k,
     diversity_curves,

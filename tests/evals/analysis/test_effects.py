@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.effects import by_group, compare_groups, contrasts, effects, impact, squared_impact
+from evals.analysis.effects import by_group, compare_groups, contrasts, effects, impact, squared_impact
 from evals.stats.differences import holm
 
 

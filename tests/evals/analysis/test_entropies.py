@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.entropies import shares, summary
+from evals.analysis.entropies import shares, summary
 from tests.evals.analysis.token_tables import random_table
 
 

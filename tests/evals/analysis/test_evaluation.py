@@ -1,4 +1,4 @@
-"""Scores over a training: values in the plots' units, seeds, averages, best steps, quality."""
+"""Scores over a training: values in the plots' units, seeds, averages, quality."""
 
 from __future__ import annotations
 
@@ -6,15 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.training.curves import over_seeds
-from evals.analysis.training.evaluation import (
+from evals.analysis.evaluation import (
     AVERAGE,
-    best_steps,
     measured_benchmarks,
     plot_evaluation,
     quality_over_steps,
     with_average,
 )
+from evals.analysis.training_curves import over_seeds
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
@@ -48,7 +47,7 @@ def test_scores_are_in_percent_and_of_the_largest_k() -> None:
     curves = {"GRPO": seeds, "EGSW": with_average(frame())}
     assert measured_benchmarks(curves) == ["a", "b", AVERAGE]
     plots = {plot.name: plot for plot in plot_evaluation(ORDER, curves)}
-    assert list(plots) == ["evaluation_a", "evaluation_b", "evaluation_average", "evaluation_length"]
+    assert list(plots) == ["evaluation_a", "evaluation_b", "evaluation_average"]
     numbers = plots["evaluation_a"].numbers
     assert "curve/a/pass@1" not in numbers and numbers["step"].tolist() == [2, 4, 2, 4]
     grpo = numbers[numbers["model"] == "GRPO"]
@@ -62,13 +61,6 @@ def test_scores_are_in_percent_and_of_the_largest_k() -> None:
     )
     for plot in plots.values():
         check_renders(plot)
-
-
-def test_the_best_step_is_that_of_the_highest_accuracy() -> None:
-    best = best_steps(ORDER, {"GRPO": frame()})
-    assert best.to_dict("records") == [
-        {"model": "GRPO", "benchmark": "a", "step": 4, "accuracy (%)": pytest.approx(30), "tokens": 20.0}
-    ]
 
 
 def test_runs_without_evaluations_are_refused() -> None:

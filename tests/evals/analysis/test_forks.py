@@ -1,15 +1,14 @@
-"""Forking tokens: the method's own threshold, ties, and words counted by hand."""
+"""Forking tokens: the method's own threshold, ties, and rounding."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.forks import fork_threshold, top_share, word_entropies
+from evals.analysis.forks import fork_threshold, top_share
 from harness.step.batch import TokenBatch
 from reproductions.forking_tokens.method import forking_tokens
 
@@ -42,24 +41,6 @@ def test_the_threshold_keeps_the_tokens_of_the_interpolated_quantile_but_for_rou
     assert fork_threshold(range(11), 0.3) == 7
 
 
-def test_words_by_hand() -> None:
-    table = pd.DataFrame(
-        {
-            "token": [" so", "so", "so\n", " 7", "7", "\n", "x"],
-            "entropy": [2.0, 1.0, 3.0, 0.5, 0.1, 4.0, 9.0],
-        }
-    )
-    # sorted 0.1 0.5 1 2 3 4 9, rho = 0.5: the median 2 and above are forks
-    words = word_entropies(table, rho=0.5, minimum=1)
-    assert words.to_dict("list") == {
-        "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 2, 0],
-        "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
-    }  # fmt: skip
-    assert word_entropies(table, rho=0.5, minimum=3)["word"].tolist() == ["so"]
-    odd = pd.DataFrame({"token": [" \x04", "\x04", " "], "entropy": [2.0, 2.0, 1.0]})  # no font has such a sign
-    assert word_entropies(odd)["word"].tolist() == ["'\\x04'", "' '"]
-
-
 def test_bad_input_is_named() -> None:
     for values, rho, message in (
         ([1.0], 0.0, r"rho: expected in \(0, 1\], got 0.0"),
@@ -68,5 +49,3 @@ def test_bad_input_is_named() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             fork_threshold(values, rho)
-    with pytest.raises(ValueError, match="minimum: expected at least 1, got 0"):
-        word_entropies(pd.DataFrame({"token": ["a"], "entropy": [1.0]}), minimum=0)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.responses.forms import response_table, shares
-from evals.analysis.responses.quality import Flags, Judge, flags, garbled, letters_of, parse, redundancy
+from evals.analysis.forms import response_table, shares
+from evals.analysis.quality import Flags, Judge, flags, garbled, parse, redundancy
 from evals.sampling.engines.base import Completion, Decoding, Request
 from tests.evals.analysis.verdict_tables import table
 
@@ -31,9 +31,9 @@ def test_a_response_without_exactly_one_box_violates_the_format(text: str, viola
 
 
 def test_irrelevant_is_repetitive_or_garbled() -> None:
-    # "a b c a b c": 1 - 3/4 = 0.25 redundant
+    # "a b c a b c": 1 - 3/4 = 0.25 redundant; once more: 1 - 3/7 = 0.57; the paper's limit is 0.31
     assert not flags("a b c a b c").irrelevant
-    assert flags("a b c a b c", redundant_above=0.24).irrelevant
+    assert flags("a b c a b c a b c").irrelevant
     assert flags("so so so so so so").irrelevant
     assert flags("so \x00 it is").irrelevant
 
@@ -48,18 +48,9 @@ def test_characters_of_writing_systems_are_not_garbled(text: str) -> None:
     assert not garbled(text)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("所以 x = 2", {"所", "以"}), ("значит", set()), ("x ∑ π", set())])
-def test_a_chinese_character_is_language_mixing_and_no_other_script_is(text: str, expected: set[str]) -> None:
-    assert letters_of(text) == expected
-    assert flags(text).language_mixing == bool(expected)
-
-
-def test_other_scripts_can_be_chosen() -> None:
-    assert letters_of("значит so", ("Cyrillic",)) == set("значит") and flags("да", mixing=("Cyrillic",)).language_mixing
-    with pytest.raises(ValueError, match=r"expected names of Unicode scripts, got .*Elvish"):
-        letters_of("a", ("Elvish",))
-    with pytest.raises(ValueError, match="one Unicode script or more"):
-        letters_of("a", ())
+@pytest.mark.parametrize(("text", "expected"), [("所以 x = 2", True), ("значит", False), ("x ∑ π", False)])
+def test_a_chinese_character_is_language_mixing_and_no_other_script_is(text: str, expected: bool) -> None:
+    assert flags(text).language_mixing is expected
 
 
 def test_by_hand() -> None:

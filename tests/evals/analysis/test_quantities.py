@@ -10,7 +10,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.quantities import branching_factor, clipped_weight, entropy, output_error, update_size
+from evals.analysis.quantities import branching_factor, clipped_weight, entropy, output_error, update_size
 from tests.experiments import save_random_model
 
 

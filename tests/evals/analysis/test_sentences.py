@@ -1,4 +1,4 @@
-"""Sentences, token spans in three encodings, and sentence tables with their mean entropies."""
+"""Sentences, token spans, and sentence tables with their mean entropies."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.words.sentences import (
-    detect_encoding,
+from evals.analysis.sentences import (
     find_mathematics,
     locate_tokens,
     mask,
@@ -108,8 +107,8 @@ def test_table_by_hand() -> None:
 
 
 def test_pieces_of_bytes_and_of_two_sentences() -> None:
-    # byte-level: π. A  in the tokens  CF | 80 . | space A | .
-    sentences = sentence_table(token_table({("p", 0): [("Ï", 1.0), ("Ģ.", 3.0), ("ĠA", 5.0), (".", 1.0)]}))
+    # the second token is a byte of π, whose character is in the first
+    sentences = sentence_table(token_table({("p", 0): [("π", 1.0), ("", 2.0), (".", 3.0), (" A", 5.0), (".", 1.0)]}))
     assert sentences["text"].tolist() == ["π.", "A."] and sentences["entropy"].tolist() == [2.0, 3.0]
     # one token holds the end of a sentence and the whole next: it belongs to the first, the second has none
     sentences = sentence_table(token_table({("p", 0): [("One", 1.0), (". Two", 3.0)]}))
@@ -133,48 +132,7 @@ def test_missing_columns_are_named() -> None:
         sentence_table(token_table({("p", 0): ["a"]}).drop(columns="entropy"))
 
 
-def byte_level(piece: bytes) -> str:
-    """GPT-2's table, written out the slow way: a printable byte is itself, each other the next letter from U+0100."""
-    alphabet, others = {}, 0
-    for byte in range(256):
-        if 0x21 <= byte <= 0x7E or 0xA1 <= byte <= 0xAC or byte >= 0xAE:
-            alphabet[byte] = chr(byte)
-        else:
-            alphabet[byte], others = chr(256 + others), others + 1
-    return "".join(alphabet[byte] for byte in piece)
-
-
 def test_spans_by_hand() -> None:
-    located = locate_tokens(["So", "Ġx", "Ġ=", "Ċ"], "byte-level")
-    assert located.text == "So x =\n" and located.spans == ((0, 2), (2, 4), (4, 6), (6, 7))
-    # π is the bytes CF 80, here in two tokens that both have the one character
-    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level") == locate_tokens(["a", "<0xCF>", "<0x80>"], "sentencepiece")
-    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level").text == "aπ"
-    assert locate_tokens(["a", "Ï", "Ģ"], "byte-level").spans == ((0, 1), (1, 2), (1, 2))
-    # half of π, and no more: one lone byte, one character
-    assert locate_tokens(["Ï", "b"], "byte-level").spans == ((0, 1), (1, 2))
-    assert locate_tokens(["▁The", "▁end"], "sentencepiece").text == " The end"
-    assert locate_tokens(["", "a", ""], "text").spans == ((0, 0), (0, 1), (0, 1))
-
-
-@given(st.text(alphabet=st.characters(exclude_categories=["Cs"]), max_size=20), st.data())
-def test_all_encodings_locate_tokens_equally(text: str, data: st.DataObject) -> None:
-    raw = text.encode()
-    cuts = sorted({0, len(raw), *data.draw(st.lists(st.integers(0, len(raw)), max_size=6))})
-    pieces = [raw[a:b] for a, b in pairwise(cuts)]
-    located = locate_tokens([byte_level(piece) for piece in pieces], "byte-level")
-    assert located.text == text
-    for piece, (start, end) in zip(pieces, located.spans, strict=True):
-        assert piece in text[start:end].encode()  # the characters that a token covers hold its bytes
-        assert len(text[start:end].encode()) - len(piece) <= 6  # and at most three bytes more at each end
-    by_character = locate_tokens(list(text), "text")
-    assert by_character.text == text and by_character.spans == tuple((i, i + 1) for i in range(len(text)))
-
-
-def test_a_tokenizers_encoding_is_detected() -> None:
-    assert detect_encoding(["So", "Ġx", "Ċ"]) == "byte-level"
-    assert detect_encoding(["▁So", "▁x", "<0x0A>"]) == "sentencepiece"
-    assert detect_encoding(["So", " x", "\n", "Ġ"]) == "text"  # a letter Ġ in a text
-    assert detect_encoding(["x"]) == "text" and detect_encoding([]) == "text"
-    with pytest.raises(ValueError, match="encoding: expected one of text, byte-level, sentencepiece, got 'bpe'"):
-        locate_tokens([], "bpe")
+    assert locate_tokens(["So", " x", " =", "\n"]) == ("So x =\n", [(0, 2), (2, 4), (4, 6), (6, 7)])
+    # an empty token stands for the previous character, if there is one
+    assert locate_tokens(["", "a", ""]) == ("a", [(0, 0), (0, 1), (0, 1)])

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import torch
 
+from evals.analysis import token_pass
 from evals.analysis.subjects import Response
-from evals.analysis.tokens import token_pass
-from evals.analysis.tokens.token_pass import (
+from evals.analysis.token_pass import (
     COLUMNS,
     Encoded,
     encode,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.tokens.entropies import by_position
-from evals.analysis.tokens.token_table import by_bin, perplexity_bins, position_bins, rank_bins
+from evals.analysis.entropies import by_position
+from evals.analysis.token_table import by_bin, perplexity_bins, position_bins, rank_bins
 from tests.evals.analysis.token_tables import random_table
 
 

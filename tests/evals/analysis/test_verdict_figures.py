@@ -5,22 +5,17 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from evals.analysis.figures import plot_verdicts
-from evals.analysis.subjects import Subject
+from evals.analysis.forms import plot_verdicts
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
 
-def subject(name: str, problems: dict[str, str], **columns: list[object]) -> Subject:
-    return Subject(name, {"b": table(problems, **columns)})
-
-
 def test_numbers_and_captions() -> None:
-    runs = [
-        subject("base", {"p": "cwwn", "q": "wwtu"}),
-        subject("a run of a long name " * 5, {"p": "ccww", "q": "cwww"}),
-    ]
-    plots = {plot.name: plot for plot in plot_verdicts(runs)}
+    runs = {
+        "base": table({"p": "cwwn", "q": "wwtu"}),
+        "a run of a long name " * 5: table({"p": "ccww", "q": "cwww"}),
+    }
+    plots = {plot.name: plot for plot in plot_verdicts(runs, "b", problems={})}
     assert list(plots) == ["pass_at_k_b", "answer_diversity_b", "response_length_b", "response_form_b"]
     curves = plots["pass_at_k_b"].numbers
     # base: p 1 of 4, q 0 of 3; the other: 2 and 1 of 4. All problems have three scored samples.
@@ -35,27 +30,13 @@ def test_numbers_and_captions() -> None:
 
 
 def test_runs_with_unknown_values_are_plotted() -> None:
-    one = subject("one problem, one sample", {"p": "n"}, tokens=[None], finish_reason=[None])
-    plots = plot_verdicts([one])
+    one = table({"p": "n"}, tokens=[None], finish_reason=[None])
+    plots = plot_verdicts({"one problem, one sample": one}, "b", problems={})
     assert [plot.name for plot in plots] == ["pass_at_k_b", "answer_diversity_b", "response_form_b"]
     assert "No interval" in plots[0].caption and "Truncation is not known" in plots[2].caption
     seeds = pd.concat([table({"p": "cw", "q": "cc"}, train_seed=s) for s in (0, 1)])
-    unknown = subject("unknown length", {"p": "cw", "q": "ww"}, tokens=[None] * 4)
-    plots += plot_verdicts([Subject("seeds", {"b": seeds}), unknown])
+    unknown = table({"p": "cw", "q": "ww"}, tokens=[None] * 4)
+    plots += plot_verdicts({"seeds": seeds, "unknown length": unknown}, "b", problems={})
     assert "seeds: 2 training seeds" in plots[-1].caption and "4 responses of unknown length" in plots[-2].caption
     for plot in plots:
         check_renders(plot)
-
-
-def test_benchmarks_are_those_that_all_runs_have() -> None:
-    a = Subject("a", {"x": table({"p": "c"}), "y": table({"p": "c"})})
-    b = Subject("b", {"y": table({"p": "w"}), "z": table({"p": "w"})})
-    assert {plot.name.rsplit("_", 1)[1] for plot in plot_verdicts([a, b])} == {"y"}
-    with pytest.raises(ValueError, match="benchmark 'x': not measured for every run"):
-        plot_verdicts([a, b], benchmarks=["x"])
-    with pytest.raises(ValueError, match="no benchmark was measured for all"):
-        plot_verdicts([a, Subject("c", {})])
-    with pytest.raises(ValueError, match="a name for each run, got 'a' twice"):
-        plot_verdicts([a, a])
-    with pytest.raises(ValueError, match="at least one run"):
-        plot_verdicts([])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from evals.analysis.tokens.token_pass import COLUMNS
+from evals.analysis.token_pass import COLUMNS
 
 VERDICTS = ("correct", "wrong", "no_answer", "truncated", "unscored")
 

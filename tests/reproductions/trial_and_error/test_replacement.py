@@ -1,4 +1,4 @@
-"""Eq. 5-6 of arXiv 2508.07534 on branches whose outcome is known."""
+"""Eq. 5-6 of arXiv 2508.07534 on prefixes whose outcome is known."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from evals.analysis.interventions.continuation import Selection, select
-from evals.analysis.interventions.replacement import measure_impact, replacement_branches
+from evals.analysis.interventions import Sampling, Selection
 from evals.sampling.engines import Decoding
+from reproductions.trial_and_error.figures.replacement import measure_impact, plot_replacement, replacements
+from tests.evals.analysis.intervention_frames import FRAME, LONG, UNKNOWN
 from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
+from tests.evals.analysis.rendered import check_renders
 
 # token id, entropy, alternative id
 TABLE = token_table({
@@ -19,17 +21,15 @@ TABLE = token_table({
 DECODING = Decoding(1.0, 1.0, 16)
 
 
-def test_branches_are_the_token_and_its_alternative() -> None:
-    chosen = select(TABLE, Selection("top", count=1))
-    branches = replacement_branches(chosen, TABLE, {"a": "A", "b": "B"}, {"a": "7", "b": "8"})
-    assert [(b.id, b.prompt, b.forced, b.gold) for b in branches] == [
-        ("a|0|1|o", "A", (40, 42), "7"),
-        ("a|0|1|r", "A", (40, 43), "7"),
-        ("b|0|0|o", "B", (46,), "8"),
-        ("b|0|0|r", "B", (47,), "8"),
+def test_prefixes_end_with_the_token_or_its_alternative() -> None:
+    plan = replacements(TABLE, {"top": Selection("top", count=1)})
+    assert [(prefix.id, prefix.problem_id, prefix.forced) for prefix in plan.prefixes] == [
+        ("a|0|1|o", "a", (40, 42)),
+        ("a|0|1|r", "a", (40, 43)),
+        ("b|0|0|o", "b", (46,)),
+        ("b|0|0|r", "b", (47,)),
     ]
-    with pytest.raises(ValueError, match="problem 'b' of the token table: expected its prompt, found none"):
-        replacement_branches(chosen, TABLE, {"a": "A"}, {"a": "7", "b": "8"})
+    assert plan.rows[["original", "altered"]].values.tolist() == [["a|0|1|o", "a|0|1|r"], ["b|0|0|o", "b|0|0|r"]]
 
 
 def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path) -> None:
@@ -37,15 +37,33 @@ def test_measured_where_the_outcome_is_known(random_model: Path, tmp_path: Path)
     engine = Rule(random_model, lambda request: not {43, 49, 44} & set(request.forced))
     top, bottom = Selection("top", count=1), Selection("bottom", count=1)
     groups = {"top": top, "bottom": bottom, "again": top}
-    frame = measure_impact(
-        subject(random_model, "ab"), BENCHMARK, TABLE, groups, decoding=DECODING, k=3, folder=tmp_path, engine=engine
-    )
+    sampling = Sampling(DECODING, 3, tmp_path, engine=engine)
+    frame = measure_impact(subject(random_model, "ab"), BENCHMARK, TABLE, sampling, groups)
     got = {(row.group, row.problem_id, row.position): row.drop for row in frame.itertuples()}
     assert got == {
         ("top", "a", 1): 1.0, ("top", "b", 0): 0.0,
         ("bottom", "a", 2): -1.0, ("bottom", "b", 1): 1.0,
         ("again", "a", 1): 1.0, ("again", "b", 0): 0.0,
     }  # fmt: skip
-    assert len(engine.asked) == 4 * 2 * 3  # 4 tokens, 2 branches, k = 3: the group "again" costs nothing
+    assert len(engine.asked) == 4 * 2 * 3  # 4 tokens, 2 prefixes, n = 3: the group "again" costs nothing
     assert len({request.seed for request in engine.asked}) == 24  # sampled independently
     assert (frame[["k_original", "k_altered"]] == 3).all(axis=None)
+
+
+def test_the_figure_of_replacement_shows_the_accuracy_lost() -> None:
+    one = plot_replacement({"base": FRAME}, benchmark="b")
+    assert one.source == "arXiv 2508.07534, Eq. 6"
+    # top: (1 + 1/2 + 1) / 3 of accuracy 1; bottom: (0 + 1/2 - 1/2) / 3
+    assert one.numbers["drop"].tolist() == pytest.approx([250 / 3, 0])
+    assert "3 problems, 3 interventions a group, 2 graded continuations" in one.caption
+    assert "base: top 100.0 to 16.7 %, bottom 83.3 to 83.3 %" in one.caption
+    check_renders(one)
+    two = plot_replacement({"base": FRAME, LONG: UNKNOWN}, benchmark="b", by="position")
+    assert two.source == "arXiv 2508.07534, Fig. 6b"
+    assert "4 interventions whose continuations could not be scored are excluded" in two.caption
+    assert "bottom not known" in two.caption and "nan" not in two.caption
+    check_renders(two)
+    with pytest.raises(ValueError, match="one run or more"):
+        plot_replacement({}, benchmark="b")
+    with pytest.raises(ValueError, match="expected the same"):
+        plot_replacement({"a": FRAME, "b": FRAME[FRAME["group"] == "top"]}, benchmark="b")

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.training.stages import Stages, find_stages, stage_changes
+from reproductions.trial_and_error.figures.stages import Stages, find_stages, stage_changes
 
 STEPS = np.arange(1, 101)
 

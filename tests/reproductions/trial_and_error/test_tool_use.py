@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.tool_use import ToolUse, measure_tools, outputs, tool_use
+from evals.analysis.interventions import Sampling
 from evals.analysis.subjects import Subject
 from evals.code_execution import function_sandbox as sandbox
 from evals.code_execution.script_sandbox import ExecutionResult
@@ -19,6 +19,9 @@ from evals.data.benchmarks import Problem
 from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import Tools, output_block
+from reproductions.trial_and_error.figures.tool_use import ToolUse, measure_tools, outputs, plot_tools, tool_use
+from tests.evals.analysis.intervention_frames import LONG, samples
+from tests.evals.analysis.rendered import check_renders
 
 needs_sandbox = pytest.mark.skipif(
     sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
@@ -56,9 +59,10 @@ def test_responses_hold_the_output_of_their_code(random_model: Path, tmp_path: P
     subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
     engine = Calculator(random_model)
 
-    def measured(**changes: Any) -> pd.DataFrame:
-        options: dict[str, Any] = {"prompt": prompts.get("boxed_code"), "decoding": Decoding(1.0, 1.0, 200), "n": 2}
-        return measure_tools(subject, "products", folder=tmp_path / "t", engine=engine, **{**options, **changes})
+    sampling = Sampling(Decoding(1.0, 1.0, 200), 2, tmp_path / "t", engine=engine)
+
+    def measured(prompt: str = "boxed_code", tools: Tools | None = None) -> pd.DataFrame:
+        return measure_tools(subject, "products", prompts.get(prompt), sampling, tools)
 
     table = measured()
     assert table["verdict"].tolist() == ["correct"] * 4
@@ -70,20 +74,20 @@ def test_responses_hold_the_output_of_their_code(random_model: Path, tmp_path: P
     assert turns == 8  # two a response: until the block, and from its output on
     pd.testing.assert_frame_equal(measured(), table)
     assert len(engine.asked) == turns  # read from the folder
-    with pytest.raises(ValueError, match=r'prompt.name was "boxed_code", now "plain"'):
-        measured(prompt=prompts.get("plain"))
+    with pytest.raises(ValueError, match="holds samples of other settings"):
+        measured("plain")
     with pytest.raises(ValueError, match="turns was 4, now 1"):
         measured(tools=Tools(turns=1))
 
 
 def test_subjects_that_tools_cannot_measure_are_refused(random_model: Path, tmp_path: Path) -> None:
     subject = Subject("m", {}, str(random_model), problems={"products": PROBLEMS})
-    options: dict[str, Any] = {"decoding": Decoding(1.0, 1.0, 9), "n": 1, "folder": tmp_path}
+    sampling = Sampling(Decoding(1.0, 1.0, 9), 1, tmp_path)
     for lacking in (replace(subject, model_path=None), replace(subject, problems={})):
         with pytest.raises(ValueError, match="m: expected a subject with its model and the problems of 'products'"):
-            measure_tools(lacking, "products", prompt=prompts.get("plain"), **options)
+            measure_tools(lacking, "products", prompts.get("plain"), sampling)
     with pytest.raises(ValueError, match="prompt 'humaneval': its answers are programs"):
-        measure_tools(subject, "products", prompt=prompts.get("humaneval"), **options)
+        measure_tools(subject, "products", prompts.get("humaneval"), sampling)
 
 
 def test_prompts_that_ask_for_code() -> None:
@@ -129,3 +133,15 @@ def test_tool_use_by_hand() -> None:
     assert tool_use(table[2:], 4) == ToolUse(2, 0.0, 0.0, None)
     with pytest.raises(ValueError, match="one response or more"):
         tool_use(table[:0], 4)
+
+
+@pytest.mark.parametrize("runs", [1, 3])
+def test_the_figure_of_tools_shows_pass_at_k_and_how_many_responses_ran_code(runs: int) -> None:
+    ran = "```python\nprint(1)\n```\n```output\n1\n```\n"
+    without, with_tools = samples(p0="cw", p1="ww"), samples(p0="cc", p1="cw").assign(response=[ran, "x", "x", "x"])
+    one = plot_tools({f"{i} {LONG}": (without, with_tools) for i in range(runs)}, benchmark="b", turns=4)
+    assert one.source == "arXiv 2508.07534, Fig. 2"
+    # pass@1: (1/2 + 0) / 2 and (1 + 1/2) / 2; pass@2: (1 + 0) / 2 and 1
+    assert one.numbers["pass@k (%)"].tolist() == pytest.approx([25, 50, 75, 100] * runs)
+    assert "25 % of the responses ran code, 0.25 blocks a response, 0 % of them ended with an error" in one.caption
+    check_renders(one)

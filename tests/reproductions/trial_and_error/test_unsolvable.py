@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from evals.analysis.responses.unsolvable import Region, plot_unsolvable, regions, unsolvable_sets
-from evals.analysis.subjects import Subject
+from reproductions.trial_and_error.figures.unsolvable import Region, plot_unsolvable, regions, unsolvable_sets
 from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.verdict_tables import table
 
@@ -59,8 +58,7 @@ RUNS = [
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4])
 def test_regions_are_counted(count: int) -> None:
-    subjects = [Subject(f"m{i}", {"b": table(problems)}) for i, problems in enumerate(RUNS[:count])]
-    (plot,) = plot_unsolvable(subjects)
+    plot = plot_unsolvable({f"m{i}": table(problems) for i, problems in enumerate(RUNS[:count])}, "b")
     counts = dict(zip(plot.numbers["unsolved by exactly"], plot.numbers["problem_ids"], strict=True))
     assert (
         counts
@@ -77,22 +75,6 @@ def test_regions_are_counted(count: int) -> None:
 
 @pytest.mark.parametrize("count", [2, 4])
 def test_an_empty_set_of_unsolved_problems_is_plotted(count: int) -> None:
-    (plot,) = plot_unsolvable([Subject(f"m{i}", {"b": table({"p": "c"})}) for i in range(count)])
+    plot = plot_unsolvable({f"m{i}": table({"p": "c"}) for i in range(count)}, "b")
     assert plot.numbers["problems"].tolist() == [1]
     check_renders(plot)
-
-
-@pytest.mark.parametrize("count", [2, 3])
-def test_the_numbers_in_the_circles_are_those_of_the_table(count: int) -> None:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    (plot,) = plot_unsolvable([Subject(f"m{i}", {"b": table(problems)}) for i, problems in enumerate(RUNS[:count])])
-    figure = Figure(figsize=plot.size)
-    FigureCanvasAgg(figure)
-    plot.render(figure)
-    shown = sorted(text.get_text() for text in figure.axes[0].texts if text.get_text().isdigit())
-    # p in all sets, r in m0 alone; q is solved by m0 (and m2), unsolved by m1: three regions of one problem, the rest 0
-    assert shown == ["0"] * (2**count - 4) + ["1"] * 3
-    solved = [text.get_text() for text in figure.axes[0].texts if text.get_text().startswith("solved")]
-    assert solved == ["solved by all: 0"]

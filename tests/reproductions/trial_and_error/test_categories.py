@@ -1,4 +1,4 @@
-"""Token categories: Table 1's examples, pieces and phrases, lexicons, and the table's shape."""
+"""Token categories: Table 1's examples, pieces and phrases, and the table's shape."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import re
 import pandas as pd
 import pytest
 
-from evals.analysis.words.token_categories import (
+from evals.analysis.lexicon import load_lexicon
+from evals.analysis.token_table import per_response, response_keys
+from reproductions.trial_and_error.figures.categories import (
     CATEGORIES,
-    Entry,
-    Lexicon,
+    LEXICON,
     categorise,
     category_changes,
     category_shares,
     classify,
-    counts,
-    load_lexicon,
-    read_groups,
+    plot_categories,
 )
+from tests.evals.analysis.rendered import check_renders
 from tests.evals.analysis.tokens import token_table
-from tests.shared import paper_text, shared_file
+from tests.shared import shared_file
 
-LEXICON = load_lexicon("token_categories")
+WORDS = load_lexicon(LEXICON)
 
 
-def kinds(*tokens: str, encoding: str = "text") -> list[str]:
-    return classify(tokens, LEXICON, encoding)
+def kinds(*tokens: str) -> list[str]:
+    return classify(tokens, WORDS)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,6 @@ def test_the_examples_of_table_1(category: str, examples: list[str]) -> None:
 
 def test_pieces_have_the_category_of_their_word_and_phrase() -> None:
     assert kinds(" there", "fore", ",") == ["logical", "logical", "other"]
-    assert kinds("Ġthere", "fore", "Ċ", encoding="byte-level") == ["logical", "logical", "other"]
-    assert kinds("▁there", "fore", "<0x0A>", encoding="sentencepiece") == ["logical", "logical", "other"]
     assert kinds(" the", "re", " is") == ["semantic"] * 3
     assert kinds("Let", "'s", " check", " it") == ["metacognitive"] * 3 + ["semantic"]
     assert kinds("First", ",", " I", " will", " go", ".", " First", " x") == [
@@ -57,8 +55,7 @@ def test_pieces_have_the_category_of_their_word_and_phrase() -> None:
     ]  # fmt: skip
     assert kinds(" well", "-", "known", " so", "-", "called") == ["semantic"] * 6
     assert kinds(" don", "'", "t", " wait", ".", " Wait") == ["semantic"] * 4 + ["other", "metacognitive"]
-    # both bytes of π
-    assert kinds("Ï", "Ģ", encoding="byte-level") == kinds(" π", "") == ["formal", "formal"]
+    assert kinds(" π", "") == ["formal", "formal"]  # two tokens that share a character
 
 
 def test_mathematics_is_formal_and_what_stands_before_an_operand_is_an_operator() -> None:
@@ -78,23 +75,29 @@ def test_a_token_has_the_category_of_most_of_its_characters() -> None:
     assert kinds("). Then") == ["logical"] and kinds("x and") == ["logical"] and kinds("x,") == ["formal"]
 
 
-def test_token_counts_of_each_category_by_hand() -> None:
+def test_categories_are_those_of_the_rows_in_any_order() -> None:
     table = token_table({("p", 0): ["So", " x", "."], ("p", 1): ["The"]})
     shuffled = table.sample(frac=1, random_state=1)
-    category = categorise(shuffled)
-    assert category.sort_index().tolist() == ["logical", "formal", "other", "semantic"]
-    # two responses of 3 and 1 tokens: 2 a response; each category but one has 1 token, 1/2 a response
-    assert counts(shuffled, category).to_dict("records") == [
-        {"responses": 2, "mean_length": 2.0, "formal": 0.5, "logical": 0.5, "metacognitive": 0.0, "semantic": 0.5,
-         "other": 0.5}
-    ]  # fmt: skip
+    assert categorise(shuffled).sort_index().tolist() == ["logical", "formal", "other", "semantic"]
+
+
+def test_counts_of_a_response_by_hand() -> None:
+    # tokens: 5 and 1 in p, 1 in q: (3 + 1) / 2 over problems, 7 / 3 over responses
+    table = token_table({("p", 0): ["So", " x", ".", " Check", " it"], ("p", 1): ["Yes"], ("q", 0): ["\n"]})
+    by_name = {plot.name: plot for plot in plot_categories(["base"], {"base": table}, {}, "b")}
+    rows = by_name["token_categories"].numbers.set_index("what")
+    assert rows.loc["length", "mean"] == 2 and rows.loc["length", "pooled"] == pytest.approx(7 / 3)
+    assert rows.loc["length", "responses"] == 3 and rows.loc["length", "problems"] == 2
+    assert rows.loc[list(CATEGORIES), "pooled"].sum() == pytest.approx(7 / 3)
+    assert rows.loc["logical", "mean"] == 0.25  # one in the two responses to p, none in that to q
 
 
 def test_responses_of_different_training_seeds_are_separate() -> None:
     one = token_table({("p", 0): ["So", " x"]})
     both = pd.concat([one.assign(train_seed=0), one.assign(train_seed=1)], ignore_index=True)
     assert categorise(both).tolist() == ["logical", "formal"] * 2
-    assert counts(both, categorise(both))["responses"].item() == 2
+    counts = both[response_keys(both)].assign(length=1).groupby(response_keys(both)).sum()
+    assert per_response(counts)["responses"].item() == 2
 
 
 def test_bad_tables_are_named() -> None:
@@ -105,8 +108,6 @@ def test_bad_tables_are_named() -> None:
         categorise(table.set_index(pd.Index([0, 0])))
     with pytest.raises(ValueError, match="lacks length"):
         categorise(table.drop(columns="length"))
-    with pytest.raises(ValueError, match="at least one token"):
-        counts(table.iloc[:0], categorise(table.iloc[:0]))
 
 
 def test_real_responses_resemble_table_5() -> None:
@@ -169,63 +170,22 @@ def test_bad_input_is_named(change: list[float], top: float, message: str) -> No
         category_changes(pd.Series(change), as_category(["formal"]), top=top)
 
 
-NAMES = {"token_categories": 2, "pivotal_tokens": 3, "reflective": 3}  # -> number of the paper's text
-
-
-def lexicon(*words: str) -> Lexicon:
-    return Lexicon("test", tuple(Entry(word, "c", "k", "s", False) for word in words))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_papers_words_are_in_the_paper(name: str) -> None:
-    text = paper_text(NAMES[name]).replace("’", "'").lower()
-    stated = [entry.text for entry in load_lexicon(name, stated_only=True).entries]
-    assert stated and [word for word in stated if word.lower() not in text] == []
-
-
 def test_categories_are_known_and_the_assumed_can_be_excluded() -> None:
-    whole = load_lexicon("token_categories")
-    assert {entry.category for entry in whole.entries} == {"formal", "logical", "metacognitive"} < set(CATEGORIES)
-    stated = load_lexicon("token_categories", stated_only=True)
+    assert {entry.category for entry in WORDS.entries} == {"formal", "logical", "metacognitive"} < set(CATEGORIES)
+    stated = load_lexicon(LEXICON, stated_only=True)
     assert {entry.text for entry in stated.entries if entry.category == "logical"} == {
         "therefore", "because", "however", "but", "first", "next", "finally", "and", "also"
     }  # fmt: skip
-    assert whole.describe() == f"token_categories: 22 words of the paper, {len(whole.entries) - 22} assumed"
-    with pytest.raises(ValueError, match="did you mean 'reflective'"):
-        load_lexicon("reflectiv")
+    assert f"token_categories: 22 words of the paper, {len(WORDS.entries) - 22} assumed" in WORDS.describe()
 
 
-def matched(text: str, *words: str) -> list[str]:
-    return [text[f.start : f.end] for f in lexicon(*words).find(text)]
-
-
-def test_whole_words_only() -> None:
-    text = "So, so-called sofas: also SO. I'so so' \\so so_1 not-so"
-    assert matched(text, "so") == ["So", "SO", "so"]  # the last is the one before the quotation mark
-
-
-def test_a_capital_in_an_entry_must_be_in_the_text() -> None:
-    assert matched("Wait, do not wait. WAIT", "Wait") == ["Wait", "WAIT"]
-    assert matched("Then THEN then", "then") == ["Then", "THEN", "then"]
-
-
-def test_the_longest_entry_wins_and_phrases_bend() -> None:
-    assert matched("First, I  will count. First I count.", "first", "First, I will") == ["First, I  will", "First"]
-    assert matched("Let’s\ncheck, let's checkmate", "let's check") == ["Let’s\ncheck"]
-    assert matched("on the other hand", "hand", "on the other hand") == ["on the other hand"]
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ([], "expected one key, groups"),
-        ({"groups": [{"category": "a", "kind": "b", "words": ["x"]}]}, "group 0: expected category, kind, words and"),
-        ({"groups": [{"category": "a", "kind": "b", "source": "s", "assumed": "w", "words": ["x"]}]}, "either source"),
-        ({"groups": [{"category": "a", "kind": "b", "source": "s", "words": [True]}]}, r"words: .* got \[True\]"),
-        ({"groups": [{"category": "a", "kind": "b", "source": "", "words": ["x"]}]}, "source: expected words, got ''"),
-        ({"groups": [{"category": "a", "kind": "b", "source": "s", "words": ["x", "X"]}]}, "got 'x' more than once"),
-    ],
-)
-def test_a_bad_file_is_named(content: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        read_groups(content, "file")
+def test_figures_are_plotted_where_a_category_is_absent() -> None:
+    plain = token_table({("p", 0): [("the", 1.0), (" sum", 0.0)]})
+    table = token_table({(f"p{i}", 0): [("So", 2.0), (" x", 0.5), (" Wait", float(i))] for i in range(3)})
+    change = pd.Series([0.1, -0.2, 0.0] * 3)
+    names = ["base", "lost", "GRPO", "a long name of a run, " * 4]
+    tables = {"base": plain, "GRPO": table, names[3]: table}
+    plots = plot_categories(names, tables, {"GRPO": (table, change)}, "aime24")
+    assert [plot.name for plot in plots] == ["token_categories", "category_entropy", "category_changes"]
+    for plot in plots:
+        check_renders(plot)

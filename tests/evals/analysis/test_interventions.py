@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from evals.analysis.interventions.continuation import Branch, PrefixedEngine, Selection, sample_continuations, select
-from evals.analysis.tokens.token_table import perplexities
+from evals.analysis.interventions import Prefix, PrefixedEngine, Sampling, Selection, measure, select
+from evals.analysis.token_table import perplexities
 from evals.sampling.engines import Decoding, Request
 from evals.sampling.engines.encode import model_stop_tokens
 from evals.sampling.engines.transformers import TransformersEngine
-from tests.evals.analysis.interventions import Rule, token_table
+from tests.evals.analysis.interventions import BENCHMARK, Rule, subject, token_table
 
 DECODING = Decoding(1.0, 1.0, 12)
 
@@ -23,39 +24,38 @@ def engine(random_model: Path) -> TransformersEngine:
     return TransformersEngine(str(random_model), device="cpu")
 
 
-def some_branches(engine: TransformersEngine) -> list[Branch]:
+def some_prefixes(engine: TransformersEngine) -> list[Prefix]:
     ids = [i for i in range(40, 60) if i not in model_stop_tokens(engine.model_path, engine.tokenizer)]
-    return [Branch(f"b{n}", "1+1=", tuple(ids[:n]), "7") for n in (0, 2, 5)]
+    return [Prefix(f"b{n}", "1", tuple(ids[:n])) for n in (0, 2, 5)]
 
 
 def test_continuations_start_with_their_prefix_and_a_run_is_resumed(engine: TransformersEngine, tmp_path: Path) -> None:
-    branches = some_branches(engine)
+    prefixes = some_prefixes(engine)
+    model = subject(Path(engine.model_path), "1")
 
-    def again(k: int, branches: list[Branch] = branches) -> list[tuple[str, int, str, int]]:
-        frame = sample_continuations(
-            branches, name="x", engine=engine, model_path=engine.model_path, decoding=DECODING, k=k, seed=3,
-            folder=tmp_path / "out",
-        )  # fmt: skip
+    def again(n: int, prefixes: list[Prefix] = prefixes) -> list[tuple[str, int, str, int]]:
+        sampling = Sampling(DECODING, n, tmp_path / "out", seed=3, engine=engine)
+        frame = measure(model, BENCHMARK, prefixes, sampling, name="x")
         return list(zip(*(frame[c] for c in ("problem_id", "sample", "response", "tokens")), strict=True))
 
     first = again(2)
     assert [row[:2] for row in first] == [(f"b{n}", j) for n in (0, 2, 5) for j in (0, 1)]
-    for branch, (_, _, text, tokens) in zip([b for b in branches for _ in range(2)], first, strict=True):
-        assert text.startswith(engine.tokenizer.decode(list(branch.forced), skip_special_tokens=True))
-        assert len(branch.forced) < tokens <= 12
+    for prefix, (_, _, text, tokens) in zip([p for p in prefixes for _ in range(2)], first, strict=True):
+        assert text.startswith(engine.tokenizer.decode(list(prefix.forced), skip_special_tokens=True))
+        assert len(prefix.forced) < tokens <= 12
     assert again(2) == first
     assert [row for row in again(3) if row[1] < 2] == first  # more continuations keep those that were there
     with pytest.raises(ValueError, match=r"holds samples of other settings: .*engine\.forced was"):
-        again(2, [*branches[:2], Branch("b5", "1+1=", branches[2].forced[::-1], "7")])
+        again(2, [*prefixes[:2], Prefix("b5", "1", prefixes[2].forced[::-1])])
 
 
 def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> None:
     inner = Rule(random_model, lambda _: True)
     end = model_stop_tokens(str(random_model), inner.tokenizer)[0]
     forced = {"ended": (40, end), "full": (40,) * 12, "open": (40,)}
-    branches = [Branch(name, "p", ids, "7") for name, ids in forced.items()]
-    prefixed = PrefixedEngine(inner, branches, str(random_model))
-    asked = [Request((branch.id, 0), "p", 1) for branch in branches]
+    prefixes = [Prefix(name, "p", ids) for name, ids in forced.items()]
+    prefixed = PrefixedEngine(inner, prefixes, str(random_model))
+    asked = [Request((prefix.id, 0), "p", 1) for prefix in prefixes]
     got = {c.key[0]: c for batch in prefixed.generate(asked, DECODING) for c in batch}
     letter = inner.tokenizer.decode([40])
     assert (got["ended"].text, got["ended"].tokens, got["ended"].finish_reason) == (letter, 2, "stop")
@@ -64,17 +64,18 @@ def test_a_finished_prefix_is_its_own_only_continuation(random_model: Path) -> N
     assert [request.key[0] for request in inner.asked] == ["open"]
 
 
-def test_invalid_branches_are_refused(random_model: Path, tmp_path: Path) -> None:
-    inner = Rule(random_model, lambda _: True)
-    for branches, message in (
-        ([], "one branch or more"),
-        ([Branch("a", "p", (), "7")] * 2, "branches with different ids"),
+def test_invalid_prefixes_are_refused(random_model: Path, tmp_path: Path) -> None:
+    sampling = Sampling(DECODING, 1, tmp_path, engine=Rule(random_model, lambda _: True))
+    model = subject(random_model, "p")
+    for prefixes, message in (
+        ([], "one prefix or more"),
+        ([Prefix("a", "p")] * 2, "with different ids"),
+        ([Prefix("a", "q")], "problem 'q': expected its prompt"),
     ):
         with pytest.raises(ValueError, match=message):
-            sample_continuations(
-                branches, name="x", engine=inner, model_path=str(random_model), decoding=DECODING, k=1, seed=0,
-                folder=tmp_path,
-            )  # fmt: skip
+            measure(model, BENCHMARK, prefixes, sampling)
+    with pytest.raises(ValueError, match="model_path"):
+        measure(replace(model, model_path=None), BENCHMARK, [Prefix("a", "p")], sampling)
 
 
 ENTROPIES = {("a", 0): [0.1, 2.0, 0.5, 2.0, 0.0], ("a", 1): [1.0, 3.0], ("b", 0): [0.7]}

@@ -1,0 +1,43 @@
+"""Frames of interventions and of samples made up for the tests of their figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from evals.analysis.effects import effects
+
+LONG = "GRPO + EGSW with a name that is longer than a line of a legend can be, three training seeds averaged"
+WORDS = {"c": "correct", "w": "wrong", "u": "unscored"}
+
+
+def interventions(**groups: str) -> pd.DataFrame:
+    """Group -> its problems, "original altered" each: frame(top="cc cw, cc ww")."""
+    rows = [
+        (group, f"p{i}", *pair.split()) for group, text in groups.items() for i, pair in enumerate(text.split(", "))
+    ]
+    verdicts = [
+        {"problem_id": f"{i}{end}", "verdict": WORDS[letter]}
+        for i, row in enumerate(rows)
+        for end, letters in zip("oa", row[2:], strict=True)
+        for letter in letters
+    ]
+    frame = pd.DataFrame([row[:2] for row in rows], columns=["group", "problem_id"])
+    return frame.assign(**effects([(f"{i}o", f"{i}a") for i in range(len(rows))], pd.DataFrame(verdicts)))
+
+
+def samples(**problems: str) -> pd.DataFrame:
+    """Problem -> letters of its samples, as a verdict table."""
+    return pd.DataFrame(
+        [
+            {
+                "benchmark": "b", "problem_id": problem, "sample": i, "verdict": WORDS[letter], "boxed": True,
+                "answer_class": None if letter == "u" else "cw".index(letter), "tokens": 3, "response": "x",
+            }
+            for problem, letters in problems.items()
+            for i, letter in enumerate(letters)
+        ]
+    )  # fmt: skip
+
+
+FRAME = interventions(top="cc ww, cc cw, cc ww", bottom="cc cc, cc cw, cw cc")
+UNKNOWN = interventions(top="uu cc, cc ww, cc cc", bottom="uu cc, uu cc, uu cc")

@@ -1,0 +1,60 @@
+"""Words of forks, and forks kept, by hand; and their figures."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from reproductions.forking_tokens.figures.forks import fork_kept, fork_overlap, fork_words, word_entropies
+from tests.evals.analysis.rendered import check_renders
+from tests.evals.analysis.token_tables import random_table
+
+
+def test_words_by_hand() -> None:
+    table = pd.DataFrame(
+        {
+            "token": [" so", "so", "so\n", " 7", "7", "\n", "x"],
+            "entropy": [2.0, 1.0, 3.0, 0.5, 0.1, 4.0, 9.0],
+        }
+    )
+    # sorted 0.1 0.5 1 2 3 4 9, rho = 0.5: the median 2 and above are forks
+    words = word_entropies(table, rho=0.5, minimum=1)
+    assert words.to_dict("list") == {
+        "word": ["x", "'\\n'", "so", "7"], "count": [1, 1, 3, 2], "forks": [1, 1, 2, 0],
+        "mean_entropy": [9.0, 4.0, 2.0, pytest.approx(0.3)],
+    }  # fmt: skip
+    assert word_entropies(table, rho=0.5, minimum=3)["word"].tolist() == ["so"]
+    odd = pd.DataFrame({"token": [" \x04", "\x04", " "], "entropy": [2.0, 2.0, 1.0]})  # no font has such a sign
+    assert word_entropies(odd)["word"].tolist() == ["'\\x04'", "' '"]
+    with pytest.raises(ValueError, match="minimum: expected at least 1, got 0"):
+        word_entropies(table, minimum=0)
+
+
+def test_forks_kept_by_hand() -> None:
+    # 6 tokens of problem a and 5 of b; the fifth of highest entropy of 11 is 3 tokens: a0, a1, b0. After: a0, b1, b2
+    # stay or come. Kept: of a's two forks one, of b's one none: mean over problems (1/2 + 0)/2
+    rows = [("a", 0, t) for t in range(6)] + [("b", 0, t) for t in range(5)]
+    before = pd.DataFrame(rows, columns=["problem_id", "sample", "position"]).assign(token_id=1, entropy=0.0)
+    after = before.copy()
+    before.loc[[0, 1, 6], "entropy"] = [3.0, 2.0, 1.0]
+    after.loc[[0, 7, 8], "entropy"] = [3.0, 2.0, 1.0]
+    overlap = fork_overlap(before, after, rho=0.2)
+    assert (overlap.mean, overlap.pooled, overlap.count, overlap.problems) == (0.25, pytest.approx(1 / 3), 3, 2)
+    assert fork_overlap(before, before, rho=0.2).mean == 1
+
+
+def test_figures_have_the_numbers_of_the_tables() -> None:
+    tables = {"base": random_table(seed=1), "GRPO": random_table(seed=2)}
+    plots = fork_words(["base", "missing", "GRPO"], tables, "aime24", minimum=2)
+    assert [plot.name for plot in plots] == ["fork_words_0_aime24", "fork_words_2_aime24"]
+    words = plots[1].numbers.set_index("word")["mean entropy (nats)"]
+    assert words["w3"] == pytest.approx(tables["GRPO"].query("token == ' w3'")["entropy"].mean())
+    with pytest.raises(ValueError, match="no word of base occurs 999 times"):
+        fork_words(["base"], {"base": tables["base"]}, "aime24", minimum=999)
+    before = random_table(seed=3)
+    pairs = {"GRPO": (before, random_table(seed=3, shift=0.2)), "ERPO": (before, random_table(seed=3, shift=1.5))}
+    kept = fork_kept(["base", "GRPO", "ERPO"], pairs, "aime24")
+    share = kept.numbers.set_index("model")["kept (%)"]
+    assert 100 > share["GRPO"] > share["ERPO"] > 20  # the more it moves, the fewer forks it keeps
+    for plot in [*plots, kept]:
+        check_renders(plot)
