@@ -351,6 +351,16 @@ _PROTOCOLS = (
         ks=assumed((1,), "the page gives one accuracy"),
     ),
     Protocol(
+        name="small",
+        benchmarks=assumed(("math500", "gsm8k"), "ours: what models of 0.5B to 1.7B partly solve"),
+        n=assumed({"math500": 4, "gsm8k": 1}, "2,000 and 1,319 responses: about ten minutes on one GPU"),
+        temperature=assumed(1.0, "that of most trainings, so that the diversity measured is that of training"),
+        top_p=assumed(1.0, "the model's own distribution"),
+        max_tokens=assumed(1024, "as in training at this scale"),
+        prompt=assumed("boxed_suffix", "the prompt of training at this scale"),
+        ks=assumed({"math500": (1, 2, 4), "gsm8k": (1,)}, "the pass@k curve that these samples allow"),
+    ),
+    Protocol(
         name="tiny",
         benchmarks=assumed(("tiny_short", "tiny_long", "tiny_rare"), "ours: the evaluation tiers of the tiny scale"),
         n=assumed(16, "enough for pass@16, the gap that RL is to close"),

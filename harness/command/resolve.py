@@ -181,7 +181,11 @@ def _arm(
     base = reproduction.models[arm.model]
     own = {**scale.special(reproduction.scales), **scale.special(arm.scales)}
     scaled = {**scale.values, **own}  # all at once: a value may fit only with the others of its scale
-    why = {key: f"scale={scale.name}" + (f", {reproduction.key}" if key in own else "") for key in scaled}
+    why = {
+        key: f"scale={scale.name}"
+        + (f", {reproduction.key}" if key in own else f": {scale.reasons[key]}" if key in scale.reasons else "")
+        for key in scaled
+    }
     asked = dict.fromkeys(overrides, "command line")
     for values, origin, note in ((scaled, Origin.SCALE, why), (overrides, Origin.USER, asked)):
         if "base_model" in values:

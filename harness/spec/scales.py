@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -17,6 +17,7 @@ class Scale:
         one_model: the scale has one base model, so only the paper's first model runs by default.
         like: another scale whose `scales` values of a paper or arm also apply here.
         family: the tiny family (`harness.data.tiny`) of model, problems and benchmarks; None: real ones.
+        reasons: why a value is what it is, by key; a plan and a record show it.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Scale:
     one_model: bool = False
     like: str | None = None
     family: str | None = None
+    reasons: Mapping[str, str] = field(default_factory=dict)
 
     def special(self, values: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Any]:
         """The values that a paper or an arm declares for this scale."""
@@ -75,4 +77,31 @@ TINY_SEARCH = Scale(
     family="tiny_search",
 )
 
-SCALES = {scale.name: scale for scale in (PAPER, TINY, TINY_SEARCH)}
+_SMALL: Mapping[str, tuple[Any, str]] = {  # key -> (value, reason)
+    "base_model": ("Qwen/Qwen2.5-0.5B", "all of its weights train on one GPU of 24 GB; base_model=... takes another"),
+    "dataset": ("math_minus_math500", "problems that models of this size partly solve, none of them in MATH-500"),
+    "dataset_rows": (12000, "of that set"),
+    "prompt": ("boxed_suffix", "the answer in a box, as the small protocol reads it"),
+    "dynamic_sampling": (False, "TRL cannot resample"),
+    "prompts_per_rollout": (32, "256 responses a rollout: about a minute on one GPU"),
+    "group_size": (8, "256 responses a rollout: about a minute on one GPU"),
+    "max_prompt_tokens": (512, "holds MATH's problems"),
+    "max_completion_tokens": (1024, "longer than most solutions of models of this size"),
+    "epochs": (0.267, "100 rollouts of 32 problems"),
+    "max_steps": (None, "100 rollouts, whatever the updates of each"),
+    "max_tokens": (2048, "of prompt and solution in fine-tuning"),
+    "batch_size": (32, "fits one GPU"),
+    "overlong.max_length": (1024, "the limit of a completion at this scale"),
+    "overlong.buffer": (256, "a quarter of the limit at this scale"),
+}
+SMALL = Scale(
+    "small",
+    "small scale: a model of about 0.5B parameters on MATH, on one GPU; not the paper's own size, so that its numbers "
+    "are not the paper's",
+    {key: value for key, (value, _) in _SMALL.items()},
+    protocol="small",
+    one_model=True,
+    reasons={key: reason for key, (_, reason) in _SMALL.items()},
+)
+
+SCALES = {scale.name: scale for scale in (PAPER, SMALL, TINY, TINY_SEARCH)}

@@ -179,10 +179,12 @@ REPRODUCTION = Reproduction(
             "qwen3-0.6b",
             "GRPO without KL, 100 steps",
             replace(MATH_50_STEPS, max_steps=code(100, RFS_ROW)),
+            same_as="grpo_50",
+            same_at=("small",),  # which has a length of its own
         ),
         Arm("base", "qwen2.5-0.5b", "hf checkpoint", None, protocol="anchor_gsm8k"),
         Arm("ppo", "qwen2.5-0.5b", "PPO", GSM8K_PPO, protocol="anchor_gsm8k"),
-        Arm("base", "qwen2.5-1.5b", "Qwen2.5-1.5B-Instruct", None, protocol="anchor_gsm8k_1024"),
+        Arm("base", "qwen2.5-1.5b", "Qwen2.5-1.5B-Instruct", None, protocol="anchor_gsm8k_1024", sweep=True),
         Arm("grpo", "qwen2.5-1.5b", "GRPO", GSM8K_GRPO, protocol="anchor_gsm8k_1024"),
     ),
     protocol="anchor_math500",

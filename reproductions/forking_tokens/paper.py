@@ -175,7 +175,13 @@ LONGER: Experiment = replace(
     ),
 )
 LONG_RUN = Arm(
-    "top20_29k", "32b", "DAPO w/ forking tokens, 29,696 tokens", LONGER, sweep=True, same_as="top20", same_at=("tiny",)
+    "top20_29k",
+    "32b",
+    "DAPO w/ forking tokens, 29,696 tokens",
+    LONGER,
+    sweep=True,
+    same_as="top20",
+    same_at=("tiny", "small"),
 )
 
 

@@ -106,8 +106,14 @@ METHODS = {  # the first four are in tables 4 to 6
 }
 IN_TABLES = ("grpo", "grpo_ppl", "grpo_position")
 # as the paper's window of 1,000 steps (figure 6(a)): it opens after a fifth of the training, for a tenth of it
-TINY_WINDOW = {"tiny": {"position_advantage.first_step": 12, "position_advantage.steps": 6}}
-SCALES = {key: TINY_WINDOW for key in ("grpo_position", "grpo_position_as_printed")}
+WINDOWS = {
+    "tiny": {"position_advantage.first_step": 12, "position_advantage.steps": 6},
+    "small": {
+        "position_advantage.first_step": 20 * UPDATES,
+        "position_advantage.steps": 10 * UPDATES,
+    },  # of 100 rollouts
+}
+SCALES = {key: WINDOWS for key in ("grpo_position", "grpo_position_as_printed")}
 
 RELEASED_MODEL = "section 2.4 names the model; this is its checkpoint on the hub"
 MODELS = {
@@ -364,6 +370,7 @@ REPRODUCTION = Reproduction(
             "rounds": 2,
             "problems_per_round": 256,
             "selected": 480,
-        }
+        },
+        "small": {"rounds": 2, "problems_per_round": 1000, "selected": 2000},
     },
 )

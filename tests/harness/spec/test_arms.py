@@ -50,9 +50,9 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
     def noise(*shape: int) -> torch.Tensor:
         return torch.randn(*shape, generator=made, dtype=torch.float64)
 
-    rows, tokens = 32, 64
-    lengths = torch.arange(rows) * 2 + 2
-    limit = max([experiment.max_completion_tokens.value, tokens])
+    rows, limit = 32, max(experiment.max_completion_tokens.value, 64)
+    tokens = limit if limit <= 1024 else 64  # a soft length limit acts near the limit alone
+    lengths = (torch.arange(rows) + 1) * tokens // rows
     rewards = (noise(rows) > 0).double()
     rewards[::4], rewards[1::4] = 1.0, 0.0  # no group without a signal
     logp = -noise(rows, tokens).abs() - 0.1
@@ -72,6 +72,11 @@ def step_of(experiment: Experiment, step: int) -> TokenBatch:
         rollout_logp=logp - drift - 0.3 * noise(rows, tokens),
         step=step,
     )
+
+
+def steps_of_epochs(e: Experiment) -> int:
+    rollouts = e.epochs.value * e.dataset_rows.value / e.prompts_per_rollout.value
+    return int(rollouts) * e.updates_per_rollout.value
 
 
 def gradient(experiment: Experiment, step: int) -> torch.Tensor:
@@ -111,7 +116,7 @@ def test_two_arms_differ_in_what_they_train(paper: str, scale: str) -> None:
         if a.experiment.entropy_coefficient.value != b.experiment.entropy_coefficient.value:
             continue
         for job, declared in ((a, a.experiment), (b, b.experiment)):
-            last = declared.max_steps.value or 1000
+            last = declared.max_steps.value or steps_of_epochs(declared)
             steps = sorted({0, 1, last // 4, last // 5, last // 2, last - 1})
             if job.name not in gradients:
                 gradients[job.name] = [gradient(declared, step) for step in steps]
