@@ -22,18 +22,21 @@ def launch(commands: Sequence[Prepared], launcher: Launcher, *, keep_going: bool
     Raises:
         RefusedError: MLflow's store cannot be used. Interrupted: as above. Of a serial run also what its job raises.
     """
+    if launcher.name != "serial":
+        from harness.launch.watching import run_on
     if launcher.name == "local":
-        from harness.launch.local import run_local
+        from harness.launch.local import Local, worker_environments
+        from harness.plan.machine import gpu_count
 
-        return run_local(commands, launcher.here)
+        machines = [machine for prepared in commands for machine in prepared.hardware.values()]
+        jobs = sum(len(prepared.jobs) for prepared in commands)
+        return run_on(Local(worker_environments(machines, launcher.here, gpus=gpu_count())[:jobs]), commands)
     if launcher.name == "slurm":
-        from harness.launch.remote import run_on
         from harness.launch.slurm import Slurm
 
         return run_on(Slurm(launcher), commands)
     if launcher.name == "ray":
         from harness.launch.ray_cluster import ray_cluster
-        from harness.launch.remote import run_on
 
         with ray_cluster(launcher) as cluster:
             return run_on(cluster, commands)

@@ -1,238 +1,183 @@
-"""`launcher=local jobs=N`: the jobs of one or several commands in N worker processes of this machine.
+"""`launcher=local jobs=N`: worker processes of this machine, among which its threads and GPUs are divided.
 
-Each worker takes jobs from one queue, so that it imports the trainer once. Threads and GPUs are divided among the
-workers. A failed job or a killed worker does not affect the others. A first signal reaches every worker, which ends its
-step, saves and stops; a second stops them at once. Workers also save and stop if their parent is killed.
+Each worker takes one job after another, so that it imports the trainer once. A failed job does not affect the others; a
+job whose worker was killed is started once more, from its last checkpoint. Workers save and stop when their parent
+does, also if it is killed.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
-import selectors
 import signal
 import subprocess
 import sys
-import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from evals.environment import variables
-from harness.jobs.reporting import reporting
-from harness.jobs.run import Outcome
-from harness.launch.devices import worker_environments
-from harness.launch.orders import Task, tasks_of
-from harness.launch.prepare import Prepared
-from harness.launch.view import View, view
+from harness.errors import UsageError
+from harness.jobs.reporting import say
+from harness.launch.orders import Task
+from harness.launch.watching import RUNNING, WAITING
 from harness.launch.worker import END
-from harness.plan.machine import gpu_count
-from harness.runs.disk import full_disk_named
-from harness.runs.interrupt import Interrupted, StoppedAtOnce, finishing, handled, requested
+from harness.runs.interrupt import StoppedAtOnce
 from harness.runs.launched import forget, note
-from harness.runs.outbox import Outbox
-from harness.runs.track import make_home
+from harness.spec.hardware import Hardware
 
 LAST_S = 10.0  # seconds that a worker has to end after a second signal, before it is killed
+THREADS, VISIBLE = "OMP_NUM_THREADS", "CUDA_VISIBLE_DEVICES"
 
 
-class FailedJobError(RuntimeError):
-    """A job that failed in another process; the text is that process's."""
+def worker_environments(
+    machines: Iterable[Hardware], workers: int, *, gpus: int, environ: Mapping[str, str] = os.environ
+) -> list[dict[str, str]]:
+    """The environment variables of each worker.
 
+    GPUs: each worker gets as many as the largest job needs; no two workers share one, and CPU threads are divided. Jobs
+    on the CPU see no GPU, and each has as many threads as when it runs alone, because the number of threads decides the
+    last bits of its sums; `hardware.threads` gives each fewer.
 
-def run_local(commands: Sequence[Prepared], workers: int) -> list[Outcome]:
-    """Run the jobs of all commands, `workers` at once; one outcome for each job of each command, in their order.
-
+    Args:
+        machines: of all jobs, with their device. gpus: how many there are.
     Raises:
-        RefusedError: MLflow's store cannot be used. Interrupted: a signal asked to stop; everything is saved.
+        UsageError: fewer GPUs than the workers need.
     """
-    machines = [machine for prepared in commands for machine in prepared.hardware.values()]
-    environments = worker_environments(machines, workers, gpus=gpu_count())
-    with (
-        handled(),
-        full_disk_named(make_home()),
-        reporting([(prepared.jobs, prepared.command) for prepared in commands]) as reports,
-    ):
-        tasks = tasks_of(commands, reports)
-        for task in tasks:
-            note(Path(task.order.folder), "local", task.order.command)
-        with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
-            ended = _Pool(tasks, environments[: len(tasks)], shown, lambda outbox: reports.courier.watch(outbox)).run()
-        for task in tasks:
-            if ended[task.order.folder].error is not None:
-                reports.failed.update(task.commands)
-    return outcomes_of(commands, tasks, ended)
+    machines = list(machines)
+    if not any(machine.device == "gpu" for machine in machines):
+        return [{VISIBLE: ""} for _ in range(workers)]
+    common = {} if THREADS in environ else {THREADS: str(max(1, len(os.sched_getaffinity(0)) // workers))}
+    each = max(machine.gpus for machine in machines)
+    names = [name for name in environ.get(VISIBLE, "").split(",") if name] or [str(i) for i in range(gpus)]
+    most = len(names) // each
+    if workers > most:
+        raise UsageError(
+            f"jobs={workers}: expected at most {most}: a job needs {each} of the {len(names)} GPUs here, got {workers}"
+        )
+    return [{**common, VISIBLE: ",".join(names[i * each : (i + 1) * each])} for i in range(workers)]
 
 
-def outcomes_of(commands: Sequence[Prepared], tasks: Sequence[Task], ended: Mapping[str, Outcome]) -> list[Outcome]:
-    """The outcome of each job of each command, from those of the tasks, by folder."""
-    folders = {
-        (number, task.job.name, task.job.digest): task.order.folder for task in tasks for number in task.commands
-    }
-    return [
-        replace(ended[folders[number, job.name, job.digest]], job=job)
-        for number, prepared in enumerate(commands)
-        for job in prepared.jobs
-    ]
+def start_worker(log: Path, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    """A `harness.launch.worker`; what it prints before its first job goes to that job's log too."""
+    with log.open("ab") as output:
+        return subprocess.Popen(
+            [sys.executable, "-m", "harness.launch.worker"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=output,
+            env={**variables(), **environment},
+            start_new_session=True,  # a Ctrl-C must reach it once, through this process
+        )
 
 
-@dataclass(eq=False)
-class _Worker:
-    number: int
+def death(code: int) -> str:
+    """How a process ended, from its exit code."""
+    how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
+    return f"its worker ended with {how}" + (" (out of memory?)" if code == -signal.SIGKILL else "")
+
+
+@dataclass
+class Worker:
+    """A process and the job it has; `task` is None between two jobs."""
+
     process: subprocess.Popen[bytes]
-    task: Task
+    task: Task | None = None
     unread: bytes = b""
 
 
-class _Pool:
-    """Workers and the tasks that they take."""
+class Local:
+    """The workers of one command, as a `harness.launch.watching.Cluster`."""
 
-    def __init__(
-        self,
-        tasks: Sequence[Task],
-        environments: Sequence[dict[str, str]],
-        shown: View,
-        watch: Callable[[Outbox], None],
-    ) -> None:
-        self._tasks = list(tasks)
-        self._waiting = deque(tasks)
-        self._total = len(tasks)
+    poll_s, late_s = 0.3, 0.0
+
+    def __init__(self, environments: Sequence[Mapping[str, str]]) -> None:
         self._environments = environments
-        self._shown, self._watch = shown, watch
-        self._outcomes: dict[str, Outcome] = {}
-        self._stopped: list[Task] = []
-        self._workers: dict[int, _Worker] = {}
-        self._selector = selectors.DefaultSelector()
+        self._waiting: deque[Task] = deque()
+        self._workers: dict[int, Worker] = {}
+        self._states: dict[str, str] = {}
+        self._died: set[str] = set()  # folders of jobs whose worker was killed once
 
-    def run(self) -> dict[str, Outcome]:
-        """Outcome of each task, by the job's folder. Raises Interrupted once every worker has saved and ended."""
-        told_to_stop = False
-        try:
-            while self._waiting or self._workers:
-                if requested() and not told_to_stop:
-                    told_to_stop = True
-                    self._signal()
-                if not told_to_stop:
-                    for number in range(len(self._environments)):
-                        if number not in self._workers and self._waiting:
-                            self._start(number, self._waiting.popleft())
-                elif not self._workers:
-                    break
-                for key, _ in self._selector.select(timeout=0.3):
-                    self._hear(key.data)
-                self._shown.refresh()
-        except StoppedAtOnce:
-            self._signal()
-            raise
-        finally:
-            self._end()
-            for task in self._tasks:
-                forget(Path(task.order.folder))
-        if told_to_stop:
-            raise Interrupted(f"after {len(self._outcomes)} of {self._total} jobs, with what the others had saved")
-        return self._outcomes
+    def submit(self, tasks: Sequence[Task]) -> None:
+        """As `Cluster.submit`."""
+        for task in tasks:
+            note(Path(task.order.folder), "local", task.order.command)
+        self._waiting.extend(tasks)
+        self._states = {task.order.folder: WAITING for task in tasks}
 
-    def _start(self, number: int, task: Task) -> None:
-        task.order.log.parent.mkdir(parents=True, exist_ok=True)
-        with task.order.log.open("ab") as log:  # so that it also has errors before the first job
-            process = subprocess.Popen(
-                [sys.executable, "-m", "harness.launch.worker"],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                env={**variables(), **self._environments[number]},
-                start_new_session=True,  # a Ctrl-C must reach it once, through this process
-            )
-        worker = _Worker(number, process, task)
-        assert process.stdout is not None
-        os.set_blocking(process.stdout.fileno(), False)
-        self._selector.register(process.stdout, selectors.EVENT_READ, worker)
-        self._workers[number] = worker
-        self._give(worker, task)
+    def states(self) -> Mapping[str, str]:
+        """As `Cluster.states`; gives waiting jobs to free workers first."""
+        for number, environment in enumerate(self._environments):
+            worker = self._workers.get(number)
+            if worker is not None:
+                self._hear(number, worker)
+            worker = self._workers.get(number)
+            if worker is not None and worker.task is None and not self._waiting:
+                send(worker.process, END)
+                worker.process.wait()
+                del self._workers[number]
+            elif self._waiting and (worker is None or worker.task is None):
+                task = self._waiting.popleft()
+                if worker is None:
+                    worker = self._workers[number] = Worker(start_worker(task.order.log, environment))
+                    assert worker.process.stdout is not None
+                    os.set_blocking(worker.process.stdout.fileno(), False)
+                worker.task, self._states[task.order.folder] = task, RUNNING
+                send(worker.process, task.order.to_json())
+        return dict(self._states)
 
-    def _give(self, worker: _Worker, task: Task) -> None:
-        worker.task = task
-        self._shown.started(task.order.folder, worker.number)
-        self._watch(Outbox(task.order.log.parent))
-        self._write(worker, task.order.to_json())
-
-    def _write(self, worker: _Worker, line: str) -> None:
-        assert worker.process.stdin is not None
-        with contextlib.suppress(BrokenPipeError):  # it is dead; the end of its stdout reports that
-            worker.process.stdin.write(f"{line}\n".encode())
-            worker.process.stdin.flush()
-
-    def _hear(self, worker: _Worker) -> None:
+    def _hear(self, number: int, worker: Worker) -> None:
+        """Read a worker's answers, and see whether it lives."""
+        code = worker.process.poll()  # before the answers: what it wrote is then all there
         assert worker.process.stdout is not None
-        data = worker.process.stdout.read()
-        if data is None:
-            return
-        if not data:
-            self._gone(worker)
-            return
-        worker.unread += data
+        worker.unread += worker.process.stdout.read() or b""
         while b"\n" in worker.unread:
             line, worker.unread = worker.unread.split(b"\n", 1)
-            self._answered(worker, json.loads(line))
-
-    def _answered(self, worker: _Worker, answer: dict[str, Any]) -> None:
-        folder = worker.task.order.folder
-        if "stopped" in answer:
-            return  # its process ends now
-        if "error" in answer:
-            self._failed(worker.task, answer["error"])
-        else:
-            log = worker.task.order.log.parent
-            self._outcomes[folder] = Outcome(worker.task.job, log, diverged=answer["diverged"])
-            self._shown.ended(folder, "diverged" if answer["diverged"] else "finished")
-        if self._waiting and not requested():
-            self._give(worker, self._waiting.popleft())
-        else:
-            self._write(worker, END)
-
-    def _failed(self, task: Task, text: str) -> None:
-        self._outcomes[task.order.folder] = Outcome(task.job, None, FailedJobError(text))
-        self._shown.ended(task.order.folder, "failed", text)
-
-    def _gone(self, worker: _Worker) -> None:
-        """Handle a worker whose stdout has ended: it is done, was stopped, or died."""
-        self._selector.unregister(worker.process.stdout)  # type: ignore[arg-type]
-        code = worker.process.wait()
-        for pipe in (worker.process.stdin, worker.process.stdout):
-            with contextlib.suppress(BrokenPipeError):
-                pipe.close()  # type: ignore[union-attr]
-        del self._workers[worker.number]
-        if worker.task.order.folder in self._outcomes:
+            assert worker.task is not None
+            self._states[worker.task.order.folder] = " ".join(json.loads(line).values())
+            worker.task = None
+        if code is None:
             return
-        if requested():
-            self._shown.ended(worker.task.order.folder, "stopped")
+        del self._workers[number]
+        if (task := worker.task) is None:
             return
-        self._failed(worker.task, _death(code, worker.task))
+        folder, how = task.order.folder, death(code)
+        if folder in self._died:
+            self._states[folder] = f"{how}, as the time before"
+            return
+        self._died.add(folder)
+        say(f"{task.job.name}: {how}; it is started once more, from its last checkpoint")
+        self._states[folder] = WAITING
+        self._waiting.appendleft(task)
 
-    def _signal(self) -> None:
-        for worker in self._workers.values():
-            with contextlib.suppress(ProcessLookupError):
+    def close(self) -> str:
+        """Every worker saves and ends; a second signal stops them at once."""
+        self._waiting.clear()
+        try:
+            for worker in self._workers.values():
                 worker.process.send_signal(signal.SIGTERM)
-
-    def _end(self) -> None:
-        """End every worker, after an error too."""
-        deadline = time.monotonic() + LAST_S
-        for worker in self._workers.values():
-            with contextlib.suppress(BrokenPipeError):
-                worker.process.stdin.close()  # type: ignore[union-attr]
-            try:
-                worker.process.wait(max(0.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(worker.process.pid, signal.SIGKILL)
+            for worker in self._workers.values():
                 worker.process.wait()
-        self._selector.close()
+        except StoppedAtOnce:
+            for worker in self._workers.values():
+                worker.process.send_signal(signal.SIGTERM)
+                try:
+                    worker.process.wait(LAST_S)
+                except subprocess.TimeoutExpired:
+                    os.killpg(worker.process.pid, signal.SIGKILL)
+            raise
+        finally:
+            for folder in self._states:
+                forget(Path(folder))
+        return ", with what the others had saved"
 
 
-def _death(code: int, task: Task) -> str:
-    how = f"exit code {code}" if code >= 0 else signal.Signals(-code).name
-    why = " (out of memory?)" if code == -signal.SIGKILL else ""
-    return f"its worker ended with {how}{why}; {task.order.log} has its output"
+def send(process: subprocess.Popen[bytes], line: str) -> None:
+    """A line for a worker; one that has died is noticed by its exit code."""
+    assert process.stdin is not None
+    try:
+        process.stdin.write(f"{line}\n".encode())
+        process.stdin.flush()
+    except BrokenPipeError:
+        return

@@ -16,12 +16,13 @@ from harness.backends import backend
 from harness.command.resolve import resolve_order
 from harness.command.watch import Watch
 from harness.jobs.records import read_record
-from harness.jobs.reporting import Delivery, Reporting
+from harness.jobs.reporting import Delivery, NoDelivery, Reporting
 from harness.jobs.run import Outcome, has_diverged, job_folder, run_job
 from harness.launch.launcher import Launcher
 from harness.launch.prepare import Prepared
+from harness.runs.disk import full_disk_named
 from harness.runs.outbox import Outbox
-from harness.runs.track import home
+from harness.runs.track import home, make_home
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
@@ -64,6 +65,17 @@ class Order:
         """Its settings."""
         settings: Hardware = backend(self.job["backend"]).hardware(**self.hardware)
         return settings
+
+    def carried_out(self) -> str:
+        """Run the job in this process, which writes to its log from now on; returns its folder.
+
+        Raises:
+            what `harness.jobs.run.run_job` raises; RuntimeError: this process declares another job.
+        """
+        os.environ["RLVR_HOME"] = self.home
+        write_to_log(self)
+        with full_disk_named(make_home()):
+            return str(carry_out(self, NoDelivery()).folder)
 
     @property
     def log(self) -> Path:

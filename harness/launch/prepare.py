@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from evals.environment import threads_sleep
 from evals.redaction import redact
 from harness.command.config import parse_overrides, read_seeds, take, take_list
 from harness.command.watch import Watch, check_watch, take_watch
@@ -41,11 +42,12 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
     Raises:
         UsageError: a name, value, file, device or store that cannot be used.
     """
+    threads_sleep()
     values = parse_overrides(options)
-    own = take_launcher(values)
-    if launcher is not None and own.given:
-        raise UsageError(f"{own.given[0]}: expected it once for all lines: rlvr batch FILE {own.given[0]}=...")
-    launcher = launcher or own
+    given = take_launcher(values)
+    if launcher is not None and given.given:
+        raise UsageError(f"{given.given[0]}: expected it once for all lines: rlvr batch FILE {given.given[0]}=...")
+    launcher = launcher or given
     data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
     machine, watch = take_machine(values), take_watch(values)
     named = "arm" in values

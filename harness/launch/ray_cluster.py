@@ -5,22 +5,22 @@ elsewhere from its last checkpoint. The tasks end with the command, which lets e
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from harness.errors import UsageError
-from harness.launch.devices import gpus_of
 from harness.launch.launcher import Launcher
-from harness.launch.orders import Task
-from harness.launch.ray_job import WorkerDiedError, run_order
-from harness.launch.remote import RUNNING, WAITING
+from harness.launch.local import death, start_worker
+from harness.launch.orders import LOG, Order, Task
+from harness.launch.watching import RUNNING, WAITING
+from harness.launch.worker import END
 from harness.runs.launched import note
-from harness.runs.state import ERROR
 from harness.spec.hardware import Hardware
 
 RETRIES = 3
@@ -46,17 +46,17 @@ def ray_cluster(launcher: Launcher) -> Iterator[RayCluster]:
 
 
 class RayCluster:
-    """The jobs that one command runs on a cluster."""
+    """The jobs that one command runs on a cluster, as a `harness.launch.watching.Cluster`: a Ray task each."""
+
+    poll_s, late_s = 2.0, 20.0
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
-        self._waiting: deque[Task] = deque()
-        self._started: dict[str, Any] = {}  # by folder: Ray's reference to the result
+        self._tasks: dict[str, Any] = {}  # by folder: Ray's reference to the result
         self._log_sizes: dict[str, int] = {}
-        self._ended: dict[str, str] = {}
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Connect to the cluster and start as many jobs as may run at once.
+        """Connect to the cluster and hand it every job; it starts as many as its resources allow.
 
         Raises:
             UsageError: there is no cluster, or it can never give a job what it asks for.
@@ -67,9 +67,9 @@ class RayCluster:
         try:
             ray.init(address=address, log_to_driver=False, logging_level="warning", ignore_reinit_error=True)
         except (ConnectionError, ValueError, RuntimeError) as error:
-            said = str(error).splitlines()[0]
+            why = str(error).splitlines()[0]
             token = "" if "RAY_AUTH_MODE" in os.environ else "; if it asks for a token: RAY_AUTH_MODE=token"
-            raise UsageError(f"launcher.address={address}: expected a running Ray cluster ({said}){token}") from error
+            raise UsageError(f"launcher.address={address}: expected a running Ray cluster ({why}){token}") from error
         has = ray.cluster_resources()
         for task in tasks:
             wants = resources(self._launcher, task.order.machine)
@@ -79,55 +79,37 @@ class RayCluster:
                     raise UsageError(
                         f"launcher=ray: a job asks for {amount} {name}, and the whole cluster has {has.get(name, 0):g}"
                     )
-            (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # left by the previous try
-            note(Path(task.order.folder), "ray", task.order.command)
-        self._waiting.extend(tasks)
-        self._fill()
+        for task in tasks:
+            order = task.order
+            note(Path(order.folder), "ray", order.command)
+            self._log_sizes[order.folder] = order.log.stat().st_size if order.log.is_file() else 0
+            remote = ray.remote(run_order).options(
+                **resources(self._launcher, order.machine),
+                name=f"{task.job.paper} {task.job.name}",
+                max_retries=self._launcher.options.get("max_retries", RETRIES),
+                retry_exceptions=[WorkerDiedError],
+            )
+            self._tasks[order.folder] = remote.remote(order.to_json())
 
     def states(self) -> Mapping[str, str]:
-        """By the job's folder: waiting, running, or how its task ended."""
+        """As `Cluster.states`."""
         import ray
 
-        if self._started:
-            ready, _ = ray.wait(list(self._started.values()), num_returns=len(self._started), timeout=0)
-            for folder, task in list(self._started.items()):
-                if task in ready:
-                    self._ended[folder] = _how(task)
-                    del self._started[folder]
-        self._fill()
-        waiting = {task.order.folder: WAITING for task in self._waiting}
-        return waiting | {folder: self._state(folder) for folder in self._started} | self._ended
+        ready, _ = ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=0)
+        return {folder: _how(task) if task in ready else self._state(folder) for folder, task in self._tasks.items()}
 
     def close(self) -> str:
         """Jobs end with the command; each saves first."""
         import ray
 
-        self._waiting.clear()
-        for task in self._started.values():
+        for task in self._tasks.values():
             ray.cancel(task)
-        if self._started:
-            ray.wait(list(self._started.values()), num_returns=len(self._started), timeout=STOP_S)
+        ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=STOP_S)
         return ", with what the others had saved"
-
-    def _fill(self) -> None:
-        import ray
-
-        most = self._launcher.jobs
-        while self._waiting and (most is None or len(self._started) < most):
-            order = (task := self._waiting.popleft()).order
-            self._log_sizes[order.folder] = order.log.stat().st_size if order.log.is_file() else 0
-            asked = resources(self._launcher, task.order.machine)
-            remote = ray.remote(run_order).options(
-                **asked,
-                name=f"{task.job.paper} {task.job.name}",
-                max_retries=self._launcher.options.get("max_retries", RETRIES),
-                retry_exceptions=[WorkerDiedError],
-            )
-            self._started[order.folder] = remote.remote(order.to_json())
 
     def _state(self, folder: str) -> str:
         """A job runs once its worker has written to the log."""
-        log = Path(folder) / "log.txt"
+        log = Path(folder) / LOG
         return RUNNING if log.is_file() and log.stat().st_size > self._log_sizes[folder] else WAITING
 
 
@@ -136,7 +118,7 @@ def resources(launcher: Launcher, machine: Hardware) -> dict[str, Any]:
     own = launcher.options
     asked: dict[str, Any] = {
         "num_cpus": own.get("num_cpus", machine.threads or 1),
-        "num_gpus": own.get("num_gpus", gpus_of(machine)),
+        "num_gpus": own.get("num_gpus", machine.gpus),
         "resources": dict(own.get("resources", {})),
     }
     if "memory_gb" in own:
@@ -151,3 +133,34 @@ def _how(task: Any) -> str:
         return str(ray.get(task) or "done")
     except ray.exceptions.RayError as error:
         return f"Ray ended it: {str(error).strip().splitlines()[-1]}"
+
+
+# -- in the task -------------------------------------------------------------------------------------------------------
+
+
+class WorkerDiedError(RuntimeError):
+    """The worker process ended without an answer; the task may be tried again."""
+
+
+def run_order(text: str) -> str:
+    """Carry out an order in a separate process; returns how it ended. A cancelled task lets the worker save and end.
+
+    Raises:
+        WorkerDiedError: the process was killed.
+    """
+    order = Order.from_json(text)
+    order.log.parent.mkdir(parents=True, exist_ok=True)
+    worker = start_worker(order.log, {"RLVR_HOME": order.home, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))})
+    assert worker.stdin is not None and worker.stdout is not None
+    try:
+        worker.stdin.write(f"{text}\n{END}\n".encode())
+        worker.stdin.flush()
+        answer = worker.stdout.readline()  # empty if the process ends
+        code = worker.wait()
+    except BaseException:  # cancelled
+        worker.send_signal(signal.SIGTERM)
+        worker.wait()
+        raise
+    if not answer:
+        raise WorkerDiedError(death(code))
+    return str(json.loads(answer).get("error") or "")

@@ -1,24 +1,28 @@
 """`launcher=slurm`: the jobs as an array of Slurm, submitted with submitit.
 
-A job that is preempted or near its time limit saves and is requeued (`harness.launch.slurm_job`). The submitting
-command only watches: if it stops, the jobs stay in the queue, and the same command finds them again.
+A job that is preempted or near its time limit saves and is requeued (`run_order`). The submitting command only watches:
+if it stops, the jobs stay in the queue, and the same command finds them again.
 """
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
+import sys
+import traceback
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from evals.environment import threads_sleep
+from evals.redaction import redact
 from harness.errors import UsageError
-from harness.launch.devices import gpus_of
 from harness.launch.launcher import Launcher
-from harness.launch.orders import Task
-from harness.launch.remote import RUNNING, WAITING
-from harness.launch.slurm_job import run_order
+from harness.launch.orders import Order, Task
+from harness.launch.watching import RUNNING, WAITING
+from harness.runs.interrupt import RESUMABLE, Interrupted, handled
 from harness.runs.launched import launched, note
-from harness.runs.state import ERROR
 from harness.runs.track import home
 from harness.spec.hardware import Hardware
 
@@ -28,7 +32,9 @@ TIMEOUT_MIN, SIGNAL_DELAY_S, REQUEUES = 60, 300, 100
 
 
 class Slurm:
-    """The jobs that one command has in Slurm's queue."""
+    """The jobs that one command has in Slurm's queue, as a `harness.launch.watching.Cluster`."""
+
+    poll_s, late_s = 2.0, 20.0
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
@@ -47,8 +53,6 @@ class Slurm:
         new = [task for task in tasks if task.order.folder not in self._ids]
         if not new:
             return
-        for task in new:
-            (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # of the try before
         import submitit
         from submitit.core.utils import FailedJobError
 
@@ -87,7 +91,7 @@ def parameters(launcher: Launcher, machines: Sequence[Hardware]) -> dict[str, An
         "tasks_per_node": 1,
         "nodes": 1,
     }
-    gpus = max(gpus_of(machine) for machine in machines)
+    gpus = max(machine.gpus for machine in machines)
     if "gpus_per_node" in own:
         made["gpus_per_node"] = own.pop("gpus_per_node")
     elif gpus and "gres" not in own:
@@ -118,9 +122,58 @@ def queue(jobs: Any) -> dict[str, str]:
 
 
 def state_of(word: str | None) -> str:
-    """Slurm's state in the words of `harness.launch.remote`; None: Slurm does not know the job any more."""
+    """Slurm's state in the words of `harness.launch.watching`; None: Slurm does not know the job any more."""
     if word is None:
         return "Slurm does not know it any more"
     if word in QUEUED:
         return WAITING
     return RUNNING if word in ACTIVE else f"Slurm ended it: {word}"
+
+
+# -- in the job --------------------------------------------------------------------------------------------------------
+
+STOPPED = "stopped {} times, and launcher.max_num_timeout allows no more; the same command resumes from there"
+
+
+def run_order(text: str, requeues: int) -> str:
+    """Carry out an order; returns the job's folder.
+
+    SIGTERM (preemption, `scancel --signal=TERM`), SIGUSR1 and SIGUSR2 (sent before the time limit) end the step and
+    save; the job is then queued again, at most `requeues` times, and the process ends with exit code 75, on which
+    Slurm's `RequeueExit` can queue a job again too.
+
+    Raises:
+        what the job raises; its folder has the error.
+    """
+    threads_sleep()
+    try:
+        with handled(signal.SIGUSR2):
+            return Order.from_json(text).carried_out()
+    except Interrupted as stop:
+        print(stop, file=sys.stderr, flush=True)
+        restarts = int(os.environ.get("SLURM_RESTART_COUNT") or 0)
+        if restarts < requeues:
+            requeue(job_id())
+        else:
+            print(STOPPED.format(restarts + 1), file=sys.stderr, flush=True)
+        sys.exit(RESUMABLE)
+    except Exception:  # log it without credentials, then raise it unchanged
+        print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
+        raise
+
+
+def job_id() -> str:
+    """This job's id, as Slurm's commands take it."""
+    array = os.environ.get("SLURM_ARRAY_JOB_ID")
+    return f"{array}_{os.environ['SLURM_ARRAY_TASK_ID']}" if array else os.environ["SLURM_JOB_ID"]
+
+
+def requeue(job: str) -> None:
+    """Requeue a job if Slurm still lists it as running. Leave it alone if it was cancelled, or if Slurm preempts and
+    requeues it itself."""
+    state = subprocess.run(["squeue", "-h", "-j", job, "-o", "%T"], capture_output=True, text=True, check=False)
+    if state.stdout.strip() != "RUNNING":
+        print(f"not queued again: Slurm has it as {state.stdout.strip() or 'unknown'}", file=sys.stderr, flush=True)
+        return
+    asked = subprocess.run(["scontrol", "requeue", job], capture_output=True, text=True, check=False)
+    print(f"scontrol requeue {job}: {asked.stderr.strip() or 'done'}", file=sys.stderr, flush=True)

@@ -1,7 +1,8 @@
-"""The display of launched jobs: a live table on a terminal, plain lines elsewhere. Both read the jobs' own files."""
+"""The display of launched jobs, read from their files: a live line for each on a terminal, else plain lines."""
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -12,12 +13,12 @@ from typing import Any
 
 from evals.redaction import redact
 from harness.jobs.pace import duration
-from harness.launch.orders import Order
-from harness.runs.state import last_step
-from harness.spec.job import Job
+from harness.launch.orders import Task
 
 LINES_S = 60.0  # between two plain lines of what runs
-TABLE_S = 1.0  # between two readings of the files for the table
+TABLE_S = 1.0  # between two readings of the files for a terminal
+MOST = 20  # with more jobs, a terminal shows those that run
+SHOWN = {"train/reward": "reward", "train/entropy": "entropy"}
 
 
 @dataclass
@@ -28,123 +29,96 @@ class Row:
     folder: Path
     total: int | None
     state: str = "waiting"
-    worker: int | None = None
     since: float | None = None
-    error: str | None = None
     step: int | None = None
-    reward: float | None = None
+    metrics: str = ""
     first: tuple[int, float] | None = None  # the first step seen by this launch, and when
 
     def read(self, now: float) -> None:
-        """Read the training's progress."""
-        self.step, self.reward = last_step(self.folder / "train" / "metrics.jsonl")
-        if self.step is not None and self.first is None:
-            self.first = (self.step, now)
+        """Read the training's progress from the last whole line of its metrics."""
+        path = self.folder / "train" / "metrics.jsonl"
+        lines = path.read_text(encoding="utf-8").splitlines() if path.is_file() else []
+        for line in reversed(lines[-2:]):
+            try:
+                last = json.loads(line)
+            except ValueError:  # being written, or cut by a kill: the line before it is whole
+                continue
+            shown = [f"{name} {last['metrics'][key]:.3f}" for key, name in SHOWN.items() if key in last["metrics"]]
+            self.step, self.metrics = int(last["step"]), ", ".join(shown)
+            self.first = self.first or (self.step, now)
+            return
 
-    def eta(self, now: float) -> float | None:
+    def left(self, now: float) -> float | None:
         """Seconds left at the pace so far; None without a pace or a fixed end."""
-        if self.state != "running" or self.total is None or self.step is None or self.first is None:
+        if self.total is None or self.step is None or self.first is None or self.step == self.first[0]:
             return None
-        done = self.step - self.first[0]
-        return (self.total - self.step) * (now - self.first[1]) / done if done > 0 else None
+        return (self.total - self.step) * (now - self.first[1]) / (self.step - self.first[0])
 
-    def doing(self) -> str:
-        """The state in a word."""
-        if self.state == "running":
-            return "evaluating" if self.total is None or self.step == self.total else "training"
-        return self.state
+    def text(self, now: float) -> str:
+        """ "training, step 12/60, reward 1.312, entropy 0.241, 4 min left"."""
+        if self.state != "running":
+            return self.state
+        words = ["evaluating" if self.total is None or self.step == self.total else "training"]
+        if self.step is not None:
+            words += [f"step {self.step}" + (f"/{self.total}" if self.total else ""), self.metrics]
+        left = self.left(now)
+        return ", ".join([*filter(None, words), *([f"{duration(left)} left"] if left else [])])
 
 
 class View:
-    """The display as plain lines; gets each start and end."""
+    """The display; gets each start and end. `live`: a `rich.live.Live` on a terminal, else None."""
 
-    def __init__(self, rows: Sequence[Row], clock: Callable[[], float] = time.monotonic) -> None:
-        self.rows = list(rows)
+    def __init__(self, rows: Sequence[Row], live: Any = None, clock: Callable[[], float] = time.monotonic) -> None:
+        self.rows, self._live, self._clock = list(rows), live, clock
         self._by_folder = {str(row.folder): row for row in rows}
-        self._clock = clock
         self._shown = clock()
 
-    def started(self, folder: str, worker: int | None = None) -> None:
+    def started(self, folder: str) -> None:
         row = self._by_folder[folder]
-        row.state, row.worker, row.since = "running", worker, self._clock()
-        self.say(row, "started" if worker is None else f"started by worker {worker + 1}")
+        row.state, row.since = "running", self._clock()
+        self._say(row, "started")
 
     def ended(self, folder: str, state: str, error: str | None = None) -> None:
         row = self._by_folder[folder]
-        row.state, row.error = state, error
+        row.state = state
         took = "" if row.since is None else f" after {duration(self._clock() - row.since)}"
-        self.say(row, f"{state}{took}" + (f": {redact(error)}" if error else ""))
-
-    def say(self, row: Row, text: str) -> None:
-        number = self.rows.index(row) + 1
-        print(f"[{number}/{len(self.rows)}] {row.name}: {text}", file=sys.stderr, flush=True)
+        self._say(row, f"{state}{took}" + (f": {redact(error)}" if error else ""))
 
     def refresh(self) -> None:
-        """Called several times a second."""
+        """Called every few seconds at least."""
         now = self._clock()
-        if now - self._shown < LINES_S:
+        if now - self._shown < (LINES_S if self._live is None else TABLE_S):
             return
         self._shown = now
         for row in self.rows:
             if row.state == "running":
                 row.read(now)
-                self.say(row, progress(row, now))
+                if self._live is None:
+                    self._say(row, row.text(now))
+        if self._live is not None:
+            self._live.update(table(self.rows, now), refresh=True)
+
+    def _say(self, row: Row, text: str) -> None:
+        line = f"[{self.rows.index(row) + 1}/{len(self.rows)}] {row.name}: {text}"
+        if self._live is None:
+            print(line, file=sys.stderr, flush=True)
+        else:
+            self._live.console.print(line, markup=False, highlight=False)
 
 
-class Table(View):
-    """A table that is updated in place."""
+def table(rows: Sequence[Row], now: float) -> Any:
+    """A line for each job; with many jobs, waiting and finished ones are only counted."""
+    from rich.table import Table
 
-    def __init__(self, rows: Sequence[Row], live: Any) -> None:
-        super().__init__(rows)
-        self._live = live
-
-    def say(self, row: Row, text: str) -> None:
-        if row.error:
-            self._live.console.print(f"{row.name}: {redact(row.error)}", markup=False, highlight=False)
-        self._refresh()
-
-    def refresh(self) -> None:
-        if self._clock() - self._shown >= TABLE_S:
-            self._refresh()
-
-    def _refresh(self) -> None:
-        self._shown = self._clock()
-        for row in self.rows:
-            if row.state == "running":
-                row.read(self._shown)
-        self._live.update(rendered(self.rows, self._shown), refresh=True)
-
-
-def rendered(rows: Sequence[Row], now: float, most: int = 20) -> Any:
-    """The table; with many jobs, waiting and finished ones are only counted."""
-    from rich.table import Table as RichTable
-
-    listed = [row for row in rows if row.state == "running"] if len(rows) > most else list(rows)
     counts = {state: sum(row.state == state for row in rows) for state in dict.fromkeys(row.state for row in rows)}
-    caption = ", ".join(f"{n} {state}" for state, n in counts.items())
-    made = RichTable(caption=caption, caption_justify="left", box=None)
-    for heading in ("job", "state", "step", "reward", "ETA"):
-        side: Any = "left" if heading in ("job", "state") else "right"
-        made.add_column(heading, justify=side, no_wrap=True)
-    for row in listed:
-        left = row.eta(now)
-        step = "–" if row.step is None else str(row.step) + (f"/{row.total}" if row.total else "")
-        reward = "–" if row.reward is None else f"{row.reward:.3f}"
-        made.add_row(shortened(row.name, 36), row.doing(), step, reward, "–" if left is None else duration(left))
+    made = Table(box=None)
+    made.add_column(max_width=30, no_wrap=True)
+    made.add_column(no_wrap=True)
+    for row in rows:
+        if row.state == "running" or len(rows) <= MOST:
+            made.add_row(shortened(row.name, 30), row.text(now))
+    made.add_row("", ", ".join(f"{n} {state}" for state, n in counts.items()))
     return made
-
-
-def progress(row: Row, now: float) -> str:
-    """A row in words: "training, step 12/60, reward 1.312, 4 min left"."""
-    words = [row.doing()]
-    if row.step is not None:
-        words.append(f"step {row.step}" + (f"/{row.total}" if row.total else ""))
-    if row.reward is not None:
-        words.append(f"reward {row.reward:.3f}")
-    left = row.eta(now)
-    if left is not None:
-        words.append(f"{duration(left)} left")
-    return ", ".join(words)
 
 
 def shortened(text: str, width: int) -> str:
@@ -153,13 +127,14 @@ def shortened(text: str, width: int) -> str:
 
 
 @contextmanager
-def view(jobs: Sequence[Job], orders: Sequence[Order]) -> Iterator[View]:
+def view(tasks: Sequence[Task]) -> Iterator[View]:
     """The view for this stderr."""
-    several = len({job.paper for job in jobs}) > 1
-    rows = [
-        Row(f"{job.paper} {job.name}" if several else job.name, Path(order.folder), _steps(job))
-        for job, order in zip(jobs, orders, strict=True)
-    ]
+    several = len({task.job.paper for task in tasks}) > 1
+    rows = []
+    for task in tasks:
+        steps = getattr(task.job.experiment, "max_steps", None)
+        name = f"{task.job.paper} {task.job.name}" if several else task.job.name
+        rows.append(Row(name, Path(task.order.folder), None if steps is None else steps.value))
     if not sys.stderr.isatty():
         yield View(rows)
         return
@@ -167,9 +142,4 @@ def view(jobs: Sequence[Job], orders: Sequence[Order]) -> Iterator[View]:
     from rich.live import Live
 
     with Live(console=Console(stderr=True), auto_refresh=False) as live:
-        yield Table(rows, live)
-
-
-def _steps(job: Job) -> int | None:
-    steps = getattr(job.experiment, "max_steps", None)
-    return None if steps is None else int(steps.value)
+        yield View(rows, live)

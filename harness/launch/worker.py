@@ -1,8 +1,8 @@
 """A worker process: takes orders from stdin, one after another, so it imports once.
 
-It reads lines of JSON, an order each, and answers each with a line: {"folder": ..., "diverged": ...}, {"error": ...} or
-{"stopped": where}. The job's output goes to its own log. A first signal ends the step, saves, and ends the worker; so
-does the end of stdin, which means that the parent has ended.
+It reads lines of JSON, an order each, and answers each with a line: {"folder": ...}, {"error": ...} or {"stopped":
+where}. The job's output goes to its own log. A first signal ends the step, saves, and ends the worker; so does the end
+of stdin, which means that the parent has ended.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import signal
 import sys
 import threading
 import traceback
-from typing import Any, TextIO
+from typing import TextIO
 
+from evals.environment import threads_sleep
 from evals.redaction import redact
 from harness.runs.interrupt import RESUMABLE, Interrupted, StoppedAtOnce, check, handled
 
@@ -25,6 +26,7 @@ END = "end"  # the line after which no order comes
 
 def main() -> int:
     """Work until no order is left; returns the exit code."""
+    threads_sleep()
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", buffering=1)
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     lines: queue.Queue[str] = queue.Queue()
@@ -43,21 +45,14 @@ def main() -> int:
     return 0
 
 
-def _answer(line: str) -> dict[str, Any]:
-    from harness.jobs.reporting import NoDelivery
-    from harness.launch.orders import Order, carry_out, write_to_log
-    from harness.runs.disk import full_disk_named
-    from harness.runs.track import make_home
+def _answer(line: str) -> dict[str, str]:
+    from harness.launch.orders import Order
 
-    order = Order.from_json(line)
-    write_to_log(order)
     try:
-        with full_disk_named(make_home()):
-            outcome = carry_out(order, NoDelivery())
+        return {"folder": Order.from_json(line).carried_out()}
     except Exception as error:  # of one job: report it to the command; its other jobs run
         print(redact(traceback.format_exc()), file=sys.stderr, flush=True)
         return {"error": redact(f"{type(error).__name__}: {error}")}
-    return {"folder": str(outcome.folder), "diverged": outcome.diverged}
 
 
 def _read(stdin: TextIO, lines: queue.Queue[str]) -> None:

@@ -74,6 +74,11 @@ class Hardware:
         return self.processes
 
     @property
+    def gpus(self) -> int:
+        """GPUs of a machine that one job needs at a time: to train, or to sample."""
+        return max(self.processes, self.engine_replicas) if self.device == "gpu" else 0
+
+    @property
     def ranks(self) -> int:
         """Parts into which the sequences of an update are divided."""
         return self.devices

@@ -73,7 +73,7 @@ def children(process: Command) -> list[Any]:
     return children if len(children) == 2 else []
 
 
-def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
+def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import psutil
@@ -84,11 +84,36 @@ def test_a_failed_job_and_a_dead_worker_cost_the_others_nothing(
         process = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))
         (worker,) = psutil.Process(process.pid).children()
-        worker.kill()
+        worker.kill()  # as the kernel does when memory ends
+        wait_for(process, lambda: [w for w in psutil.Process(process.pid).children() if w.pid != worker.pid])
         _, err = process.communicate(timeout=500)
     assert process.returncode == 1
     assert f"math-7b/{GRPO}/seed0: failed" in err and "is in use by another process" in err
-    assert f"math-7b/{EGSW}/seed0: failed" in err and "its worker ended with SIGKILL (out of memory?)" in err
-    assert f"math-7b/{LAST}/seed0: finished" in err
-    (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{LAST}-*/log.txt")
-    assert "step 12/12" in log.read_text()
+    assert f"math-7b/{EGSW}/seed0: its worker ended with SIGKILL" in err and "started once more" in err
+    for arm in (EGSW, LAST):
+        assert f"math-7b/{arm}/seed0: finished" in err
+        (log,) = tmp_path.glob(f"egsw/tiny/math-7b-{arm}-*/log.txt")
+        assert "step 12/12" in log.read_text()
+
+
+def test_a_job_whose_worker_dies_twice_has_failed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    import subprocess
+    import sys
+    import time
+    from types import SimpleNamespace
+
+    from harness.launch import local
+
+    def start_worker(log: Path, environment: Any) -> Any:
+        command = [sys.executable, "-c", "import os, signal; os.kill(os.getpid(), signal.SIGKILL)"]
+        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    monkeypatch.setattr(local, "start_worker", start_worker)
+    order = SimpleNamespace(folder=str(tmp_path), log=tmp_path / "log.txt", command="", to_json=lambda: "{}")
+    pool = local.Local([{}])
+    pool.submit([SimpleNamespace(order=order, job=SimpleNamespace(name="a/b/seed0"))])  # type: ignore[list-item]
+    deadline = time.monotonic() + 60
+    while (state := pool.states()[str(tmp_path)]) in ("waiting", "running"):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    assert "SIGKILL" in state and "as the time before" in state

@@ -1,18 +1,18 @@
-"""Shared by cluster launchers: submit the unfinished jobs, watch them, report how each ended. All machines share the
-disk with the runs' folder; jobs write there, and this process reads their state and sends it to MLflow.
+"""Shared by all launchers but serial: start the unfinished jobs, watch them, report how each ended. All machines share
+the disk with the runs' folder; jobs write there, and this process reads their state and sends it to MLflow.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
 
 from evals.files import read_json
 from harness.jobs.reporting import reporting
 from harness.jobs.run import Outcome, has_diverged
-from harness.launch.local import FailedJobError, outcomes_of
 from harness.launch.orders import Task, carry_out, done_already, tasks_of
 from harness.launch.prepare import Prepared
 from harness.launch.view import View, view
@@ -23,13 +23,22 @@ from harness.runs.outbox import Outbox
 from harness.runs.state import ERROR
 from harness.runs.track import make_home
 
-POLL_S = 2.0
-LATE_S = 20.0  # seconds until a file of another machine may be visible here
 WAITING, RUNNING = "waiting", "running"  # states of a job that has not ended; any other text says how it ended
 
 
+class FailedJobError(RuntimeError):
+    """A job that failed in another process; the text is that process's."""
+
+
 class Cluster(Protocol):
-    """The interface of a cluster."""
+    """Where jobs run: worker processes here, Slurm or Ray.
+
+    Attributes:
+        poll_s: seconds between two looks at the states. late_s: until a file of another machine may be visible here.
+    """
+
+    poll_s: float
+    late_s: float
 
     def submit(self, tasks: Sequence[Task]) -> None:
         """Start these jobs, or find those that an earlier command has started."""
@@ -54,35 +63,43 @@ def run_on(cluster: Cluster, commands: Sequence[Prepared]) -> list[Outcome]:
     ):
         tasks = tasks_of(commands, reports)
         ended: dict[str, Outcome] = {}
-        with finishing(), view([task.job for task in tasks], [task.order for task in tasks]) as shown:
-            left = []
+        with finishing(), view(tasks) as shown:
+            unfinished = []
             for task in tasks:
                 if done_already(task.order):
                     ended[task.order.folder] = carry_out(task.order, reports.courier)
                     shown.ended(task.order.folder, "finished")
                 else:
-                    left.append(task)
+                    unfinished.append(task)
                     task.order.log.parent.mkdir(parents=True, exist_ok=True)
+                    (Path(task.order.folder) / ERROR).unlink(missing_ok=True)  # of the try before
                     reports.courier.watch(Outbox(task.order.log.parent))
-            if left:
-                cluster.submit(left)
-                _watch(cluster, left, ended, shown)
+            if unfinished:
+                cluster.submit(unfinished)
+                _watch(cluster, unfinished, ended, shown)
         for task in tasks:
             if ended[task.order.folder].error is not None:
                 reports.failed.update(task.commands)
-    return outcomes_of(commands, tasks, ended)
+    folders = {
+        (number, task.job.name, task.job.digest): task.order.folder for task in tasks for number in task.commands
+    }
+    return [
+        replace(ended[folders[number, job.name, job.digest]], job=job)
+        for number, prepared in enumerate(commands)
+        for job in prepared.jobs
+    ]
 
 
 def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], shown: View) -> None:
     """Wait until each job has its outcome in `ended`."""
     by_folder = {task.order.folder: task for task in tasks}
     states = dict.fromkeys(by_folder, WAITING)
-    done_before = len(ended)
+    total = len(ended) + len(tasks)
     gone: dict[str, float] = {}  # when a job was first seen to have ended
-    while len(ended) - done_before < len(tasks):
+    while len(ended) < total:
         if requested():
             fate = cluster.close()
-            raise Interrupted(f"after {len(ended)} of {done_before + len(tasks)} jobs{fate}")
+            raise Interrupted(f"after {len(ended)} of {total} jobs{fate}")
         for folder, state in cluster.states().items():
             if folder in ended:
                 continue
@@ -92,7 +109,7 @@ def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], s
                 shown.ended(folder, WAITING)
             states[folder] = state
             if state not in (WAITING, RUNNING):
-                late = time.monotonic() - gone.setdefault(folder, time.monotonic()) > LATE_S
+                late = time.monotonic() - gone.setdefault(folder, time.monotonic()) >= cluster.late_s
                 outcome = outcome_of(by_folder[folder], state, late=late)
                 if outcome is not None:
                     ended[folder] = outcome
@@ -100,7 +117,7 @@ def _watch(cluster: Cluster, tasks: Sequence[Task], ended: dict[str, Outcome], s
                     text = None if outcome.error is None else str(outcome.error)
                     shown.ended(folder, "failed" if text else "diverged" if outcome.diverged else "finished", text)
         shown.refresh()
-        time.sleep(POLL_S)
+        time.sleep(cluster.poll_s)
 
 
 def outcome_of(task: Task, how: str, *, late: bool) -> Outcome | None:
