@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sys
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
@@ -52,11 +53,12 @@ class RayCluster:
 
     def __init__(self, launcher: Launcher) -> None:
         self._launcher = launcher
+        self._waiting: deque[Task] = deque()
         self._tasks: dict[str, Any] = {}  # by folder: Ray's reference to the result
         self._log_sizes: dict[str, int] = {}
 
     def submit(self, tasks: Sequence[Task]) -> None:
-        """Connect to the cluster and hand it every job; it starts as many as its resources allow.
+        """Connect to the cluster and hand it the jobs, `jobs=N` at a time; it starts as many as its resources allow.
 
         Raises:
             UsageError: there is no cluster, or it can never give a job what it asks for.
@@ -79,9 +81,15 @@ class RayCluster:
                     raise UsageError(
                         f"launcher=ray: a job asks for {amount} {name}, and the whole cluster has {has.get(name, 0):g}"
                     )
-        for task in tasks:
-            order = task.order
-            note(Path(order.folder), "ray", order.command)
+            note(Path(task.order.folder), "ray", task.order.command)
+        self._waiting.extend(tasks)
+
+    def _fill(self, running: int) -> None:
+        import ray
+
+        while self._waiting and (self._launcher.jobs is None or running < self._launcher.jobs):
+            running += 1
+            order = (task := self._waiting.popleft()).order
             self._log_sizes[order.folder] = order.log.stat().st_size if order.log.is_file() else 0
             remote = ray.remote(run_order).options(
                 **resources(self._launcher, order.machine),
@@ -95,16 +103,22 @@ class RayCluster:
         """As `Cluster.states`."""
         import ray
 
-        ready, _ = ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=0)
-        return {folder: _how(task) if task in ready else self._state(folder) for folder, task in self._tasks.items()}
+        tasks = list(self._tasks.values())
+        ready = ray.wait(tasks, num_returns=len(tasks), timeout=0)[0] if tasks else []
+        self._fill(len(tasks) - len(ready))
+        states = {folder: _how(task) if task in ready else self._state(folder) for folder, task in self._tasks.items()}
+        return {task.order.folder: WAITING for task in self._waiting} | states
 
     def close(self) -> str:
         """Jobs end with the command; each saves first."""
         import ray
 
-        for task in self._tasks.values():
+        self._waiting.clear()
+        tasks = list(self._tasks.values())
+        for task in tasks:
             ray.cancel(task)
-        ray.wait(list(self._tasks.values()), num_returns=len(self._tasks), timeout=STOP_S)
+        if tasks:
+            ray.wait(tasks, num_returns=len(tasks), timeout=STOP_S)
         return ", with what the others had saved"
 
     def _state(self, folder: str) -> str:
