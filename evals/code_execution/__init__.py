@@ -2,7 +2,6 @@
 
 programs.py          the program inside a response
 program_grader.py    grades a benchmark's function against its tests (HumanEval)
-function_sandbox.py  calls the function from tests that it cannot see, change or outlive
-script_sandbox.py    runs a whole program and returns what it prints (tool use)
+sandbox.py           runs a function against tests, or a whole program for what it prints (tool use), in bubblewrap
 inside/              the code that runs inside the sandbox
 """

@@ -1,4 +1,4 @@
-"""Grade programs: run the model's function against the benchmark's tests (`evals.code_execution.function_sandbox`).
+"""Grade programs: run the model's function against the benchmark's tests (`evals.code_execution.sandbox`).
 
 A gold answer is JSON: `prompt` (the code shown to the model, with helpers that the tests may use), `tests` (code that
 defines `check`) and `entry_point` (the function's name). The extraction policy says what the program is
@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
 
-from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.function_sandbox import Limits, Outcome
+from evals.code_execution import sandbox
 from evals.code_execution.programs import POLICIES
+from evals.code_execution.sandbox import Limits, Outcome
 from evals.grading import Grade
 from evals.grading.verdicts import Verdict
 

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from evals.code_execution import function_sandbox as sandbox
+from evals.code_execution import sandbox
 from evals.code_execution.program_grader import ProgramGrader
 from evals.code_execution.programs import POLICIES as PROGRAMS
 from evals.data import benchmarks, prompts, protocols

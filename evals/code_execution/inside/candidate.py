@@ -1,6 +1,6 @@
 """Inside the first sandbox: the model's program. It answers calls of its function and sees no test.
 
-Runs after jail.py and wire.py; `job` holds `program` and `entry_point`, `config` the descriptors `calls` and `out`.
+Runs after boot.py and wire.py; `job` holds `program` and `entry_point`, `config` the descriptors `calls` and `out`.
 """
 
 # ruff: noqa: F821

@@ -1,6 +1,6 @@
 """Inside the second sandbox: the tests. They call the candidate's function in the first one and give the verdict.
 
-Runs after jail.py and wire.py; `job` holds `prompt` (what defines the problem's helpers), `tests` (which define
+Runs after boot.py and wire.py; `job` holds `prompt` (what defines the problem's helpers), `tests` (which define
 `check`) and `entry_point`; `config` the descriptors `calls` (to the candidate), `replies` (from it) and `out`.
 """
 

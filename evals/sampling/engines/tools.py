@@ -24,10 +24,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution import script_sandbox as scripts
-from evals.code_execution.function_sandbox import Limits
-from evals.code_execution.script_sandbox import ExecutionResult, SandboxError
+from evals.code_execution import sandbox
+from evals.code_execution.sandbox import ExecutionResult, Limits, SandboxError
 from evals.sampling.engines.base import Completion, Decoding, Engine, EngineError, Request, sample_seed
 from evals.sampling.engines.encode import response_text
 
@@ -100,7 +98,7 @@ class ToolEngine:
     The first turn has the request's own seed: a response without code is exactly the inner engine's.
 
     Raises:
-        ValueError: programs cannot be run here (`evals.code_execution.function_sandbox.require`).
+        ValueError: programs cannot be run here (`evals.code_execution.sandbox.require`).
     """
 
     def __init__(self, inner: Engine, tools: Tools | None = None) -> None:
@@ -164,7 +162,7 @@ class ToolEngine:
                 waiting = {turn.request.key: turn for turn in turns if turn.request.key not in ended}
 
     def _execute(self, code: str) -> ExecutionResult:
-        return scripts.execute(code, limits=self.tools.limits, longest=self.tools.output_chars)
+        return sandbox.execute(code, limits=self.tools.limits, longest=self.tools.output_chars)
 
     def _answered(self, turn: _Turn, future: Future[ExecutionResult]) -> _Turn:
         """The next turn, once the block has run: the response with the output, as tokens, and a new seed."""

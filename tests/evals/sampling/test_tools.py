@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.script_sandbox import ExecutionResult, SandboxError
+from evals.code_execution import sandbox
+from evals.code_execution.sandbox import ExecutionResult, SandboxError
 from evals.data.benchmarks import Benchmark, Problem
 from evals.data.prompts import Prompt
 from evals.sampling.engines import Completion, Decoding, EngineError, Request
@@ -24,9 +25,7 @@ from harness.command.config import parse_overrides
 from harness.errors import UsageError
 from tests.experiments import save_random_model
 
-needs_sandbox = pytest.mark.skipif(
-    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
-)
+needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 DECODING = Decoding(1.0, 1.0, 200)
 
 
@@ -229,7 +228,7 @@ def test_a_sandbox_that_fails_during_sampling_is_an_error(model_path: Path, monk
     def broken(*_: object, **__: object) -> ExecutionResult:
         raise SandboxError("no more")
 
-    monkeypatch.setattr(tools_module.scripts, "execute", broken)
+    monkeypatch.setattr(tools_module.sandbox, "execute", broken)
     writer = Writer(model_path, {"p": code("1"), "q": "done"})
     batches = ToolEngine(writer).generate([Request((x, 0), x, 0) for x in "pq"], DECODING)
     assert [c.text for c in next(batches)] == ["done"]  # what was sampled before is kept

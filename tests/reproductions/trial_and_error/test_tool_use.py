@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,8 +13,7 @@ import pytest
 
 from evals.analysis.interventions import Sampling
 from evals.analysis.subjects import Subject
-from evals.code_execution import function_sandbox as sandbox
-from evals.code_execution.script_sandbox import ExecutionResult
+from evals.code_execution.sandbox import ExecutionResult
 from evals.data import prompts
 from evals.data.benchmarks import Problem
 from evals.sampling.engines import Completion, Decoding, Request
@@ -23,9 +23,7 @@ from reproductions.trial_and_error.figures.tool_use import ToolUse, measure_tool
 from tests.evals.analysis.intervention_frames import LONG, samples
 from tests.evals.analysis.rendered import check_renders
 
-needs_sandbox = pytest.mark.skipif(
-    sandbox.unavailable_reason() is not None, reason=f"no sandbox here: {sandbox.unavailable_reason()}"
-)
+needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 
 
 class Calculator:
