@@ -78,13 +78,15 @@ def study(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
-    """All tests, a file for each core at a time; arguments go to pytest, which then runs them in one process."""
+    """All tests but those of `faults`, a file for each core at a time. Arguments go to pytest, which then runs in one
+    process: `-- -m "not slow"` is a subset of two minutes."""
     environment(session)
     # several processes share the cores: waiting threads must not spin
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
     session.env["PYTHONDONTWRITEBYTECODE"] = ""  # tests start many processes: our modules are compiled once
     # a whole file to one process, which makes what its tests share once; in the order of tests/conftest.py
     beside = ["-n", str(min(os.cpu_count() or 1, MOST_AT_A_TIME)), "--dist", "loadfile", "--no-loadscope-reorder"]
+    beside += ["--ignore=tests/faults"]
     session.run(str(PYTHON), "-m", "pytest", *(session.posargs or beside), external=True)
 
 
@@ -148,10 +150,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def bench(session: nox.Session) -> None:
-    """How fast, as ratios in one run; `-- grader --rounds 9`, `-- --write`; `-- vllm` in the environment of vLLM."""
-    folder, *lock = (VLLM, VLLM_LOCK, "--no-deps") if "vllm" in session.posargs else (ENVIRONMENT, LOCK)
-    environment(session, folder, *lock)
-    session.run(str(folder / "bin" / "python"), "-m", "benchmarks.bench", *session.posargs, external=True)
+    """How fast, as ratios in one run; `-- step --rounds 9`, `-- --write` for docs/performance.md."""
+    environment(session)
+    session.run(str(PYTHON), "-m", "benchmarks.speed", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")
@@ -163,18 +164,10 @@ def grader(session: nox.Session) -> None:
 
 @nox.session(venv_backend="none")
 def faults(session: nox.Session) -> None:
-    """Kill, signal and damage real runs, break MLflow's server: `-- signals kills --kills 50`, `-- --write`."""
+    """Kill, signal and damage real runs, break MLflow's server (half an hour); arguments go to pytest."""
     environment(session)
-    session.run(str(PYTHON), "-m", "benchmarks.faults", *session.posargs, external=True)
-
-
-@nox.session(venv_backend="none")
-def gpu(session: nox.Session) -> None:
-    """Ten minutes on one GPU (benchmarks/gpu), with the python that has torch for it; `-- --dry-run` on a CPU."""
-    dry = "--dry-run" in session.posargs
-    if dry:
-        environment(session)
-    session.run(str(PYTHON) if dry else "python", "-m", "benchmarks.gpu", *session.posargs, external=True)
+    session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
+    session.run(str(PYTHON), "-m", "pytest", "tests/faults", *session.posargs, external=True)
 
 
 @nox.session(venv_backend="none")

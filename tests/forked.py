@@ -45,6 +45,11 @@ class Command:
         """The exit code, or minus the signal that ended it; None while it runs."""
         return self._process.exitcode
 
+    @property
+    def err(self) -> str:
+        """What it has printed to stderr so far."""
+        return self._files[1].read_text() if self._files[1].exists() else ""
+
     def send_signal(self, number: int) -> None:
         os.kill(self.pid, number)
 

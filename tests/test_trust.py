@@ -12,7 +12,6 @@ import pytest
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("rlvr", "evals", "harness", "baselines", "reproductions", "benchmarks")
 UNPICKLING = {"pickle.load", "pickle.loads", "joblib.load", "dill.load", "dill.loads", "shelve.open"}
-OWN = {"benchmarks/faults/lives.py", "benchmarks/faults/verl.py"}  # read what their own forks wrote to a pipe
 
 
 def name_of(node: ast.expr) -> str:
@@ -38,7 +37,7 @@ def faults(source: str, name: str) -> Iterator[str]:
             loader = given.get("Loader")
             if not (isinstance(loader, ast.Name) and re.search(rf"class {loader.id}\(.*SafeLoader", source)):
                 yield f"{where} with a loader that is not safe"
-        if called in UNPICKLING and name not in OWN:
+        if called in UNPICKLING:
             yield f"{where} unpickles"
         trust = given.get("trust_remote_code")
         if isinstance(trust, ast.Constant) and trust.value is not False:

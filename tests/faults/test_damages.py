@@ -1,0 +1,93 @@
+"""Damaged files: each is made again, or named in an error that says what to delete; no number changes."""
+
+from __future__ import annotations
+
+import random
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.faults import CASES
+from tests.faults.commands import SAVE_OFTEN, STEPS, copy, ending, job_folder, run, sends, when
+from tests.faults.conftest import Undisturbed
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0x55
+    path.write_bytes(bytes(data))
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "garbage": lambda path: path.write_bytes(b"\x00\xff{garbage" * 20),
+    "empty": lambda path: path.write_bytes(b""),
+    "truncated": lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+    "a bit flipped": flip,
+}
+
+
+def check(home: Path, undisturbed: Undisturbed) -> None:
+    """Run the command again. If it names a file to delete, delete it and run it once more."""
+    ended = run(SAVE_OFTEN, home)
+    if ended.code == 2:
+        assert "Traceback" not in ended.err and "delete" in ended.err, ended
+        words = [word.strip(":,;()'\"") for word in ended.err.split()]
+        named = [Path(word) for word in (*words[words.index("delete") :], *words) if word.startswith(str(home))]
+        assert named, ended.err
+        shutil.rmtree(named[0]) if named[0].is_dir() else named[0].unlink()
+        ended = run(SAVE_OFTEN, home)
+    assert ended.code == 0 and "Traceback" not in ended.err, ended
+    assert ending(home) == undisturbed.ending
+
+
+def some(cases: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    return random.Random(0).sample(cases, min(CASES, len(cases)))
+
+
+@pytest.mark.parametrize("measured", [True, False], ids=["finished", "without verdicts"])
+def test_files_of_a_run(measured: bool, finished: Path, undisturbed: Undisturbed, tmp_path: Path) -> None:
+    folder = job_folder(finished)
+    kept = {".json", ".jsonl", ".parquet", ".safetensors"}
+    files = [str(p.relative_to(finished)) for p in sorted(folder.rglob("*")) if p.suffix in kept]
+    files = [file for file in files if "checkpoint-" not in file]
+    if not measured:
+        files = [file for file in files if "shards" in file or "final" in file]
+    assert len(files) >= 3
+    for file, damage in some([(file, damage) for file in files for damage in DAMAGES]):
+        home = copy(finished, tmp_path)
+        if not measured:
+            copied = job_folder(home)
+            for path in (*copied.glob("record.json"), *copied.rglob("verdicts.parquet")):
+                path.unlink()
+        DAMAGES[damage](home / file)
+        check(home, undisturbed)
+
+
+def test_a_damaged_checkpoint_is_not_used(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """The one before it is."""
+    for step in (4, STEPS):
+        killed = tmp_path / f"killed-{step}"
+        saved = f"train/checkpoint-{step}/whole"
+        run(SAVE_OFTEN, killed, meanwhile=when(lambda _, s=saved, h=killed: any(h.rglob(s)), sends(signal.SIGKILL)))
+        (newest,) = killed.rglob(f"checkpoint-{step}")
+        files = [str(p.relative_to(killed)) for p in sorted(newest.rglob("*")) if p.is_file()]
+        for file, damage in some([(file, damage) for file in files for damage in (*DAMAGES, "missing")]):
+            home = copy(killed, tmp_path)
+            {**DAMAGES, "missing": Path.unlink}[damage](home / file)
+            check(home, undisturbed)
+
+
+@pytest.mark.parametrize("damage", [*DAMAGES, "missing"])
+def test_a_damaged_local_store_is_filled_again(
+    damage: str, finished: Path, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    home = copy(finished, tmp_path)
+    store = home / "mlflow.db"
+    if damage == "a bit flipped":  # in the header; SQLite cannot detect it elsewhere
+        store.write_bytes(b"\x00" + store.read_bytes()[1:])
+    else:
+        {**DAMAGES, "missing": Path.unlink}[damage](store)
+    check(home, undisturbed)

@@ -1,0 +1,216 @@
+"""Signals, and SIGKILL at random and at chosen moments: the same command then ends as if nothing had happened."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.faults import CASES
+from tests.faults.commands import RUN, SAVE_OFTEN, STEPS, at_step, ending, run, sends, when
+from tests.faults.conftest import Undisturbed
+from tests.forked import Command
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGUSR1"])
+def test_a_first_signal_finishes_the_step_saves_and_exits_with_75(
+    name: str, undisturbed: Undisturbed, tmp_path: Path
+) -> None:
+    first = run(RUN, tmp_path / "h", meanwhile=at_step(2, sends(getattr(signal, name))))
+    assert first.code == 75 and "Traceback" not in first.err, first
+    assert f"stopped by {name} after step" in first.err
+    next_step = int(first.err.split("after step ")[1].split()[0]) + 1
+    again = run(RUN, tmp_path / "h")
+    assert again.code == 0, again.err
+    assert f"step 1/{STEPS}" not in again.err and f"step {next_step}/{STEPS}" in again.err
+    assert ending(tmp_path / "h") == undisturbed.ending
+
+
+def test_a_second_signal_stops_at_once(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    first = run(RUN, tmp_path / "h", meanwhile=at_step(1, sends(signal.SIGTERM, signal.SIGTERM)))
+    assert first.code in (143, 75) and "Traceback" not in first.err, first
+    assert run(RUN, tmp_path / "h").code == 0
+    assert ending(tmp_path / "h") == undisturbed.ending
+
+
+def test_checkpoints_are_also_saved_by_time(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    often = [*RUN, "hardware.save_minutes=0.0001"]  # save_every stays 50
+    run(often, tmp_path / "h", meanwhile=at_step(4, sends(signal.SIGKILL)))
+    again = run(often, tmp_path / "h")
+    assert again.code == 0 and f"step 1/{STEPS}" not in again.err
+    assert ending(tmp_path / "h") == undisturbed.ending
+
+
+def test_two_processes_stop_and_resume_as_one(tmp_path: Path) -> None:
+    """A scheduler signals all processes of a job at once."""
+    two = [*RUN, "hardware.processes=2"]
+    assert run(two, tmp_path / "whole").code == 0
+    whole = ending(tmp_path / "whole")
+
+    def every_process(process: Command) -> None:
+        for pid in [process.pid, *descendants(process.pid)]:
+            os.kill(pid, signal.SIGUSR1)
+
+    for name, send in (("SIGTERM", sends(signal.SIGTERM)), ("SIGUSR1", every_process)):
+        first = run(two, tmp_path / name, meanwhile=at_step(2, send))
+        assert first.code == 75 and f"stopped by {name} after step" in first.err, first
+        again = run(two, tmp_path / name)
+        assert again.code == 0 and f"step 1/{STEPS}" not in again.err, again
+        assert ending(tmp_path / name) == whole
+
+
+def descendants(pid: int) -> list[int]:
+    children = [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    return [process for child in children for process in (child, *descendants(child))]
+
+
+def test_sigkill_at_random_moments_loses_nothing(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    generator, kills, number = random.Random(0), 0, 0
+    while kills < CASES:
+        number += 1
+        home, moments = tmp_path / str(number), []
+        while True:
+            moment = generator.uniform(0, undisturbed.seconds)
+            begun = time.monotonic()
+            last = kills + len(moments) >= CASES
+            after = when(lambda _, m=moment, b=begun: time.monotonic() - b > m, sends(signal.SIGKILL))
+            ended = run(SAVE_OFTEN, home, meanwhile=None if last else after)
+            if ended.code != -signal.SIGKILL:
+                break
+            moments.append(round(moment, 2))
+        assert ended.code == 0, f"after kills at {moments} s: {ended.err}"
+        assert ending(home) == undisturbed.ending, f"after kills at {moments} s"
+        kills += len(moments)
+
+
+def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_path: Path) -> None:
+    """One run stops itself before each call that writes a file, and around each that sends to MLflow, while its folder
+    is copied: a kill would leave the same files. The command then runs on each copy, in the original's place."""
+    home, copies = tmp_path / "h", tmp_path / "copies"
+    taken: list[str] = []
+
+    def copy_each_time(process: Command) -> None:
+        while process.poll() is None:
+            if stopped(process.pid):
+                shutil.copytree(home, copies / str(len(taken)))
+                taken.append((home / "moments.txt").read_text().splitlines()[-1])
+                process.send_signal(signal.SIGCONT)
+                while process.poll() is None and stopped(process.pid):
+                    time.sleep(0.001)
+            time.sleep(0.002)
+
+    assert run(SAVE_OFTEN, home, call=stop_at_each_write, meanwhile=copy_each_time).code == 0
+    assert ending(home) == undisturbed.ending
+    assert len(taken) > 50  # 148 in November 2026
+    for number in sorted(random.Random(0).sample(range(len(taken)), min(CASES, len(taken)))):
+        shutil.rmtree(home)
+        shutil.copytree(copies / str(number), home)
+        again = run(SAVE_OFTEN, home)
+        assert again.code == 0, f"{taken[number]}: {again.err}"
+        assert ending(home) == undisturbed.ending, taken[number]
+
+
+def stopped(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    except FileNotFoundError:
+        return False
+
+
+def stop_at_each_write(arguments: list[str]) -> int:
+    """The command, in a process that stops itself (SIGSTOP, all threads) at each call that writes."""
+    import safetensors.torch
+    import torch
+    from mlflow import MlflowClient
+
+    from harness.cli.main import main
+
+    log = Path(os.environ["RLVR_HOME"]) / "moments.txt"
+    writing = threading.Lock()  # the thread that delivers to MLflow writes too
+
+    def stop(name: str) -> None:
+        with writing:
+            with log.open("a") as file:
+                file.write(f"{name}\n")
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def wrap(owner: Any, name: str, after: bool) -> None:
+        call: Callable[..., Any] = getattr(owner, name)
+
+        def stopping(*args: Any, **kwargs: Any) -> Any:
+            path = next((Path(a).name for a in reversed(args) if isinstance(a, str | Path)), "")
+            stop(f"before {name} {path}")
+            result = call(*args, **kwargs)
+            if after:
+                stop(f"after {name} {path}")
+            return result
+
+        setattr(owner, name, stopping)
+
+    for owner, name in (
+        (os, "fsync"),
+        (os, "replace"),
+        (os, "rename"),
+        (torch, "save"),
+        (safetensors.torch, "save_file"),
+    ):
+        wrap(owner, name, after=False)
+    for name in ("create_run", "log_batch", "log_artifact", "log_artifacts", "set_terminated", "update_run"):
+        wrap(MlflowClient, name, after=True)  # so that the answer is lost
+    return main(arguments)
+
+
+EVALUATION = """
+import sys, torch, transformers
+from pathlib import Path
+torch.set_num_threads(1)
+from evals.sampling.engines.transformers import TransformersEngine
+from evals.sampling.evaluate import evaluate
+from tests.evals.sampling.toy import protocol, set_up
+place = set_up(Path(sys.argv[1]), Path(sys.argv[2]))
+engine = TransformersEngine(sys.argv[2], device="cpu", batch_rows=4)
+print("ready", flush=True)
+place["out_dir"] = Path(sys.argv[3])
+evaluate(protocol=protocol(24, max_tokens=160), engine=engine, **place)
+"""
+
+
+def test_an_evaluation_killed_at_random_moments_has_the_same_verdicts(tmp_path: Path) -> None:
+    from tests.evals.conftest import make_model
+
+    model = make_model(tmp_path / "model")
+
+    def evaluate(out: Path, seconds: float | None) -> float | None:
+        """Its length past the imports; None if it was killed after these seconds."""
+        command = [sys.executable, "-c", EVALUATION, str(tmp_path), str(model), str(out)]
+        process = subprocess.Popen(command, cwd=Path(__file__).parents[2], stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+        begun = time.monotonic()
+        try:
+            process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return None
+        assert process.returncode == 0
+        return time.monotonic() - begun
+
+    length = evaluate(tmp_path / "whole", None)
+    assert length is not None
+    verdicts = (tmp_path / "whole" / "toy" / "verdicts.parquet").read_bytes()
+    generator = random.Random(0)
+    for _ in range(CASES):
+        if evaluate(tmp_path / "broken", generator.uniform(0, length)) is not None:
+            break
+    evaluate(tmp_path / "broken", None)
+    assert (tmp_path / "broken" / "toy" / "verdicts.parquet").read_bytes() == verdicts
