@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.random_walk import Walk, flat, moved, noise_like, page
+from studies.controls.random_walk import Walk, flat, moved, noise_like, page
 
 
 def test_points_along_a_direction() -> None:

@@ -1,12 +1,12 @@
 """Controls at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted reward lose?
 
-    rlvr batch benchmarks/controls.txt       trains and measures; run again, it resumes
-    python -m benchmarks.controls [write=true]   the page results/controls.md, from those runs in MLflow
+    rlvr batch studies/controls/runs.txt       trains and measures; run again, it resumes
+    python -m studies.controls [write=true]   the page results/controls.md, from those runs in MLflow
 
 Each seed is compared with the base model: mean accuracy over the three benchmarks, paired by problem, with an interval
 over problems (of one trained model). If a random reward changed nothing, the 95 % interval would include zero in at
 least 37 of 40 seeds with a probability of 86 % (binomial, 95 of 100 each); fewer suggests that it changes something.
-`python -m benchmarks.random_walk` measures why it loses.
+`python -m studies.controls.random_walk` measures why it loses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ WALK = Path("results/controls/random_walk.md")
 RECORDS = Path("results/controls/records.zip")  # not in results/records, which has another archive of the same paper
 WORDS = (
     "The tiny scale declares a learning rate of 0.0002. The effect of a random reward depends on it: "
-    f"[{WALK.name}](controls/{WALK.name}) explains why, measured on these models (`python -m benchmarks.random_walk`).",
+    f"[{WALK.name}](controls/{WALK.name}) explains why, measured on these models "
+    "(`python -m studies.controls.random_walk`).",
 )
 
 
@@ -99,7 +100,7 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
     lines = [
         "# Controls at tiny scale, seed by seed",
         "",
-        "Written by `python -m benchmarks.controls` from the runs of `rlvr batch benchmarks/controls.txt`. Tiny scale: "
+        "Written by `python -m studies.controls` from the runs of `rlvr batch studies/controls/runs.txt`. Tiny scale: "
         "a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
         "",
         "Two questions. Does the interval of a model trained with a random reward include zero in at least 37 of 40 "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.controls import against_base, decided, page
+from studies.controls.__main__ import against_base, decided, page
 from tests.harness.tables.test_claims import measured
 
 
