@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
 import subprocess
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -25,14 +23,3 @@ def made_by(command: str) -> str:
 
 def write(path: Path, text: str) -> None:
     path.write_text(text if text.endswith("\n") else text + "\n", encoding="utf-8")
-
-
-def main(description: str | None, path: Path, page: Callable[[], str]) -> None:
-    """The command line of a module that writes one page."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--write", action="store_true", help=f"write {path.name}")
-    write = parser.parse_args().write  # first: --help and errors answer at once
-    text = page()
-    if write:
-        path.write_text(text, encoding="utf-8")
-    print(text, end="")

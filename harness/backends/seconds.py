@@ -2,7 +2,7 @@
 
 Training: floating-point operations (Kaplan et al., arXiv 2001.08361, section 2.1; attention counted apart) at a share
 of the GPU's peak. Sampling: each decoding step reads the weights and the cache, at a share of the bandwidth; a batch
-runs as long as its longest response. results/plans.md compares it with published measurements.
+runs as long as its longest response. tests/harness/backends/test_seconds.py compares it with published measurements.
 """
 
 from __future__ import annotations

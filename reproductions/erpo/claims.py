@@ -140,6 +140,6 @@ CLAIMS = (
     Claim(
         "ERPO trains in about GRPO's time.",
         "section 5.7, figure 5(b)",
-        undecided="a claim on a machine: each run records its seconds (results/bench.md has the cost of the equations)",
+        undecided="a claim on a machine: each run records its seconds",
     ),
 )

@@ -1,15 +1,14 @@
-"""Estimates of `rlvr plan` beside GPU measurements of others: throughputs and memory peaks.
+"""GPU measurements of others, throughputs and memory peaks, beside the estimates of `rlvr plan` for the same settings.
 
-python -m benchmarks.throughput [--write]      the table; --write keeps it in results/plans.md
+We measured none of this: no GPU was available. The published numbers are their authors'. The rules of thumb of
+`harness/backends/seconds.py` were chosen with these throughputs in view: they are a fit, not a prediction.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from benchmarks.pages import main
 from harness.backends.memory import activations
 from harness.backends.seconds import FAST, MIDDLE, SLOW, Rules, pass_flops, reached
 from harness.backends.verl.hardware import VerlHardware
@@ -19,7 +18,6 @@ from harness.spec import Experiment
 from harness.spec.architecture import KNOWN, QWEN3_4B, QWEN25_7B
 from harness.spec.hardware import GPUS, Gpu
 
-PAGE = Path(__file__).resolve().parents[1] / "results" / "plans.md"
 H20 = Gpu(96e9, 148e12, 4.0e12)  # data sheet
 NEMO_PAGE = (
     "NeMo-RL, performance summary (github.com/NVIDIA-NeMo/RL, docs/about/performance-summary.md, v0.4; v0.5 has "
@@ -127,29 +125,3 @@ def peaks() -> list[Row]:
             Row(what, "GiB", gib, total / 2**30, total / 2**30, total / 2**30, PRIME + "...-16384, peak_memory")
         )
     return rows
-
-
-def page() -> str:
-    """The table as Markdown."""
-    lines = [
-        "# The plan's estimates beside measurements of others",
-        "",
-        "Written by `python -m benchmarks.throughput --write`. We measured none of this: no GPU was available. The",
-        "published numbers are their authors'. The rules of thumb of `harness/backends/seconds.py` were chosen with",
-        "these five times in view: they are a fit, not a prediction. Tests require 30 % (memory: a third).",
-        "",
-        "| what | published | estimate (range) | estimate / published | source |",
-        "| --- | ---: | ---: | ---: | --- |",
-    ]
-    for row in [*throughputs(), *peaks()]:
-        digits = 0 if row.published >= 100 else 1
-        span = f" ({row.low:,.{digits}f} to {row.high:,.{digits}f})" if row.low != row.high else ""
-        estimate = f"{row.middle:,.{digits}f}{span}"
-        published = f"{row.published:,.{digits}f} {row.unit}"
-        ratios = ", ".join(f"{ratio:.2f}" for ratio in row.ratios)
-        lines.append(f"| {row.what} | {published} | {estimate} | {ratios} | {row.source} |")
-    return "\n".join(lines) + "\n"
-
-
-if __name__ == "__main__":
-    main(__doc__, PAGE, page)

@@ -1,0 +1,467 @@
+"""Speed, as ratios within one run: `nox -s bench [-- PART ... --rounds N --write]`; --write makes docs/performance.md.
+
+Calls that are compared alternate in one process where they can, and their medians are reported: a machine that slows
+down then slows both. pytest-benchmark would time each side by itself. `nox -s grader` has the speed of the grader.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+from benchmarks.pages import made_by, write
+from harness.cli.columns import columns
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Row(NamedTuple):
+    """One comparison: work per second (`unit`), ours and theirs."""
+
+    name: str
+    unit: str
+    ours: float
+    theirs: float
+    against: str
+    note: str
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="bench", description=__doc__)
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds; the median is reported (default 5)")
+    parser.add_argument("--write", action="store_true", help="write docs/performance.md; all parts, a clean checkout")
+    given = parser.parse_args()
+    if unknown := [part for part in given.parts if part not in PARTS]:
+        parser.error(f"PART: got {unknown[0]!r}; expected some of {', '.join(PARTS)}")
+    if given.write and given.parts:
+        parser.error("--write: expected no PART, as the page is made of one run of all parts")
+    heading = made_by("nox -s bench --") if given.write else ""
+    os.environ.setdefault("HF_HUB_OFFLINE", "1")
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    rows = []
+    for part in given.parts or PARTS:
+        for row in PARTS[part](given.rounds):
+            print(f"{row.name}: {row.ours / row.theirs:.2f}", file=sys.stderr)
+            rows.append(row)
+    text = page(rows, heading, given.rounds)
+    print(text)
+    if given.write:
+        write(ROOT / "docs" / "performance.md", text)
+    return 0
+
+
+def page(rows: list[Row], heading: str, rounds: int) -> str:
+    cells = [
+        (r.name, r.against, f"{r.ours / r.theirs:.2f}", f"{r.ours:,.0f}", f"{r.theirs:,.0f}", r.unit, r.note)
+        for r in rows
+    ]
+    packages = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "trl", "lm_eval", "mlflow"))
+    return (
+        f"# Speed\n\n{heading} Ratio: ours / theirs; above 1, ours is faster. Medians of {rounds} rounds on a CPU "
+        f"({os.cpu_count()} cores, load {os.getloadavg()[0]:.1f} at the end); {packages}. Absolute numbers depend on "
+        "the machine. The grader's speed is in `results/grader.md`. No GPU was measured.\n\n"
+        + columns(("what", "against", "ratio", "ours", "theirs", "unit", "note"), cells, left=2)
+        + "\n"
+    )
+
+
+def medians(
+    calls: Mapping[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, float]:
+    """Median seconds of each call over the rounds, after one untimed call; every call runs once a round.
+
+    Args:
+        clock: time.process_time counts the processor's seconds, which other processes do not lengthen as much.
+    """
+    for call in calls.values():
+        call()
+    seconds: dict[str, list[float]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            start = clock()
+            call()
+            seconds[name].append(clock() - start)
+    return {name: median(values) for name, values in seconds.items()}
+
+
+# ------------------------------------------------------------------------------------------------------------- commands
+
+
+def start(rounds: int) -> Iterator[Row]:
+    """`rlvr list` from the start of its process to its end."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONPYCACHEPREFIX": folder}
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
+
+        def run(*arguments: str) -> Callable[[], Any]:
+            return lambda: subprocess.run(
+                [sys.executable, *arguments], env=environment, check=True, capture_output=True
+            )
+
+        calls = {"ours": run("-m", "harness.cli", "list"), "theirs": run("-c", "import argparse, json")}
+        seconds = medians(calls, rounds, children_seconds)
+    note = f"{seconds['ours']:.2f} s of processor time"
+    yield Row("rlvr list", "starts/CPU s", 1 / seconds["ours"], 1 / seconds["theirs"], "an empty command", note)
+
+
+def children_seconds() -> float:
+    """Processor time of the processes that this one has started and that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def arm(rounds: int) -> Iterator[Row]:
+    """A tiny arm end to end, once, in its own process with an empty home; beside it what it imports."""
+    command = ["run", "paper=egsw", "arm=egsw", "seeds=1", "max_steps=15"]
+    imports = "import trl.trainer.grpo_trainer, mlflow.store.tracking.sqlalchemy_store"
+    seconds = {}
+    for name, arguments in (("ours", ["-m", "harness.cli", *command]), ("theirs", ["-c", imports])):
+        with tempfile.TemporaryDirectory() as home:
+            environment = {**os.environ, "RLVR_HOME": home, "PYTHONPATH": str(ROOT)}
+            environment.pop("MLFLOW_TRACKING_URI", None)
+            begun = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], env=environment, check=True, capture_output=True)
+            seconds[name] = time.perf_counter() - begun
+    note = f"once; 15 steps of 128 responses, three benchmarks, MLflow: {seconds['ours']:.1f} s of the clock"
+    yield Row(
+        f"rlvr {' '.join(command)}", "runs/h", 3600 / seconds["ours"], 3600 / seconds["theirs"], "its imports", note
+    )
+
+
+# ------------------------------------------------------------------------------------------------------------- sampling
+
+SAMPLES, TOKENS = 16, 64
+
+
+def engine(rounds: int) -> Iterator[Row]:
+    """The transformers engine against `model.generate`, and a whole evaluation against lm-eval's own."""
+    from tests.evals.conftest import make_model
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = make_model(Path(folder) / "model", hidden=64, spread=0.02)  # near uniform: few samples end early
+        yield _generate(model, rounds)
+        yield _evaluate(model, Path(folder), rounds)
+
+
+def _generate(path: Path, rounds: int) -> Row:
+    import torch
+
+    from evals.sampling.engines import Decoding, Request
+    from evals.sampling.engines.transformers import TransformersEngine
+
+    engine = TransformersEngine(str(path), device="cpu")
+    texts = [f"What is {a} plus {b}? " + "Think. " * (a % 4) for a, b in zip(range(12), range(30, 42), strict=True)]
+    requests = [Request((text, s), text, 100 * i + s) for i, text in enumerate(texts) for s in range(SAMPLES)]
+    encoded = engine.tokenizer(texts, return_tensors="pt", padding=True)
+    counts: dict[str, int] = {}
+
+    def ours() -> None:
+        done = [c for batch in engine.generate(requests, Decoding(1.0, 1.0, TOKENS)) for c in batch]
+        counts["ours"] = sum(c.tokens for c in done)
+
+    def theirs() -> None:
+        torch.manual_seed(0)
+        out = engine.model.generate(
+            **encoded, do_sample=True, temperature=1.0, top_p=1.0, top_k=0, max_new_tokens=TOKENS,
+            num_return_sequences=SAMPLES,
+        )  # fmt: skip
+        new = out[:, encoded["input_ids"].shape[1] :]
+        ended = (new == engine.tokenizer.eos_token_id).int()
+        counts["theirs"] = int(((ended.cumsum(1) - ended) == 0).sum())  # up to the first end token, itself included
+
+    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
+    return Row(
+        "engine", "tokens/s", counts["ours"] / seconds["ours"], counts["theirs"] / seconds["theirs"], "model.generate",
+        f"{len(texts)} prompts x {SAMPLES} samples of at most {TOKENS} tokens; random model, CPU; ours uses a "
+        "separate random stream for each sample",
+    )  # fmt: skip
+
+
+def _evaluate(model: Path, folder: Path, rounds: int) -> Row:
+    from evals.data import protocols
+    from evals.provenance import Origin
+    from evals.sampling.evaluate import evaluate
+    from harness.data.tiny import write_benchmarks
+
+    data = folder / "data"
+    data.mkdir()
+    write_benchmarks(data)
+    values = {"benchmarks": ("tiny_short",), "n": SAMPLES, "ks": (1,), "max_tokens": TOKENS}
+    protocol = protocols.get("tiny").override(values, Origin.USER, "a benchmark of speed")
+    rows: dict[str, int] = {}
+    number = iter(range(10**6))
+
+    def ours() -> None:
+        import pyarrow.parquet as pq
+
+        tables = evaluate(model, protocol, out_dir=folder / f"out{next(number)}", data_dir=data, progress=False)
+        rows["ours"] = pq.read_metadata(tables["tiny_short"]).num_rows
+
+    def theirs() -> None:
+        import lm_eval
+
+        result: Any = lm_eval.simple_evaluate(
+            model="hf", model_args={"pretrained": str(model), "dtype": "float32"}, device="cpu",
+            tasks=[_task(data)], batch_size=512, log_samples=True, bootstrap_iters=0, verbosity="ERROR",
+            gen_kwargs=f"do_sample=True,temperature=1.0,max_gen_toks={TOKENS}",
+        )  # fmt: skip
+        rows["theirs"] = sum(len(s["resps"][0]) for s in result["samples"]["tiny_short"])
+
+    seconds = medians({"ours": ours, "theirs": theirs}, rounds)
+    if rows["ours"] != rows["theirs"]:
+        raise RuntimeError(f"not the same work: {rows} samples")
+    return Row(
+        "evaluator", "samples/s",
+        rows["ours"] / seconds["ours"], rows["theirs"] / seconds["theirs"], "lm_eval --model hf",
+        f"{rows['ours']} samples generated and graded by each, with the same grader; imports not counted",
+    )  # fmt: skip
+
+
+def _task(data: Path) -> Any:
+    """The task of the same file, as lm-eval loads it, with as many samples a problem."""
+    from lm_eval.tasks import TaskManager
+
+    from evals.data import benchmarks
+
+    metadata: dict[str, Any] = {"data_dir": str(data), "repeats": SAMPLES, "ks": [1]}
+    manager = TaskManager(include_path=str(benchmarks.TASKS), include_defaults=False, metadata=metadata)
+    task: Any = manager.load(["tiny_short"])["tasks"]["tiny_short"]
+    return task
+
+
+# ------------------------------------------------------------------------------------------------------------- training
+
+PROMPTS, GROUP, LENGTH = 4, 8, 96
+MICRO_BATCHES = 4  # of a step with gradient accumulation
+
+
+def step(rounds: int) -> Iterator[Row]:
+    """One optimiser step (loss and gradient, no sampling) through our trainer and TRL's: same batch, same model."""
+    from tests.experiments import save_random_model
+    from tests.harness.cases import CASES
+
+    with tempfile.TemporaryDirectory() as folder:
+        model = save_random_model(Path(folder) / "model")
+        for name in ("grpo", "egsw-step", "entropy_advantage"):
+            for parts in (1, MICRO_BATCHES) if CASES[name].method.reads else (1,):
+                calls = {key: _step(name, model, Path(folder), parts, key == "ours") for key in ("ours", "theirs")}
+                seconds = medians(calls, rounds, time.process_time)
+                tokens = PROMPTS * GROUP * LENGTH
+                note = f"{PROMPTS * GROUP} x {LENGTH} tokens, tiny model, micro-batches: {parts}"
+                rates = tokens / seconds["ours"], tokens / seconds["theirs"]
+                yield Row(f"TRL step, {name}", "tokens/CPU s", *rates, "TRL's GRPO loss", note)
+
+
+def _step(name: str, model: Path, folder: Path, parts: int, ours: bool) -> Callable[[], None]:
+    from dataclasses import replace
+
+    from datasets import Dataset
+    from transformers import AutoTokenizer
+    from trl import GRPOConfig, GRPOTrainer
+
+    from evals.provenance import Origin
+    from harness.backends.trl.hardware import TrlHardware
+    from harness.backends.trl.trainer import MethodTrainer
+    from harness.backends.trl.translate import to_grpo_config
+    from tests.experiments import experiment
+    from tests.harness.cases import CASES
+
+    sizes = {"prompts_per_rollout": PROMPTS, "group_size": GROUP, "max_completion_tokens": LENGTH, "kl_beta": 0.04}
+    declared = replace(experiment().override(sizes, Origin.USER, "a benchmark of speed"), method=CASES[name].method)
+    config = GRPOConfig(
+        **to_grpo_config(
+            declared, TrlHardware(device="cpu", micro_batch=PROMPTS * GROUP // parts), seed=0, out_dir=folder
+        )
+    )
+    made: dict[str, Any] = {
+        "model": str(model),
+        "reward_funcs": [lambda completions, **_: [0.0] * len(completions)],
+        "args": config,
+        "train_dataset": Dataset.from_list([{"prompt": "1"}] * PROMPTS),
+        "processing_class": AutoTokenizer.from_pretrained(model, padding_side="left"),
+    }
+    trainer: Any = MethodTrainer(declared, **made) if ours else GRPOTrainer(**made)
+    batch = _rollout(trainer.model.config.vocab_size)
+    trainer._generate_and_score_completions = lambda _: dict(batch)
+    trainer.model.train()
+
+    def step() -> None:
+        trainer._step, trainer._buffered_inputs = 0, None
+        trainer.current_gradient_accumulation_steps = trainer.args.gradient_accumulation_steps
+        trainer.model.zero_grad()
+        for part in range(parts):
+            trainer._step = part
+            trainer.compute_loss(trainer.model, trainer._prepare_inputs(None)).backward()
+
+    return step
+
+
+def _rollout(vocab: int) -> dict[str, Any]:
+    import torch
+
+    rows = PROMPTS * GROUP
+    generator = torch.Generator().manual_seed(0)
+    mask = torch.ones(rows, LENGTH, dtype=torch.long)
+    rewards = torch.randint(0, 2, (rows,), generator=generator).float()
+    return {
+        "prompt_ids": torch.randint(2, vocab, (rows, 16), generator=generator),
+        "prompt_mask": torch.ones(rows, 16, dtype=torch.long),
+        "completion_ids": torch.randint(2, vocab, (rows, LENGTH), generator=generator),
+        "completion_mask": mask,
+        "ref_per_token_logps": -torch.rand(rows, LENGTH, generator=generator),
+        "old_per_token_logps": -torch.rand(rows, LENGTH, generator=generator),
+        "num_items_in_batch": mask.sum(),
+        "rewards": rewards,  # read by ours
+        "groups": torch.arange(rows) // GROUP,
+        "advantages": rewards - rewards.mean(),  # read by TRL's
+    }
+
+
+# ------------------------------------------------------------------------------------------------------- the token pass
+
+VOCABULARY, PASSED, MASS = 151_936, 4_096, 0.95
+
+
+WAYS = ("load", "ours", "theirs")
+CHILD = "import sys, pathlib; from benchmarks.speed import _child; _child(sys.argv[1], pathlib.Path(sys.argv[2]))"
+
+
+def token_pass(rounds: int) -> Iterator[Row]:
+    """All token measurements of a long response: in pieces, against all logits at once.
+
+    Each way runs in its own process, so that the peak memory of one does not hide the other's; the peak of a process
+    that only loads the model is subtracted.
+    """
+    import numpy as np
+
+    size = f"{PASSED:,} tokens, vocabulary {VOCABULARY:,}, random model of width 64"
+    with tempfile.TemporaryDirectory() as folder:
+        _save_model(Path(folder) / "model")
+        measured: dict[str, list[dict[str, float]]] = {way: [] for way in WAYS}
+        for _ in range(rounds):
+            for way in WAYS:
+                measured[way].append(_measured(way, Path(folder)))
+        ours, theirs = np.load(Path(folder) / "ours.npz"), np.load(Path(folder) / "theirs.npz")
+    names = ("logp", "entropy", "alternative_logp", "update_size")
+    apart = max(float(np.abs(ours[n] - theirs[n]).max() / np.abs(theirs[n]).max()) for n in names)
+    same = all(np.array_equal(ours[name], theirs[name]) for name in ("nucleus", "alternative_id"))
+    if apart > 1e-6 or not same:
+        raise AssertionError(f"both ways differ: by {apart:.1e} of the largest value; counts and ids equal: {same}")
+    seconds = {way: median(r["seconds"] for r in measured[way]) for way in WAYS}
+    memory = {way: median(r["peak_bytes"] for r in measured[way]) - median(r["peak_bytes"] for r in measured["load"])
+              for way in WAYS}  # fmt: skip
+    against = "the whole logits at once"
+    entropy = float(theirs["entropy"].mean())
+    equal = f"mean entropy {entropy:.2f}; equal to {apart:.1e} of the largest value, nucleus sizes and ids exactly"
+    yield Row("token pass, time", "tokens/CPU s", PASSED / seconds["ours"], PASSED / seconds["theirs"], against,
+              f"{size}; {equal}")  # fmt: skip
+    yield Row("token pass, memory", "tokens/GB", 1e9 * PASSED / memory["ours"], 1e9 * PASSED / memory["theirs"],
+              against, f"peak of the process less that of one that only loads the model: "
+              f"{memory['ours'] / 1e9:.2f} GB against {memory['theirs'] / 1e9:.2f} GB")  # fmt: skip
+
+
+def _save_model(folder: Path) -> None:
+    import torch
+    from transformers import Qwen2Config, Qwen2ForCausalLM
+
+    torch.manual_seed(0)
+    config = Qwen2Config(
+        vocab_size=VOCABULARY, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=2 * PASSED, initializer_range=1.5, tie_word_embeddings=True,
+    )  # fmt: skip
+    Qwen2ForCausalLM(config).save_pretrained(folder)
+
+
+def _measured(way: str, folder: Path) -> dict[str, float]:
+    """Run one way in its own process; returns its CPU seconds and its peak memory."""
+    done = subprocess.run(
+        [sys.executable, "-c", CHILD, way, str(folder)],
+        check=True, stdout=subprocess.PIPE, text=True, env={**os.environ, "HF_HUB_OFFLINE": "1"},
+    )  # fmt: skip
+    measured: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def _child(way: str, folder: Path) -> None:
+    import time
+
+    import numpy as np
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    from evals.analysis.token_pass import Encoded, read_tokens
+
+    model = AutoModelForCausalLM.from_pretrained(folder / "model", dtype="float32").eval()
+    generator = torch.Generator().manual_seed(0)
+    ids = torch.randint(VOCABULARY, (PASSED + 1,), generator=generator)
+    start = time.process_time()
+    values: dict[str, Any] = {}
+    if way == "ours":
+        values = read_tokens(model, [Encoded(tuple(ids.tolist()), ("",) * PASSED)], mass=MASS, progress=False)[0]
+    elif way == "theirs":
+        values = {name: value.numpy() for name, value in _whole(model, ids).items()}
+    seconds = time.process_time() - start
+    if values:
+        np.savez(folder / f"{way}.npz", **values)
+    print(json.dumps({"seconds": seconds, "peak_bytes": _peak_bytes()}))
+
+
+def _peak_bytes() -> int:
+    """Peak memory of this process since exec; on Linux, getrusage also counts what the parent held at the fork."""
+    import resource
+
+    status = Path("/proc/self/status")
+    if status.is_file():
+        (line,) = [line for line in status.read_text().splitlines() if line.startswith("VmHWM:")]
+        return int(line.split()[1]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+
+
+def _whole(model: Any, ids: Any) -> dict[str, Any]:
+    """The usual way: compute all logits, then each measurement from them. Only sorting, which would need several times
+    as much memory, runs in pieces of 256 positions."""
+    import torch
+
+    tokens = ids[1:, None]
+    with torch.inference_mode():
+        out = model(ids[None], output_hidden_states=True)
+        norms = out.hidden_states[-1][0, :-1].norm(dim=-1)
+        log_p = out.logits[0, :-1].log_softmax(-1)
+        del out
+        values = {"logp": log_p.gather(1, tokens)[:, 0]}
+        best = log_p.topk(2)
+        column = (best.indices[:, :1] == tokens).long()  # the second where the first is the token itself
+        values["alternative_id"] = best.indices.gather(1, column)[:, 0]
+        values["alternative_logp"] = best.values.gather(1, column)[:, 0]
+        p = log_p.exp()
+        values["entropy"] = -log_p.mul_(p).sum(-1)
+        del log_p
+        values["nucleus"] = torch.cat([_nucleus(part) for part in p.split(256)])
+        values["update_size"] = p.scatter_add_(1, tokens, torch.full(tokens.shape, -1.0)).norm(dim=-1) * norms
+        return values
+
+
+def _nucleus(p: Any) -> Any:
+    ranked = p.sort(-1, descending=True).values.double()
+    return (ranked.cumsum(-1) - ranked < MASS).sum(-1)
+
+
+PARTS: dict[str, Callable[[int], Iterator[Row]]] = {
+    "start": start, "engine": engine, "step": step, "token_pass": token_pass, "arm": arm,
+}  # fmt: skip
+
+
+if __name__ == "__main__":
+    sys.exit(main())
