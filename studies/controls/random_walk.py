@@ -91,7 +91,8 @@ def accuracy(weights: dict[str, Any], model: Any, tokenizer: Any, grader: Grader
     model.load_state_dict(weights, strict=False)  # tied weights are listed once
     shares = []
     for tier in family("tiny").EVAL_SHAPES:
-        problems = [Problem(**row) for row in family("tiny").eval_problems(tier) for _ in range(SAMPLES)]
+        rows = family("tiny").eval_problems(tier)
+        problems = [Problem(row["id"], row["problem"], row["answer"]) for row in rows for _ in range(SAMPLES)]
         asked = [list(prompt_tokens(tokenizer, prompts.render(prompt, problem, tokenizer))) for problem in problems]
         torch.manual_seed(0)
         padded = tokenizer.pad({"input_ids": asked}, return_tensors="pt")
