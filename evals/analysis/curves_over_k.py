@@ -46,18 +46,17 @@ class CommonProblems:
         """For a caption: what was excluded, or ""."""
         parts = []
         if self.excluded:
-            parts.append(f"Excluded: {_count(self.excluded, 'problem')} without {self.k} scored samples in every run.")
+            parts.append(f"Excluded: {_count(self.excluded, 'problem')} without a scored sample in every run.")
         if self.unscored:
             parts.append(f"Excluded: {_count(self.unscored, 'response')} that could not be scored.")
         return " ".join(parts)
 
 
-def keep_common_problems(tables: Mapping[str, pd.DataFrame], least: int | None = None) -> CommonProblems:
-    """Restrict tables of one benchmark to the problems with at least `least` scored samples in every model and seed.
+def keep_common_problems(tables: Mapping[str, pd.DataFrame]) -> CommonProblems:
+    """Restrict tables of one benchmark to the problems with a scored sample in every model and training seed.
 
     Args:
         tables: model -> verdict table (`evals.grading.verdicts.schema`, and maybe `train_seed`).
-        least: None keeps every problem with a scored sample; k is then the smallest number of scored samples.
     Raises:
         ValueError: no table, or no problem is left.
     """
@@ -71,12 +70,12 @@ def keep_common_problems(tables: Mapping[str, pd.DataFrame], least: int | None =
         counts = table.groupby(["problem_id", "train_seed"]).size().unstack(fill_value=0)
         counts = counts.reindex(columns=seeded[name]["train_seed"].unique(), fill_value=0)
         fewest.append(counts.min(axis=1))
-        kept = kept & set(fewest[-1].index[fewest[-1] >= (least or 1)])
+        kept = kept & set(fewest[-1].index[fewest[-1] >= 1])
     if not kept:
-        raise ValueError(f"no problem has {least or 1} scored samples in each of: {', '.join(tables)}")
+        raise ValueError(f"no problem has a scored sample in each of: {', '.join(tables)}")
     cut = {name: table[table["problem_id"].isin(kept)] for name, table in scored.items()}
     unscored = sum(len(table) for table in seeded.values()) - sum(len(table) for table in scored.values())
-    k = least or int(min(counts[sorted(kept)].min() for counts in fewest))
+    k = int(min(counts[sorted(kept)].min() for counts in fewest))
     return CommonProblems(cut, tuple(sorted(kept)), len(every) - len(kept), k, unscored)
 
 
@@ -85,46 +84,35 @@ def powers_of_two_to(most: int) -> list[int]:
     return [*(2**power for power in range(most.bit_length()) if 2**power < most), most]
 
 
-def check_ks(ks: Sequence[int]) -> None:
-    """Raise ValueError unless there is a k and every k is at least 1."""
-    if not ks or min(ks) < 1:
-        raise ValueError(f"ks: expected numbers of at least 1, got {list(ks)}")
-
-
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
 
 
-def pass_curves(
-    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
-) -> tuple[pd.DataFrame, CommonProblems]:
+def pass_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
     """One row per model and k: `model`, `k`, `pass`, `low`, `high` (fractions; 95 %), `covers`; and the problems kept.
 
-    All points of all curves use the same problems, so problems that drop out cannot cause a crossing.
+    k: the powers of two up to the largest that every problem with a verdict allows. All points of all curves use the
+    same problems, so problems that drop out cannot cause a crossing.
 
     Args:
         tables: model -> verdict table of one benchmark.
-        ks: None takes the powers of two up to the largest k that every problem with a verdict allows. Given, problems
-            with fewer scored samples than the largest are excluded.
     Raises:
-        ValueError: as `keep_common_problems`; a k < 1.
+        ValueError: as `keep_common_problems`.
     """
     import pandas as pd
 
-    if ks is not None:
-        check_ks(ks)
-    same = keep_common_problems(tables, None if ks is None else max(ks))
+    same = keep_common_problems(tables)
     rows = [
         {
             "model": name,
-            "k": one.k,
-            "pass": one.value,
-            "low": one.interval and one.interval.low,
-            "high": one.interval and one.interval.high,
-            "covers": one.interval and one.interval.covers,
+            "k": value.k,
+            "pass": value.value,
+            "low": value.interval and value.interval.low,
+            "high": value.interval and value.interval.high,
+            "covers": value.interval and value.interval.covers,
         }
         for name, table in same.tables.items()
-        for one in score(table, ks=ks or powers_of_two_to(same.k), metrics=("pass",))
+        for value in score(table, ks=powers_of_two_to(same.k), metrics=("pass",))
     ]
     return pd.DataFrame(rows).astype({"low": float, "high": float}), same
 
@@ -147,22 +135,18 @@ def distinct_at_k(classes: Sequence[int | None], k: int) -> float:
     return sum((subsets - comb(n - m, k)) / subsets for m in given)
 
 
-def diversity_curves(
-    tables: Mapping[str, pd.DataFrame], ks: Sequence[int] | None = None
-) -> tuple[pd.DataFrame, CommonProblems]:
+def diversity_curves(tables: Mapping[str, pd.DataFrame]) -> tuple[pd.DataFrame, CommonProblems]:
     """One row per model and k: `model`, `k`, `distinct`, `low`, `high` (answers per problem; 95 %), `covers`.
 
     Args and Raises: as `pass_curves`.
     """
     import pandas as pd
 
-    if ks is not None:
-        check_ks(ks)
-    same = keep_common_problems(tables, None if ks is None else max(ks))
+    same = keep_common_problems(tables)
     rows = []
     for name, table in same.tables.items():
         answers = table.groupby(["train_seed", "problem_id"], sort=True)["answer_class"].agg(_classes).unstack()
-        for k in ks or powers_of_two_to(same.k):
+        for k in powers_of_two_to(same.k):
             matrix = np.array([[distinct_at_k(classes, k) for classes in seed] for seed in answers.to_numpy()])
             interval = estimate([matrix], bounds=(0.0, float(k))).interval()
             ends = (None, None, None) if interval is None else (interval.low, interval.high, interval.covers)
@@ -175,9 +159,9 @@ def _classes(column: pd.Series[int]) -> tuple[int | None, ...]:
     return tuple(int(a) if present else None for a, present in zip(column, column.notna(), strict=True))
 
 
-def pass_at_k(tables: Mapping[str, pd.DataFrame], benchmark: str, ks: Sequence[int] | None = None) -> Plot:
+def pass_at_k(tables: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
     """pass@k against k, all runs (arXiv 2508.07534, Fig. 1a; Fig. 2 with tools)."""
-    frame, same = pass_curves(tables, ks)
+    frame, same = pass_curves(tables)
     numbers = frame.assign(benchmark=benchmark)
     for column in ("pass", "low", "high"):
         numbers[column] = 100 * numbers[column]
@@ -196,9 +180,9 @@ def pass_at_k(tables: Mapping[str, pd.DataFrame], benchmark: str, ks: Sequence[i
     )
 
 
-def answer_diversity(tables: Mapping[str, pd.DataFrame], benchmark: str, ks: Sequence[int] | None = None) -> Plot:
+def answer_diversity(tables: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
     """Different answers to a problem among k samples, all runs (arXiv 2508.07534, Fig. 1b)."""
-    frame, same = diversity_curves(tables, ks)
+    frame, same = diversity_curves(tables)
     columns = ("answers", "low (answers)", "high (answers)")
     numbers = frame.assign(benchmark=benchmark).rename(
         columns=dict(zip(("distinct", "low", "high"), columns, strict=True))

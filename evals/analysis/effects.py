@@ -1,7 +1,7 @@
 """The cost of an intervention: accuracy of continuations without it minus accuracy with it, by group, with tests.
 
 Every frame here has one row per intervention: `group`, `problem_id`, `k_original` and `k_altered` (graded
-continuations), `original` and `altered` (their accuracy), `drop` (original - altered) and `squared_drop`. An unknown
+continuations), `original` and `altered` (their accuracy), and `drop` (original - altered). An unknown
 drop is NaN; excluded, and counted in the caption.
 """
 
@@ -18,7 +18,7 @@ from evals.plots.intervals import offsets, points
 from evals.plots.panels import describe_problems, span
 from evals.plots.parts import legend_below, legend_height
 from evals.plots.plot import WIDTH, Plot, tidy
-from evals.stats.differences import Paired, holm, paired
+from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Vector, joined_estimate, over_problems
 
 if TYPE_CHECKING:
@@ -38,21 +38,8 @@ def impact(original: ArrayLike, altered: ArrayLike) -> float:
     return _known_mean(original) - _known_mean(altered)
 
 
-def squared_impact(original: ArrayLike, altered: ArrayLike) -> float:
-    """An unbiased estimate of the squared true impact: I squared minus the sampling noise of k continuations. Impacts
-    of opposite signs cancel in a mean; their squares do not. NaN with fewer than two known values on either side.
-    """
-    noise = 0.0
-    for values in (original, altered):
-        known = _known(values)
-        if len(known) < 2:
-            return float("nan")
-        noise += float(known.var(ddof=1)) / len(known)
-    return impact(original, altered) ** 2 - noise
-
-
 def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[str, list[float]]:
-    """The columns k_original to squared_drop.
+    """The columns k_original to drop.
 
     Args:
         pairs: of each row the prefixes without and with the intervention.
@@ -65,7 +52,6 @@ def effects(pairs: Sequence[tuple[str, str]], verdicts: pd.DataFrame) -> dict[st
         columns[f"k_{name}"] = [len(_known(pair[side])) for pair in outcomes]
         columns[name] = [_known_mean(pair[side]) for pair in outcomes]
     columns["drop"] = [impact(original, altered) for original, altered in outcomes]
-    columns["squared_drop"] = [squared_impact(original, altered) for original, altered in outcomes]
     return columns
 
 
@@ -73,7 +59,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
     """The mean drop of each group, every problem counting once, with its 95 % interval over problems.
 
     Returns:
-        group, drop, low, high, squared_drop, original, altered, problems, interventions, unknown (excluded, without a
+        group, drop, low, high, original, altered, problems, interventions, unknown (excluded, without a
         drop), k (the fewest graded continuations of a branch that counts). Missing values are NaN.
     """
     import pandas as pd
@@ -81,7 +67,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for group, part in frame.groupby("group", sort=False):
         known = part[part["drop"].notna()]
-        means = known.groupby("problem_id")[["original", "altered", "drop", "squared_drop"]].mean()
+        means = known.groupby("problem_id")[["original", "altered", "drop"]].mean()
         interval = over_problems(means["drop"], bounds=BOUNDS) if len(means) else None
         rows.append(
             {
@@ -89,7 +75,7 @@ def by_group(frame: pd.DataFrame) -> pd.DataFrame:
                 "drop": means["drop"].mean(),
                 "low": interval.low if interval else np.nan,
                 "high": interval.high if interval else np.nan,
-                **{name: means[name].mean() for name in ("squared_drop", "original", "altered")},
+                **{name: means[name].mean() for name in ("original", "altered")},
                 "problems": len(means),
                 "interventions": len(known),
                 "unknown": len(part) - len(known),
@@ -116,29 +102,6 @@ def compare_groups(frame: pd.DataFrame, a: str, b: str | None = None) -> Paired:
         return paired(drops, drops_of[b].loc[common], bounds=BOUNDS)
     estimate = joined_estimate([[drops.to_numpy()[None, :]]], BOUNDS)
     return Paired(estimate.mean, estimate.interval(), estimate.p_value(), "t over problems")
-
-
-def contrasts(frame: pd.DataFrame, pairs: Sequence[tuple[str, str | None]]) -> pd.DataFrame:
-    """`compare_groups` for each pair, with Holm's correction over all of them.
-
-    Returns:
-        a, b ("" for none), difference, low, high, p_value, p_holm, test, problems. Missing values are NaN.
-    """
-    import pandas as pd
-
-    rows = []
-    for a, b in pairs:
-        result = compare_groups(frame, a, b)
-        low, high = (result.interval.low, result.interval.high) if result.interval else (np.nan, np.nan)
-        p_value = np.nan if result.p_value is None else result.p_value
-        rows.append(
-            {"a": a, "b": b or "", "difference": result.difference, "low": low, "high": high, "p_value": p_value,
-             "test": result.test}
-        )  # fmt: skip
-    table = pd.DataFrame(rows)
-    p_values = [None if np.isnan(p) else p for p in table["p_value"]]
-    table["p_holm"] = [np.nan if p is None else p for p in holm(p_values)]
-    return table
 
 
 def correctness(verdicts: Sequence[str]) -> list[float]:

@@ -35,7 +35,7 @@ from evals.plots.plot import WIDTH, Plot, look, tidy
 if TYPE_CHECKING:
     import pandas as pd
 
-QUANTILES = (0.5, 0.8, 0.9, 0.95, 0.99)
+QUANTILES = (0.5, 0.8, 0.95)
 
 
 def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
@@ -55,22 +55,14 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"from": ends[:-1], "to": ends[1:], "count": counts, "share": counts / len(array)})
 
 
-def summary(table: pd.DataFrame, *, rho: float = RHO) -> pd.DataFrame:
-    """One row per outcome that has tokens: `tokens`, `mean`, `q50`...`q99` (nats, over tokens), and `in_forks`: the
-    share of all entropy in the share rho of highest-entropy tokens (NaN if all entropies are 0)."""
-    import pandas as pd
-
-    need_columns(table, ("entropy", "verdict"))
-    rows = []
-    for outcome, chosen in outcomes(table).items():
-        values = table["entropy"][chosen].to_numpy()
-        if not len(values):
-            continue
-        total = values.sum()
-        in_forks = values[top_share(values, rho)].sum() / total if total > 0 else np.nan
-        rows.append((outcome, len(values), values.mean(), *np.quantile(values, QUANTILES), in_forks))
-    names = ["outcome", "tokens", "mean", *(f"q{round(100 * q):02d}" for q in QUANTILES), "in_forks"]
-    return pd.DataFrame(rows, columns=names)
+def summary(table: pd.DataFrame, *, rho: float = RHO) -> dict[str, float]:
+    """`mean`, `q50`, `q80`, `q95` (nats, over tokens), and `in_forks`: the share of all entropy in the share rho of
+    highest-entropy tokens (NaN if all entropies are 0)."""
+    values = table["entropy"].to_numpy()
+    total = values.sum()
+    in_forks = values[top_share(values, rho)].sum() / total if total > 0 else np.nan
+    quantiles = {f"q{round(100 * q)}": float(np.quantile(values, q)) for q in QUANTILES}
+    return {"mean": float(values.mean()), **quantiles, "in_forks": float(in_forks)}
 
 
 def by_position(table: pd.DataFrame, column: str = "entropy", *, count: int = 20) -> pd.DataFrame:
@@ -105,9 +97,7 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     for name in runs:
         values = tables[name]["entropy"]
         histogram = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
-        parts.append(
-            histogram.assign(**summary(tables[name], rho=rho).iloc[0][["mean", "q50", "q80", "q95", "in_forks"]])
-        )
+        parts.append(histogram.assign(**summary(tables[name], rho=rho)))
     numbers = pd.concat(parts, ignore_index=True)
     numbers["share"] = 100 * numbers["share"]
     numbers = numbers.rename(columns={"share": "share of tokens (%)", "from": "from (nats)", "to": "to (nats)"})

@@ -94,11 +94,10 @@ def scores_over_steps(order: Sequence[str], curves: Curves, benchmark: str) -> P
                 part = numbers[(numbers["model"] == name) & numbers[metric].notna()]
                 if len(part):
                     ends = [part.get(f"{metric} {end}", part[metric] * np.nan) for end in ("low", "high")]
-                    (handles[name],) = band(axis, part["step"], ends[0], part[metric], ends[1], order.index(name))
+                    low, high = (end.clip(0, 100) if score_kind(metric) in SHARES else end for end in ends)
+                    (handles[name],) = band(axis, part["step"], low, part[metric], high, order.index(name))
             step_axis(axis)
             axis.set_ylabel(_label(metric))
-            if score_kind(metric) in SHARES:
-                axis.set_ylim(max(axis.get_ylim()[0], -2), min(axis.get_ylim()[1], 102))
         legend_below(figure, list(handles.values()), list(handles))
 
     steps = ", ".join(f"{name} {len(curve(curves[name], metrics[0])[0])}" for name in names)

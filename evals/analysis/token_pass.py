@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _PROBE = 8  # tokens for the comparison of both ways to compute logits
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-4}  # relative to the largest logit; other types are coarser
 _COARSE = 0.03
+MASS = 0.95  # of the probability, in the set of tokens that the branching factor counts
 
 
 @dataclass(frozen=True)
@@ -136,8 +137,7 @@ def read_tokens(
     model: Any,
     rows: Sequence[Encoded],
     *,
-    temperature: float = 1.0,
-    mass: float = 0.95,
+    mass: float = MASS,
     progress: bool | None = None,
 ) -> dict[int, Values]:
     """Row number -> the values of its response's tokens, [length] each, named as in the table; rows with a response.
@@ -161,7 +161,7 @@ def read_tokens(
         total = sum(len(rows[i].pieces) for i in todo)
         with tqdm(total=total, desc="teacher-forced pass", unit="token", disable=not show, file=sys.stderr) as bar:
             for batch in _batches(rows, todo):
-                values = _read_batch(parts, [rows[i] for i in batch], temperature, mass)
+                values = _read_batch(parts, [rows[i] for i in batch], mass)
                 readings.update(zip(batch, values, strict=True))
                 bar.update(sum(len(rows[i].pieces) for i in batch))
     return readings
@@ -197,7 +197,7 @@ def _batches(rows: Sequence[Encoded], todo: Sequence[int]) -> Iterator[list[int]
         order = order[count:]
 
 
-def _read_batch(parts: SplitModel, rows: Sequence[Encoded], temperature: float, mass: float) -> list[Values]:
+def _read_batch(parts: SplitModel, rows: Sequence[Encoded], mass: float) -> list[Values]:
     import torch
 
     device = parts.model.device
@@ -213,7 +213,7 @@ def _read_batch(parts: SplitModel, rows: Sequence[Encoded], temperature: float, 
     whole: dict[str, Tensor] = {}
     for start in range(0, len(tokens), at_once):
         piece = slice(start, start + at_once)
-        logits = _wide(parts.logits(hidden[piece])) / temperature
+        logits = _wide(parts.logits(hidden[piece]))
         for name, values in token_values(logits, tokens[piece], _wide(hidden[piece]), mass=mass).items():
             # written into one preallocated array: results that outlive their piece would fragment the pieces' memory,
             # which the allocator could then not reuse
@@ -249,11 +249,9 @@ def token_table(
     answers: Sequence[Response],
     model_path: str,
     *,
-    temperature: float = 1.0,
-    mass: float = 0.95,
+    mass: float = MASS,
     device: str | None = None,
     dtype: str | None = None,
-    progress: bool | None = None,
 ) -> pd.DataFrame:
     """One row per response token, in the order of the responses.
 
@@ -269,18 +267,15 @@ def token_table(
         answers: with their prompts.
         model_path: the model that reads them, a folder or a hub id: the one that generated them, or another one with
             the same tokenizer.
-        temperature: > 0; the distributions are those of logits / temperature.
         mass: of the nucleus, in (0, 1].
         device, dtype: "cuda", "bfloat16", ...; None takes a GPU if there is one, and float32 on a CPU, the checkpoint's
             own type on a GPU. Logits are float32 or wider from the head on.
-        progress: a bar on stderr; None shows it when stderr is a terminal.
     Raises:
         ValueError: a response without a prompt, a duplicate response, one that does not fit the model's context,
-            temperature or mass out of range, or a model that `split` refuses.
+            mass out of range, or a model that `split` refuses.
     """
-    _check(answers, temperature, mass)
-    options: dict[str, Any] = {"temperature": temperature, "mass": mass, "progress": progress}
-    return _read_responses(answers, _engine(model_path, device, dtype), **options)
+    _check(answers, mass)
+    return _read_responses(answers, _engine(model_path, device, dtype), mass)
 
 
 def in_parts(answers: Sequence[Response], model_path: str, size: int) -> Iterator[Callable[[], pd.DataFrame]]:
@@ -290,25 +285,18 @@ def in_parts(answers: Sequence[Response], model_path: str, size: int) -> Iterato
     Raises:
         ValueError: as `token_table`; at once for duplicate responses or ones without a prompt.
     """
-    _check(answers, 1.0, 0.95)
+    _check(answers, MASS)
     engine = _engine(model_path, None, None)
     for start in range(0, max(1, len(answers)), size):
         yield partial(_read_responses, answers[start : start + size], engine)
 
 
-def _read_responses(
-    answers: Sequence[Response],
-    engine: Any,
-    *,
-    temperature: float = 1.0,
-    mass: float = 0.95,
-    progress: bool | None = None,
-) -> pd.DataFrame:
+def _read_responses(answers: Sequence[Response], engine: Any, mass: float = MASS) -> pd.DataFrame:
     import numpy as np
     import pandas as pd
 
     rows = [encode(engine.tokenizer, str(answer.prompt), answer.text) for answer in answers]
-    values = read_tokens(engine.model, rows, temperature=temperature, mass=mass, progress=progress)
+    values = read_tokens(engine.model, rows, mass=mass)
     lengths = [len(row.pieces) for row in rows]
     measured = [values[index] for index, length in enumerate(lengths) if length]
     frame = {
@@ -349,9 +337,7 @@ def _engine(model_path: str, device: str | None, dtype: str | None) -> Any:
     return TransformersEngine(model_path, device=device, dtype=dtype)
 
 
-def _check(answers: Sequence[Response], temperature: float, mass: float) -> None:
-    if not temperature > 0:
-        raise ValueError(f"temperature: expected a number above 0, got {temperature}")
+def _check(answers: Sequence[Response], mass: float) -> None:
     if not 0 < mass <= 1:
         raise ValueError(f"mass: expected a number in (0, 1], got {mass}")
     seen: set[tuple[str, int]] = set()

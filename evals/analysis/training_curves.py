@@ -102,19 +102,17 @@ def over_seeds(seeds: Sequence[pd.DataFrame]) -> pd.DataFrame:
     return pd.concat([mean, *ends], axis=1).reset_index()
 
 
-def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, smoothing: float, **style: Any) -> None:
+def smoothed_line(axis: Any, curves: pd.DataFrame, metric: str, place: int, **style: Any) -> None:
     """A metric over steps: pale values, a strong smoothed line, and with several seeds a band, smoothed likewise."""
     steps, values = curve(curves, metric)
     if not len(steps):
         return
     colour = look(place)["color"]
     axis.plot(steps, values, color=colour, linewidth=0.5, alpha=0.3)
-    axis.plot(steps, smoothed(values, smoothing), **{**line_look(place, len(steps)), **style})
+    axis.plot(steps, smoothed(values), **{**line_look(place, len(steps)), **style})
     at, low, high = curve(curves, f"{metric} low", f"{metric} high")
     if len(at):
-        axis.fill_between(
-            at, smoothed(low, smoothing), smoothed(high, smoothing), color=colour, alpha=0.13, linewidth=0
-        )
+        axis.fill_between(at, smoothed(low), smoothed(high), color=colour, alpha=0.13, linewidth=0)
 
 
 def fit_lines(axis: Any, metric: str) -> None:
@@ -151,9 +149,9 @@ def plain_name(metric: str) -> str:
     return metric.removeprefix("train/").replace("_", " ")
 
 
-def describe_smoothing(weight: float, curves: Curves) -> str:
+def describe_smoothing(curves: Curves) -> str:
     """Describes the lines, for a caption."""
-    text = f"Pale: every step; strong: local straight line, exponential weights ({weight:g})."
+    text = f"Pale: every step; strong: local straight line, exponential weights ({SMOOTHING:g})."
     seeds = {name: int(c["seeds"].max()) for name, c in curves.items() if "seeds" in c}
     if not seeds:
         return f"{text} One training seed a line."
@@ -183,14 +181,13 @@ def long_table(curves: Curves, names: Sequence[str], metrics: Sequence[str]) -> 
     return pd.concat(parts, ignore_index=True)[["model", "step", *columns]]
 
 
-def plot_training(order: Sequence[str], curves: Curves, *, smoothing: float = SMOOTHING) -> list[Plot]:
+def plot_training(order: Sequence[str], curves: Curves) -> list[Plot]:
     """Every figure of training for which the curves have the metrics.
 
     Args:
         order: all runs, the base model first; decides how each looks.
         curves: name of the run -> its training curves (`over_seeds`). Runs without (the base model) are not shown, and
             the captions say so.
-        smoothing: see `smoothed`.
     Raises:
         ValueError: no run has curves, or curves of an unknown run.
     """
@@ -199,18 +196,16 @@ def plot_training(order: Sequence[str], curves: Curves, *, smoothing: float = SM
     if not curves:
         raise ValueError("curves: expected training curves of at least one run, got none")
     measured = {metric for c in curves.values() for metric in LABELS if len(curve(c, metric)[0])}
-    plots = [dynamics(order, curves, performance=fair_performance(curves), smoothing=smoothing)]
-    return plots + [single(order, curves, metric, smoothing=smoothing) for metric in _SINGLE if metric in measured]
+    plots = [dynamics(order, curves, performance=fair_performance(curves))]
+    return plots + [single(order, curves, metric) for metric in _SINGLE if metric in measured]
 
 
-def dynamics(
-    order: Sequence[str], curves: Curves, *, performance: str = "train/reward", smoothing: float = SMOOTHING
-) -> Plot:
+def dynamics(order: Sequence[str], curves: Curves, *, performance: str = "train/reward") -> Plot:
     """Accuracy or reward, entropy, gradient norm, KL over steps (arXiv 2603.28204, Fig. 4; 2503.22456, Fig. 1, 3)."""
     wanted = (performance, "train/entropy", "train/grad_norm", "train/kl")
     metrics = [m for m in wanted if any(len(curve(c, m)[0]) for c in curves.values())]
     return _over_steps("training_dynamics", "Training dynamics", f"{ERPO}, Fig. 4; {EGSW}, Fig. 1 and 3", "", order,
-                       curves, metrics, smoothing)  # fmt: skip
+                       curves, metrics)  # fmt: skip
 
 
 _SINGLE = {
@@ -237,17 +232,16 @@ _SINGLE = {
 }
 
 
-def single(order: Sequence[str], curves: Curves, metric: str, *, smoothing: float = SMOOTHING) -> Plot:
+def single(order: Sequence[str], curves: Curves, metric: str) -> Plot:
     """One metric over steps, of those in `_SINGLE`."""
     title, source, what = _SINGLE[metric]
     name = f"training_{metric.removeprefix('train/')}"
-    return _over_steps(name, title, source, what, order, curves, [metric], smoothing)
+    return _over_steps(name, title, source, what, order, curves, [metric])
 
 
 def _over_steps(
-    name: str, title: str, source: str, what: str, order: Sequence[str], curves: Curves, metrics: Sequence[str],
-    smoothing: float,
-) -> Plot:  # fmt: skip
+    name: str, title: str, source: str, what: str, order: Sequence[str], curves: Curves, metrics: Sequence[str]
+) -> Plot:
     """A panel a metric, at most two in a line."""
     names = [run for run in order if run in curves and any(len(curve(curves[run], m)[0]) for m in metrics)]
     rows, columns = -(-len(metrics) // 2), min(2, len(metrics))
@@ -255,14 +249,14 @@ def _over_steps(
     def render(figure: Any) -> None:
         for axis, metric in zip(grid(figure, len(metrics), columns), metrics, strict=True):
             for run in names:
-                smoothed_line(axis, curves[run], metric, order.index(run), smoothing)
+                smoothed_line(axis, curves[run], metric, order.index(run))
             step_axis(axis)
             axis.set_ylabel(LABELS[metric])
             fit_lines(axis, metric)
         legend_below(figure, line_handles(figure, order, names), names)
 
     steps = describe_steps(order, curves, metrics)
-    caption = " ".join(part for part in (what, steps, describe_smoothing(smoothing, curves)) if part)
+    caption = " ".join(part for part in (what, steps, describe_smoothing(curves)) if part)
     size = (1.35 * WIDTH, 2.3 * rows) if columns == 2 else (WIDTH, HEIGHT - 0.4)
     numbers = long_table(curves, names, metrics)
     return Plot(name, title, caption, source, numbers, render, (size[0], size[1] + legend_height(names)))

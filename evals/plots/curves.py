@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from evals.plots.intervals import band
+from evals.plots.panels import grid
 from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, tidy
+from evals.plots.plot import WIDTH, Plot, wrap_name
 from evals.stats.intervals import t_quantile
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ def learning_curves(
     name: str = "learning_curves",
     title: str = "Learning curves",
     reference: Sequence[str] = ("grpo",),
+    bounds: tuple[float, float] = (-np.inf, np.inf),
     note: str = "",
 ) -> Plot:
     """A metric over optimiser steps, mean over seeds with a band: one panel up to 7 arms, else a panel an arm with the
@@ -61,7 +62,8 @@ def learning_curves(
 
     Args:
         curves: as `mean_over_seeds` takes it; the order of the arms is that of their first rows.
-        label: of the y axis, with its unit. note: for the caption (scale, benchmark).
+        label: of the y axis, with its unit. bounds: of the metric, 0 and 1 for a share: bands end there.
+        note: for the caption (scale, benchmark).
     Raises:
         ValueError: as `mean_over_seeds`; no value of the metric.
     """
@@ -82,24 +84,22 @@ def learning_curves(
     rows = -(-len(panels) // columns)
 
     def render(figure: Any) -> None:
-        axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True).ravel()
+        axes = grid(figure, len(panels), columns, sharex=True, sharey=True)
         handles: dict[str, Any] = {}
-        for place, (axis, arms) in enumerate(zip(axes, panels, strict=False)):
+        for place, (axis, arms) in enumerate(zip(axes, panels, strict=True)):
             for arm in reversed(arms):
                 part = numbers[numbers["arm"] == arm].sort_values("step")
                 this = not together and arm == arms[0]
                 series = order.index(arm) if together else 1 if this else (0, 2, 3)[references.index(arm) % 3]
-                (line,) = band(axis, part["step"], part["low"], part["mean"], part["high"], series, marker=together)
+                low, high = (part[end].clip(*bounds) for end in ("low", "high"))
+                (line,) = band(axis, part["step"], low, part["mean"], high, series, marker=together)
                 handles["this arm" if this else arm] = line
-            tidy(axis)
             if not together:
-                axis.set_title(fill(arms[0], 26), loc="left", fontsize=8)
+                axis.set_title(wrap_name(arms[0], 26), loc="left", fontsize=8)
             if place >= len(panels) - columns:  # the lowest panel of its column
                 axis.set_xlabel("optimiser step", fontsize=9 if together else 8)
                 axis.tick_params(labelbottom=True)
-        for axis in axes[len(panels) :]:
-            axis.remove()
-        for axis in axes[: len(panels) : columns]:
+        for axis in axes[::columns]:
             axis.set_ylabel(label, fontsize=9 if together else 8)
         shown = [arm for arm in names if arm in handles]
         legend_below(figure, [handles[arm] for arm in shown], shown)

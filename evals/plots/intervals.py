@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.plots.plot import look, tidy
+from evals.plots.plot import look, tidy, wrap_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +90,7 @@ def name_rows(axis: Any, names: Sequence[str], width: int = 26) -> None:
     """A row for each name, the first on top, without a grid along the rows."""
     tidy(axis)
     axis.grid(axis="y", visible=False)
-    axis.set_yticks(range(len(names)), [fill(name, width) for name in names])
+    axis.set_yticks(range(len(names)), [wrap_name(name, width) for name in names])
     axis.set_ylim(len(names) - 0.5, -0.5)
 
 
@@ -152,6 +151,8 @@ def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: f
     if equal_within is not None:
         axis.axvspan(-equal_within, equal_within, color="black", alpha=0.07, linewidth=0)
     name_rows(axis, [row.name for row in rows], 70)
+    for text in axis.get_yticklabels():
+        text.set(fontsize=7, linespacing=1.1)  # two lines of a long name fit into a row of a quarter inch
     axis.grid(axis="x", linewidth=0.4, alpha=0.5)
     for place, row in enumerate(rows):
         colour = row.verdict.color

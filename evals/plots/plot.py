@@ -7,6 +7,7 @@ module depends on no analysis.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -66,6 +67,20 @@ def tidy(axis: Any) -> None:
     axis.set_axisbelow(True)
     for side in ("top", "right"):
         axis.spines[side].set_visible(False)
+
+
+def wrap_name(name: str, width: int) -> str:
+    """A name in lines of at most `width` characters, broken at spaces; a longer word after an underscore, a plus or a
+    slash."""
+    parts = []
+    for word in re.findall(r"\S+\s*", name):
+        parts += [word] if len(word.rstrip()) <= width else re.findall(r"[^_+/]+[_+/]*|[_+/]+", word)
+    lines = [""]
+    for part in parts:
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def step_axis(axis: Any) -> None:

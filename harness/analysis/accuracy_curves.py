@@ -57,6 +57,7 @@ def accuracy_curves(runs: Sequence[tuple[str, int, Path]], *, scale: str, metric
             label=f"{name.partition('/')[2]}, {name.partition('/')[0]}",
             name="accuracy_" + name.replace("/", "_"),
             title=f"{name.partition('/')[0]} over training",
+            bounds=(0.0, float("inf") if "tokens" in name else 1.0),
             note=f"Evaluated while training, with the protocol of `eval.*`; {SCALES[scale].label}.",
         )
         for name in wanted

@@ -3,7 +3,7 @@
 Do high-entropy tokens matter more? Perturb the most and the least uncertain tokens (Fig. 1b):
 
     frame = measure_perturbation(subject, "amc23", tokens, Sampling(Decoding(1.0, 0.95, 2048), 1, Path("out")))
-    by_group(frame); contrasts(frame, CONTRASTS)    # evals.analysis.effects
+    by_group(frame); compare_groups(frame, "top", "bottom")    # evals.analysis.effects
 
 The paper "randomly perturbed" the top 5 % and the bottom 5 % of each response to 50 questions that the model answers
 reliably, by "controlled truncation and random replacement". It states no more; `Perturbation` lists our choices.
@@ -20,7 +20,7 @@ import numpy as np
 
 from evals.analysis import ERPO
 from evals.analysis.effects import (
-    contrasts,
+    compare_groups,
     correctness,
     describe_accuracies,
     describe_counts,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 GROUPS = ("top", "bottom")
-CONTRASTS = (("top", None), ("bottom", None), ("top", "bottom"))
 SCOPES = ("all", "one")
 TOKENS = ("random", "alternative")
 
@@ -210,18 +209,17 @@ def plot_perturbation(frames: Mapping[str, pd.DataFrame], *, benchmark: str, per
         frames: run -> `measure_perturbation`'s frame. perturbation: as they were measured with.
     """
     numbers = drops_by_run(frames)
-    tests = [
-        f"{run}: top less bottom {100 * test['difference']:+.1f} points, {p_words(test['p_holm']) or 'p not known'}"
-        for run, frame in frames.items()
-        for test in contrasts(frame, CONTRASTS).to_dict("records")
-        if test["b"]
-    ]
+    tests = []
+    for run, frame in frames.items():
+        result = compare_groups(frame, "top", "bottom")
+        p = "p not known" if result.p_value is None else p_words(result.p_value)
+        tests.append(f"{run}: top less bottom {100 * result.difference:+.1f} points, {p}")
     caption = (
         f"{_meaning(perturbation)} Problems with an accuracy of at least {100 * perturbation.sure:g} %; the first "
         f"correct response to each. {describe_counts(numbers)} Accuracy of what is decoded again without the "
         "perturbation less that with it; mean over problems, 95 % intervals over problems. "
         f"{describe_accuracies(numbers)} {'; '.join(tests)} "
-        f"(t over problems; Holm over three comparisons of a run)."
+        "(t over problems, paired)."
     )
     share = f"{100 * perturbation.share:g} %"
     title = f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}"

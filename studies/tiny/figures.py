@@ -43,6 +43,7 @@ def figures(design: Design, arms: Arms, checked: CheckedClaims) -> list[Plot]:
                         name=f"{scale}_{metric.rpartition('/')[2]}",
                         title=f"{scale}: {label}",
                         reference=("baselines grpo",),
+                        bounds=(0.0, 1.0) if metric == "train/accuracy" else (0.0, float("inf")),
                         note=f"{SCALES[scale].label.partition(':')[0].capitalize()}, family {scale}.",
                     )
                 )

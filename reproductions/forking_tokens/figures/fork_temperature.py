@@ -178,13 +178,12 @@ def plot_fork_temperatures(
     frames: Mapping[str, pd.DataFrame],
     *,
     benchmark: str,
-    reference: tuple[float, float] = REFERENCE,
 ) -> Plot:
     """Score against the temperature at forks, and against the temperature elsewhere, the other one fixed (arXiv
     2506.01939, section 3). A panel a run, at most four.
 
     Args:
-        frames: run -> `measure_fork_temperatures`' frame. reference: the pair (forks, elsewhere) whose values are held.
+        frames: run -> `measure_fork_temperatures`' frame.
     Raises:
         ValueError: no run or more than four, or a frame without the reference.
     """
@@ -192,20 +191,20 @@ def plot_fork_temperatures(
 
     check_panels(frames)
     numbers = pd.concat(
-        [scores(frame, reference=reference).assign(model=run) for run, frame in frames.items()],
+        [scores(frame, reference=REFERENCE).assign(model=run) for run, frame in frames.items()],
         ignore_index=True,
     )
     fork, other = numbers["fork_temperature"], numbers["other_temperature"]
     numbers["varied"] = np.select(
-        [(fork == reference[0]) & (other == reference[1]), other == reference[1], fork == reference[0]],
+        [(fork == REFERENCE[0]) & (other == REFERENCE[1]), other == REFERENCE[1], fork == REFERENCE[0]],
         ["neither", "forks", "elsewhere"],
         "both",
     )
     percent = ["score", "low", "high", "difference", "difference_low", "difference_high"]
     numbers[percent] *= 100
     labels = {
-        "forks": f"temperature at forks varies, elsewhere {reference[1]:g}",
-        "elsewhere": f"temperature elsewhere varies, at forks {reference[0]:g}",
+        "forks": f"temperature at forks varies, elsewhere {REFERENCE[1]:g}",
+        "elsewhere": f"temperature elsewhere varies, at forks {REFERENCE[0]:g}",
     }
     temperatures = sorted({*fork[numbers["varied"] != "both"], *other[numbers["varied"] != "both"]})
 

@@ -23,7 +23,6 @@ from numpy.typing import ArrayLike
 from evals.analysis import TRIAL_AND_ERROR
 from evals.analysis.training_curves import (
     LABELS,
-    SMOOTHING,
     Curves,
     Vector,
     curve,
@@ -166,12 +165,10 @@ def plot_stages(
     curves: Curves,
     *,
     performance: str = "train/reward",
-    smoothing: float = SMOOTHING,
-    marginal: float = 0.5,
 ) -> Plot:
     """Performance and entropy over steps, with the end of the rising stage (arXiv 2508.07534, Fig. 3a)."""
     names = [name for name in order if name in curves and len(curve(curves[name], performance)[0])]
-    of_model = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    of_model = {name: find_stages(*curve(curves[name], performance)) for name in names}
     numbers = long_table(curves, names, [performance, "train/entropy"])
     numbers["break_step"] = [of_model[name].break_step for name in numbers["model"]]
     numbers["break_low"] = [of_model[name].low for name in numbers["model"]]
@@ -182,7 +179,7 @@ def plot_stages(
         for axis, metric in zip(axes, (performance, "train/entropy"), strict=True):
             for name in names:
                 place = order.index(name)
-                smoothed_line(axis, curves[name], metric, place, smoothing)
+                smoothed_line(axis, curves[name], metric, place)
                 mark_break(axis, of_model[name], look(place)["color"])
             axis.set_ylabel(LABELS.get(metric, metric.removeprefix("train/")))
             fit_lines(axis, metric)
@@ -193,7 +190,7 @@ def plot_stages(
     caption = (
         f"Vertical line: end of the rising stage, the break of the best fit of {plain_name(performance)} by two "
         f"straight lines that meet; shaded: its 95 % interval. {told}. "
-        f"{describe_steps(order, curves, [performance])} {describe_smoothing(smoothing, curves)}"
+        f"{describe_steps(order, curves, [performance])} {describe_smoothing(curves)}"
     )
     return Plot(
         "training_stages",
@@ -211,15 +208,13 @@ def entropy_by_outcome(
     curves: Curves,
     *,
     performance: str = "train/reward",
-    smoothing: float = SMOOTHING,
-    marginal: float = 0.5,
 ) -> Plot:
     """Entropy of correct and of incorrect responses over steps (arXiv 2508.07534, Fig. 3c without its bars)."""
     import pandas as pd
 
     metrics = {"train/entropy_positive": "-", "train/entropy_negative": "--"}
     names = [name for name in order if name in curves and any(len(curve(curves[name], m)[0]) for m in metrics)]
-    of_model = {name: find_stages(*curve(curves[name], performance), marginal=marginal) for name in names}
+    of_model = {name: find_stages(*curve(curves[name], performance)) for name in names}
     changes = pd.concat([stage_changes(curves[n], of_model[n], list(metrics)).assign(model=n) for n in names])
     columns = 1 if len(names) == 1 else 2
     rows = -(-len(names) // columns)
@@ -229,7 +224,7 @@ def entropy_by_outcome(
         for axis, name in zip(axes, names, strict=True):
             colour = look(order.index(name))["color"]
             for metric, line in metrics.items():
-                smoothed_line(axis, curves[name], metric, order.index(name), smoothing, linestyle=line, marker="")
+                smoothed_line(axis, curves[name], metric, order.index(name), linestyle=line, marker="")
             mark_break(axis, of_model[name], colour)
             axis.set_title(fill(name, 34 if columns == 2 else 70), loc="left")
             step_axis(axis)
@@ -248,7 +243,7 @@ def entropy_by_outcome(
         f"Mean over the tokens of a step's correct and incorrect responses. Vertical line: end of the rising stage of "
         f"{plain_name(performance)}, shaded: its 95 % interval; none: no two stages. Change per 1,000 steps (nats, "
         f"95 % interval; straight line in the stage): {told or 'too few steps'}. "
-        f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(smoothing, curves)}"
+        f"{describe_steps(order, curves, list(metrics))} {describe_smoothing(curves)}"
     )
     return Plot(
         "training_entropy_by_outcome",

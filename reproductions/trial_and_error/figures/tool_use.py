@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -105,20 +105,19 @@ def plot_tools(
     *,
     benchmark: str,
     turns: int,
-    ks: Sequence[int] | None = None,
     note: str = "",
 ) -> Plot:
     """pass@k with and without tools (arXiv 2508.07534, Fig. 2). A panel a run, at most four.
 
     Args:
         tables: run -> its verdict tables without and with tools. turns: of the sampling with tools.
-        ks: see `evals.analysis.curves_over_k`. note: how they were sampled, for the caption.
+        note: how they were sampled, for the caption.
     Raises:
         ValueError: no run or more than four; or as `pass_curves` and `tool_use`.
     """
     check_panels(tables)
     flat = {f"{run}, {what}": table for run, pair in tables.items() for what, table in zip(_WITH, pair, strict=True)}
-    frame, same = pass_curves(flat, ks)
+    frame, same = pass_curves(flat)
     numbers = frame.rename(columns={"pass": "pass@k (%)", "low": "low (%)", "high": "high (%)"})
     for column in ("pass@k (%)", "low (%)", "high (%)"):
         numbers[column] *= 100

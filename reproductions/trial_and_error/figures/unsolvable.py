@@ -24,24 +24,19 @@ class Region:
     problems: tuple[str, ...]
 
 
-def unsolvable_sets(
-    tables: Mapping[str, pd.DataFrame], k: int | None = None
-) -> tuple[dict[str, frozenset[str]], CommonProblems]:
+def unsolvable_sets(tables: Mapping[str, pd.DataFrame]) -> tuple[dict[str, frozenset[str]], CommonProblems]:
     """Model -> the problems that none of its first k scored samples solves; and the problems compared.
 
-    A set belongs to one trained model: of several training seeds the first (lowest) counts.
+    k is the largest that every problem with a verdict allows, the same for all models, because more samples solve more
+    problems. A set belongs to one trained model: of several training seeds the first (lowest) counts.
 
     Args:
         tables: model -> verdict table of one benchmark.
-        k: None takes the largest that every problem with a verdict allows. It is the same for all models, because more
-            samples solve more problems.
     Raises:
-        ValueError: as `keep_common_problems`; k < 1.
+        ValueError: as `keep_common_problems`.
     """
-    if k is not None and k < 1:
-        raise ValueError(f"k: expected at least 1, got {k}")
     first = {name: _first_seed(table) for name, table in tables.items()}
-    same = keep_common_problems(first, k)
+    same = keep_common_problems(first)
     sets = {}
     for name, table in same.tables.items():
         earliest = table.sort_values("sample").groupby("problem_id").head(same.k)
@@ -69,20 +64,20 @@ def _first_seed(table: pd.DataFrame) -> pd.DataFrame:
 _MOST = 20  # columns of the plot
 
 
-def plot_unsolvable(tables: Mapping[str, pd.DataFrame], benchmark: str, *, k: int | None = None) -> Plot:
+def plot_unsolvable(tables: Mapping[str, pd.DataFrame], benchmark: str) -> Plot:
     """UpSet plot of the problems that no sample of a model solves, any number of models (arXiv 2508.07534, Fig. 1c, has
     a Venn diagram of three): a bar for each set of models, as high as the problems that exactly these leave unsolved.
 
     Ours, since upsetplot 0.9 does not work with pandas 3 (it fills columns in place, which copy-on-write ignores).
 
     Args:
-        tables: run -> verdict table of the benchmark. k: rollouts; see `unsolvable_sets`.
+        tables: run -> verdict table of the benchmark.
     Raises:
         ValueError: as `unsolvable_sets`.
     """
     import pandas as pd
 
-    sets, same = unsolvable_sets(tables, k)
+    sets, same = unsolvable_sets(tables)
     parts = regions(sets, same.problems)
     names = list(sets)
     ordered = sorted((r for r in parts if r.models), key=lambda region: -len(region.problems))

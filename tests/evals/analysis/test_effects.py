@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import product
-from math import isnan, nan, prod
+from math import isnan, nan
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from evals.analysis.effects import by_group, compare_groups, contrasts, effects, impact, squared_impact
-from evals.stats.differences import holm
+from evals.analysis.effects import by_group, compare_groups, effects, impact
 
 
 def test_impact_by_hand() -> None:
@@ -18,19 +16,6 @@ def test_impact_by_hand() -> None:
     assert impact([0, 0], [1, 1]) == -1  # the alternative is better
     assert impact([1, nan], [0, 0]) == 1  # unscored continuations are excluded, not wrong
     assert isnan(impact([nan, nan], [1, 1]))
-    # both variances are 4 * (3/16) / 3 = 1/4, of the means 1/16: 1/4 - 1/8
-    assert squared_impact([1, 1, 0, 1], [1, 0, 0, 0]) == pytest.approx(1 / 8)
-    assert isnan(squared_impact([1], [0]))
-
-
-@pytest.mark.parametrize(("p", "q"), [(0.5, 0.5), (0.9, 0.2), (1.0, 0.0)])
-def test_the_squared_impact_has_no_bias(p: float, q: float) -> None:
-    """Over all outcomes of k = 3 continuations of either, weighted by their probability."""
-    mean = 0.0
-    for outcome in product((0, 1), repeat=6):
-        weight = prod(r if x else 1 - r for x, r in zip(outcome, (p,) * 3 + (q,) * 3, strict=True))
-        mean += weight * squared_impact(outcome[:3], outcome[3:])
-    assert mean == pytest.approx((p - q) ** 2, abs=1e-12)
 
 
 def frame_of(*rows: tuple[str, str, str, str]) -> pd.DataFrame:
@@ -63,8 +48,6 @@ def test_every_problem_counts_once_and_unknown_ones_are_excluded() -> None:
     assert top[["original", "altered"]].tolist() == [1.0, 0.5]
     # both problems have 0.5: no spread is seen, and 1 - 0.025^(1/2) = 0.84 of others may lie at the bounds -1 and 1
     assert (top["low"], top["high"]) == pytest.approx((0.5 - 0.84189 * 1.5, 0.5 + 0.84189 * 0.5), abs=1e-4)
-    # of the two interventions on a, (1 - 0) and (0 - 0); b has but one graded continuation without it
-    assert top["squared_drop"] == 0.5
     assert np.isnan(summary.loc["low", "low"])  # one problem has no interval
     assert np.isnan(summary.loc["none", "drop"]) and summary.loc["none", "unknown"] == 1
 
@@ -81,15 +64,3 @@ def test_groups_are_paired_by_problem() -> None:
     for a, b in (("top", "none"), ("none", None), ("other", "top")):
         with pytest.raises(ValueError, match="no problem has a drop in group"):
             compare_groups(FRAME, a, b)
-
-
-def test_contrasts_are_corrected_together() -> None:
-    rows = [("top", f"p{i}", "cc", "ww") for i in range(6)]
-    rows += [("low", f"p{i}", "cc", "ww" if i == 0 else "cc") for i in range(6)]
-    table = contrasts(frame_of(*rows), (("top", None), ("low", None), ("top", "low")))
-    assert table["difference"].tolist() == pytest.approx([1, 1 / 6, 5 / 6])
-    p_values = table["p_value"].tolist()
-    # the first has no spread: the share u of others with (1 - u)^6 = p/2 at the bound -1 makes the mean 1 - 2 u; it is
-    # zero at u = 1/2, so p = 2 / 2^6
-    assert p_values[0] == pytest.approx(2 / 64)
-    assert table["p_holm"].tolist() == holm(p_values)

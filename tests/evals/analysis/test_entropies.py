@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from evals.analysis.entropies import shares, summary
-from tests.evals.analysis.token_tables import random_table
 
 
 def test_shares_by_hand() -> None:
@@ -21,16 +20,7 @@ def test_shares_by_hand() -> None:
 
 def test_summary_by_hand() -> None:
     # 0, 0, 1, 2, 7: the fifth of highest entropy is 1 + floor(0.2 * 4) = 1 token, 7 of 10 nats; the median is 1
-    table = pd.DataFrame({"entropy": [7.0, 0.0, 2.0, 0.0, 1.0], "verdict": "correct"})
-    rows = summary(table, rho=0.2).set_index("outcome")
-    assert list(rows.index) == ["all", "correct"]  # there is no token of another response
-    assert rows.loc["correct", "in_forks"] == 0.7 and rows.loc["correct", "mean"] == 2 and rows.loc["all", "q50"] == 1
-    assert np.isnan(summary(table.assign(entropy=0.0))["in_forks"]).all()
-
-
-def test_unscored_tokens_are_in_all_alone() -> None:
-    table = random_table(samples=6)
-    tokens = summary(table).set_index("outcome")["tokens"]
-    unscored = (table["verdict"] == "unscored").sum()
-    assert unscored > 0 and tokens["all"] == len(table)
-    assert tokens["correct"] + tokens["incorrect"] == len(table) - unscored
+    table = pd.DataFrame({"entropy": [7.0, 0.0, 2.0, 0.0, 1.0]})
+    row = summary(table, rho=0.2)
+    assert row["in_forks"] == 0.7 and row["mean"] == 2 and row["q50"] == 1
+    assert np.isnan(summary(table.assign(entropy=0.0))["in_forks"])

@@ -38,11 +38,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_random_model(tmp_path_factory.mktemp("token_pass") / "model")
 
 
-def naive(model: Any, ids: list[int], count: int, temperature: float, mass: float) -> list[dict[str, float]]:
+def naive(model: Any, ids: list[int], count: int, mass: float) -> list[dict[str, float]]:
     """Token by token from the whole logits of the whole response, in Python's floats."""
     with torch.no_grad():
         out = model(torch.tensor([ids]), output_hidden_states=True)
-    logits, hidden = out.logits[0].double() / temperature, out.hidden_states[-1][0].double()
+    logits, hidden = out.logits[0].double(), out.hidden_states[-1][0].double()
     rows = []
     for t in range(len(ids) - count, len(ids)):
         p = logits[t - 1].softmax(-1).tolist()
@@ -63,17 +63,13 @@ def naive(model: Any, ids: list[int], count: int, temperature: float, mass: floa
     return rows
 
 
-@pytest.mark.parametrize(("dtype", "temperature", "error"), [("float32", 1.0, 1e-6), ("float64", 0.6, 1e-12)])
-def test_it_equals_the_whole_logits(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, temperature: float, error: float
-) -> None:
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 1e-6), ("float64", 1e-12)])
+def test_it_equals_the_whole_logits(folder: Path, monkeypatch: pytest.MonkeyPatch, dtype: str, error: float) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     monkeypatch.setattr(token_pass, "LOGITS_AT_ONCE", 200)  # pieces of a few positions
     monkeypatch.setattr(token_pass, "TOKENS_AT_ONCE", 45)  # batches of two rows
-    table = token_table(
-        ANSWERS, str(folder), temperature=temperature, mass=0.9, device="cpu", dtype=dtype, progress=False
-    )
+    table = token_table(ANSWERS, str(folder), mass=0.9, device="cpu", dtype=dtype)
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=dtype)
     tokenizer = AutoTokenizer.from_pretrained(folder)
     assert tuple(table.columns) == COLUMNS
@@ -86,7 +82,7 @@ def test_it_equals_the_whole_logits(
         assert (part["verdict"] == answer.verdict).all() and (part["length"] == len(tokens)).all()
         assert part["position"].tolist() == list(range(len(tokens)))
         assert "".join(part["token"]) == answer.text
-        expected = naive(model, tokenizer.encode(answer.prompt) + tokens, len(tokens), temperature, 0.9)
+        expected = naive(model, tokenizer.encode(answer.prompt) + tokens, len(tokens), 0.9)
         for got, row in zip(part.to_dict("records"), expected, strict=True):
             for name, value in row.items():
                 assert got[name] == pytest.approx(value, rel=error, abs=error), name
@@ -199,7 +195,6 @@ def test_bad_input_is_named(folder: Path) -> None:
     for answers, options, message in (
         ([Response("a", 0, None, "x", Verdict.WRONG)], {}, "problem 'a': expected its prompt"),
         ([first, first], {}, "problem 'a', sample 0: there twice"),
-        ([first], {"temperature": 0.0}, "temperature: expected a number above 0, got 0.0"),
         ([first], {"mass": 1.5}, "mass: expected a number in"),
         ([Response("a", 0, "K is 7.", "7 " * 300, Verdict.WRONG)], {}, "expected at most the model's 256"),
     ):

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from evals.plots.plot import PALETTE, Plot, look, save, step_axis, tidy
+from evals.plots.plot import PALETTE, Plot, look, save, step_axis, tidy, wrap_name
 
 
 def line(values: list[float]) -> Plot:
@@ -58,3 +58,11 @@ def test_ticks_of_optimiser_steps_are_whole_numbers(last: int) -> None:
     step_axis(axis)
     ticks = axis.get_xticks()
     assert axis.get_xlabel() == "optimiser step" and all(tick == round(tick) for tick in ticks)
+
+
+def test_names_are_broken_at_spaces_and_only_longer_words_inside() -> None:
+    assert wrap_name("egsw egsw+shuffled_response", 26) == "egsw\negsw+shuffled_response"
+    assert wrap_name("entropy_advantage grpo_entropy_advantage+shuffled", 26) == (
+        "entropy_advantage grpo_\nentropy_advantage+shuffled"
+    )
+    assert wrap_name("GRPO", 2) == "GRPO" and wrap_name("", 5) == ""

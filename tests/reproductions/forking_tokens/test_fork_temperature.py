@@ -162,4 +162,4 @@ def test_invalid_frames_are_refused() -> None:
     with pytest.raises(ValueError, match="one to four runs in this figure, got 5"):
         plot_fork_temperatures({str(i): frame for i in range(5)}, benchmark="b")
     with pytest.raises(ValueError, match="reference="):
-        plot_fork_temperatures({"a": frame}, benchmark="b", reference=(3.0, 3.0))
+        plot_fork_temperatures({"a": frame[frame["fork_temperature"] == 2.0]}, benchmark="b")

@@ -17,16 +17,14 @@ def test_sets_by_hand() -> None:
     sets, same = unsolvable_sets({"a": a, "b": b})
     # q has 3 scored samples in b, the third of them right: k = 3
     assert sets == {"a": frozenset("qr"), "b": frozenset("r")} and same.k == 3
-    # two samples each: in a p is not solved before its third; in b q's second scored sample is its third
-    sets, _ = unsolvable_sets({"a": a, "b": b}, k=2)
-    assert sets == {"a": frozenset("pqr"), "b": frozenset("qr")}
-    with pytest.raises(ValueError, match="k: expected at least 1"):
-        unsolvable_sets({"a": a}, k=0)
+    # cut to two scored samples of r: in a p is not solved before its third; in b q's second scored sample is its third
+    sets, same = unsolvable_sets({"a": a, "b": table({"p": "cww", "q": "wuwc", "r": "wwu"})})
+    assert sets == {"a": frozenset("pqr"), "b": frozenset("qr")} and same.k == 2
 
 
 def test_the_first_k_samples_of_the_first_seed_count() -> None:
     shuffled = table({"p": "cww"}).iloc[::-1]
-    assert unsolvable_sets({"a": shuffled}, k=1)[0] == {"a": frozenset()}
+    assert unsolvable_sets({"a": shuffled, "b": table({"p": "w"})})[0] == {"a": frozenset(), "b": frozenset("p")}
     seeds = pd.concat([table({"p": "ccc"}, train_seed=7), table({"p": "www"}, train_seed=3)])
     assert unsolvable_sets({"a": seeds})[0] == {"a": frozenset("p")}
 
