@@ -72,4 +72,3 @@ def test_what_fits_is_chosen_and_nothing_else() -> None:
     nothing = document("egsw", [cheap, dear], 8, "h100x8", 0.8)
     assert nothing["options"] is None
     assert "Nothing resolves a claim within 8 GPU-hours; the cheapest takes about 50." in as_text(nothing)
-    assert max(map(len, as_text(nothing).splitlines())) <= 80
