@@ -14,6 +14,8 @@ from harness.data.problems import count_rows, hub_id, load_problems
 from harness.errors import UsageError
 from harness.launch.prepare import read_jobs, take_data
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {
     "paper": "egsw",

@@ -23,6 +23,8 @@ from lm_eval.tasks import TaskManager  # noqa: E402
 
 from evals.data import lm_eval_task  # noqa: E402
 
+pytestmark = pytest.mark.slow
+
 N, KS = 6, (1, 2, 3, 6)
 SAMPLING = {"do_sample": True, "temperature": 1.0}
 HOSTILE = "\\boxed{" + "x" * 10_001 + "}"  # longer than the grader compares: unscored, at once

@@ -14,6 +14,8 @@ import pytest
 
 from tests.evals.grading.hostile import EXPECTED, HOSTILE, graded
 
+pytestmark = pytest.mark.slow
+
 
 def check(verdicts: list[tuple[str, str | None]]) -> None:
     assert verdicts[:3] == [(str(v), None) for v in EXPECTED]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 ANSWER, RESPONSE = 5_000, 50_000  # characters; answers beyond 10,000 are refused unread
 SHORT = 390  # below this length all rules are tried in the calling process

@@ -15,6 +15,8 @@ from evals.grading.pool import Pool
 from evals.grading.worker import ALONE_S
 from evals.processes import STOPPING
 
+pytestmark = pytest.mark.slow
+
 PAIR = ("1/2", "0.5")
 
 

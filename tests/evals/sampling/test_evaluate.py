@@ -19,6 +19,8 @@ from evals.sampling.evaluate import evaluate
 from evals.sampling.store import SampleStore
 from tests.evals.sampling.toy import PROBLEMS, KilledError, Scripted, expected_rows, protocol, set_up, table
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, model_dir: Path) -> dict[str, Any]:

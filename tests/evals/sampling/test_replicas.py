@@ -16,6 +16,8 @@ from evals.sampling import engines
 from evals.sampling.engines import Completion, Decoding, EngineError, Request
 from evals.sampling.engines.replicas import Replicas, cut
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 DECODING = Decoding(1.0, 1.0, 9)
 FACTORY = "tests.evals.sampling.scripted:Scripted"

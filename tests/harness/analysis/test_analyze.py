@@ -26,6 +26,8 @@ from harness.errors import UsageError
 from harness.runs.track import Tracker
 from tests.experiments import save_random_model
 
+pytestmark = pytest.mark.slow
+
 
 def verdicts(benchmark: str, right: int, n: int = 4, problems: int = 6) -> pd.DataFrame:
     """All samples of the first `right` problems are correct."""

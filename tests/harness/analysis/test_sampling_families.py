@@ -23,6 +23,8 @@ from harness.cli.main import main
 from harness.errors import UsageError
 from tests.experiments import save_random_model
 
+pytestmark = pytest.mark.slow
+
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
 SMALL = ["protocol=tiny", "benchmarks=tiny_short", "rows=3", "n=2", "ks=[1,2]", "max_tokens=6"]
 

@@ -22,6 +22,8 @@ from harness.step.finite import Diverged
 from tests import experiments
 from tests.harness.backends.test_trl_finetune import PAIRS
 
+pytestmark = pytest.mark.slow
+
 NAN = float("nan")
 STEPS = 4
 Fault = Callable[[Any], None]

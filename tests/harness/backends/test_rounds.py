@@ -20,6 +20,8 @@ from harness.spec.rejection import Rejection, Sample
 from reproductions.trial_and_error import rft
 from tests import experiments
 
+pytestmark = pytest.mark.slow
+
 WHY = experiments.WHY
 PROBLEMS = {f"K is {k}. What is K?": str(k) for k in range(10, 18)}
 HARDWARE = TrlHardware(device="cpu", grader_workers=1)

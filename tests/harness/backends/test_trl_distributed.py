@@ -14,6 +14,8 @@ from tests.harness.backends.distributed_step import main
 from tests.harness.backends.test_trl_trainer import assert_close, declared_with, measured_by_hand, rollout, slow
 from tests.harness.cases import CASES
 
+pytestmark = pytest.mark.slow
+
 # a softmax over the batch; and a random draw, which has to be the same one in both processes
 METHODS = ["egsw-step", "entropy_advantage on dapo with clip_cov"]
 

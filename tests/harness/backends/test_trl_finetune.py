@@ -17,6 +17,8 @@ from harness.data.tiny import chain
 from harness.data.tiny.tokenizer import build_tokenizer
 from tests import experiments
 
+pytestmark = pytest.mark.slow
+
 USER = (Origin.USER, "a test")
 PAIRS = [
     {"problem": "K is 7. What is K?", "solution": r"\boxed{7}"},

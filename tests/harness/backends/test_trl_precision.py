@@ -16,6 +16,8 @@ from tests import experiments
 from tests.harness.backends.test_divergence import alternate, grpo_trainer
 from tests.harness.backends.test_trl_finetune import PAIRS
 
+pytestmark = pytest.mark.slow
+
 RATE = 1e-6  # papers train with this; a random weight of 0.02 has a bf16 neighbour 1e-4 away
 USER = (Origin.USER, "a test")
 

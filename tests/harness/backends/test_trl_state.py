@@ -21,6 +21,8 @@ from harness.backends.trl.trainer import REFERENCE_FILE, SEARCH_FILE
 from harness.spec import EntropySearch, Experiment
 from tests.experiments import WHY, experiment, save_random_model
 
+pytestmark = pytest.mark.slow
+
 # A strong pull to the reference, which is reset after step 2: step 4 shows which reference was in force. A random model
 # solves nothing, so that no reward moves it; an entropy bonus does.
 RESET = experiment().override(

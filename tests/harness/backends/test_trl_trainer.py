@@ -20,6 +20,8 @@ from harness.step.batch import TokenBatch
 from tests.experiments import experiment
 from tests.harness.cases import CASES, Case, with_grpo
 
+pytestmark = pytest.mark.slow
+
 PROMPTS, GROUP, TOKENS = 3, 4, 6
 LENGTHS = [6, 2, 4, 1, 5, 6, 3, 3, 2, 6, 1, 4]
 REWARDS = [1.0, 0.0, 0.0, 1.0, 1.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]  # the last group has no signal

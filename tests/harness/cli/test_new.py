@@ -16,6 +16,8 @@ from harness.cli.main import main
 from harness.cli.new import LONGEST, new
 from harness.spec.catalogue import Published
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[3]
 COPIED = ("rlvr", "harness", "evals", "baselines", "reproductions", "tests")
 WRITTEN = [

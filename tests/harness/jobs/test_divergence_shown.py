@@ -10,6 +10,8 @@ import pytest
 
 from harness.step.finite import Diverged
 
+pytestmark = pytest.mark.slow
+
 PROBLEMS = 40
 
 

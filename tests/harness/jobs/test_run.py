@@ -19,6 +19,8 @@ import pytest
 
 from tests.forked import Command
 
+pytestmark = pytest.mark.slow
+
 SMALL = [
     "paper=egsw",
     "arm=base,egsw",

@@ -15,6 +15,8 @@ from harness.jobs.run import check_data, run_jobs
 from harness.jobs.watching import CURVE, beside_training, curves
 from tests.experiments import save_random_model
 
+pytestmark = pytest.mark.slow
+
 SMALL = {
     "max_steps": 5,
     "prompts_per_rollout": 2,

@@ -16,6 +16,8 @@ from harness.launch.prepare import prepare
 from tests.forked import Command
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
 
+pytestmark = pytest.mark.slow
+
 LAST = "egsw_raw_0.50+random_reward"
 
 

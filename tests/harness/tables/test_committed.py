@@ -8,6 +8,8 @@ import pytest
 
 from harness.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 
 

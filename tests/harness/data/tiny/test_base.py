@@ -16,6 +16,8 @@ from harness.data.tiny import FAMILIES, base, chain, family, tokenizer
 from harness.data.tiny.base import SETTINGS, BaseSettings
 from harness.data.tiny.pinned import PINNED, pinned
 
+pytestmark = pytest.mark.slow
+
 SHORT = BaseSettings(hidden=32, intermediate=64, practice_steps=2, mixture_steps=1, batch=8)
 
 
