@@ -9,9 +9,13 @@ from baselines.dppo import dppo
 from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
+from baselines.lite_ppo import lite_ppo
+from baselines.maxrl import maxrl
+from baselines.opo import opo
 from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
 from baselines.sapo import sapo
+from baselines.vespo import vespo
 from harness.spec import Experiment, Sourced, Use, assumed, code, paper, use
 from harness.step.loss import Aggregation
 
@@ -29,6 +33,10 @@ DPPO_TRUNCATE = (
     "the DPPO script 10,000"
 )
 TRL = "TRL 1.16, GRPOConfig: "
+MAXRL = "MaxRL (arXiv 2602.02710), "
+MAXRL_CODE = "github.com/NovaSky-AI/SkyRL at a956457, skyrl/backends/skyrl_train/utils/ppo_utils.py: "
+LITE_PPO = "Lite PPO (arXiv 2508.08221), "
+TWO_GRPO = "2-GRPO (arXiv 2510.00977), "
 GPG = "GPG (arXiv 2504.02546), "
 
 
@@ -93,11 +101,22 @@ def _token_ratios(recipe: Experiment) -> Arms:
         high=code(0.15, DPPO_SCRIPT),
         truncate=code(20.0, DPPO_TRUNCATE),
     )
+    vespo_use = use(
+        vespo,
+        k_pos=code(2.0, TRL + "vespo_k_pos, which cites arXiv 2602.10693"),
+        lambda_pos=code(3.0, TRL + "vespo_lambda_pos"),
+        k_neg=code(3.0, TRL + "vespo_k_neg"),
+        lambda_neg=code(2.0, TRL + "vespo_lambda_neg"),
+    )
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_dppo_tv: loss_agg_mode")
     return {
         "cispo": ("CISPO", _objective(recipe, cispo_use, CISPO, code("token_mean", TRL + "loss_type='cispo'"))),
         "gmpo": ("GMPO", _objective(recipe, gmpo_use, GMPO, code("sequence_mean", "TRL 1.16, experimental.gmpo"))),
         "sapo": ("SAPO", _objective(recipe, sapo_use, SAPO, code("sequence_mean", TRL + "loss_type='sapo'"))),
+        "vespo": (
+            "VESPO",
+            _objective(recipe, vespo_use, "VESPO (arXiv 2602.10693), ", code("token_mean", TRL + "loss_type='vespo'")),
+        ),
         "dppo": ("DPPO (binary TV)", _objective(recipe, dppo_use, DPPO, token_mean)),
     }
 
@@ -109,11 +128,26 @@ def _advantages(recipe: Experiment) -> Arms:
         return replace(recipe, method=replace(recipe.method, advantage=equation))
 
     token_mean: Sourced[Aggregation] = code("token_mean", VERL + "compute_policy_loss_gpg: loss_agg_mode")
+    mean_scaled = use(maxrl, epsilon=code(1e-6, MAXRL_CODE + "compute_maxrl_advantage"))
     plain = _objective(recipe, use(policy_gradient), GPG, token_mean)
     scaled = use(gpg, scale=code(1.0, VERL + "compute_gpg_outcome_advantage: f_norm"))
     return {
         "gpg": ("GPG", replace(plain, method=replace(plain.method, advantage=scaled))),
         "rloo": ("RLOO", advantage(use(rloo))),
+        "opo": ("OPO", advantage(use(opo))),
+        "maxrl": (
+            "MaxRL",
+            replace(
+                recipe,
+                method=replace(recipe.method, advantage=mean_scaled, rewards=()),
+                rewards=assumed(("accuracy",), MAXRL + "divides by the mean reward: 1 for correct, 0 for incorrect"),
+            ),
+        ),
+        "lite_ppo": ("Lite PPO", advantage(use(lite_ppo, epsilon=code(1e-4, TRL + "scale_rewards='batch'")))),
+        "grpo_pairs": (
+            "2-GRPO",
+            replace(recipe, group_size=paper(2, TWO_GRPO + "abstract: two rollouts a prompt")),
+        ),
         "reinforce_pp": (
             "REINFORCE++",
             advantage(use(reinforce_pp, baseline=assumed("none", "REINFORCE++ (arXiv 2501.03262) as named"))),

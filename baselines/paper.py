@@ -178,7 +178,10 @@ ARMS = {
     "entropy_target": ("Entropy regularisation to a target", ENTROPY_TARGET),
     **challengers(RECIPE),
 }
-SCALES = {"kl_reset": {"tiny": {"reference_reset_every": 20}}}
+SCALES = {
+    "kl_reset": {"tiny": {"reference_reset_every": 20}},
+    "grpo_pairs": {"tiny": {"group_size": 2}, "small": {"group_size": 2}},
+}
 
 REPRODUCTION = Reproduction(
     key="baselines",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -40,4 +41,8 @@ def _term(name: str, i: int, k: int, d: list[Any], tensors: Any, v: dict[str, An
         moved = abs(p - q)
         leaves = (p > q and moved > v["high"]) if a > 0 else (p < q and moved > v["low"])
         return ratio.detach().clamp(max=v["truncate"]) * a * logp[i, k] * (0.0 if leaves else 1.0)
+    if name == "vespo":
+        power, decay = (v["k_neg"], v["lambda_neg"]) if a < 0 else (v["k_pos"], v["lambda_pos"])
+        w = float(sum(d).detach().exp())
+        return w**power * math.exp(decay * (1 - w)) * a * logp[i, k]
     return a * logp[i, k]

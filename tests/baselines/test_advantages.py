@@ -11,7 +11,10 @@ import torch
 from hypothesis import given
 
 from baselines.gpg import gpg
+from baselines.lite_ppo import lite_ppo
+from baselines.maxrl import maxrl
 from baselines.off_policy_mask import off_policy_mask
+from baselines.opo import opo
 from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
 from harness.step.batch import TokenBatch
@@ -41,6 +44,37 @@ def slow_gpg(batch: TokenBatch, scale: float) -> list[float]:
     ]
 
 
+def peers_of(batch: TokenBatch) -> list[list[tuple[float, int]]]:
+    """(reward, length) of the scored responses of each response's group."""
+    rows = list(zip(batch.rewards.tolist(), batch.mask.sum(1).tolist(), batch.groups.tolist(), strict=True))
+    return [[(r, n) for r, n, g in rows if g == group and not math.isnan(r)] for _, _, group in rows]
+
+
+def slow_maxrl(batch: TokenBatch, epsilon: float) -> list[float]:
+    means = [statistics.fmean(r for r, _ in peers) if peers else 0.0 for peers in peers_of(batch)]
+    rewards = batch.rewards.tolist()
+    return [0.0 if math.isnan(r) or m == 0 else (r - m) / (m + epsilon) for r, m in zip(rewards, means, strict=True)]
+
+
+def slow_opo(batch: TokenBatch) -> list[float]:
+    out = []
+    for r, peers in zip(batch.rewards.tolist(), peers_of(batch), strict=True):
+        tokens = sum(n for _, n in peers)
+        baseline = sum(q * n for q, n in peers) / tokens if tokens else 0.0
+        out.append(0.0 if math.isnan(r) else r - baseline)
+    return out
+
+
+def slow_lite_ppo(batch: TokenBatch, epsilon: float) -> list[float]:
+    every = [r for r in batch.rewards.tolist() if not math.isnan(r)]
+    deviation = statistics.stdev(every) if len(set(every)) > 1 else 0.0
+    means = [statistics.fmean(r for r, _ in peers) if peers else 0.0 for peers in peers_of(batch)]
+    return [
+        0.0 if math.isnan(r) or not deviation else (r - m) / (deviation + epsilon)
+        for r, m in zip(batch.rewards.tolist(), means, strict=True)
+    ]
+
+
 def slow_reinforce_pp(batch: TokenBatch, baseline: str) -> list[list[float]]:
     rewards, groups, lengths = batch.rewards.tolist(), batch.groups.tolist(), batch.mask.sum(1).tolist()
     returns = []
@@ -56,6 +90,35 @@ def slow_reinforce_pp(batch: TokenBatch, baseline: str) -> list[list[float]]:
         [0.0 if math.isnan(g) else (g - mean) / math.sqrt(variance + 1e-8)] * n
         for g, n in zip(returns, lengths, strict=True)
     ]
+
+
+def test_the_newer_advantages_by_hand() -> None:
+    # MaxRL: mean 1/4; (1 - 1/4) / (1/4) = 3, (0 - 1/4) / (1/4) = -1; a group without a correct response: 0
+    got = maxrl(batch_of([1, 0, 0, 0, 0, 0], [0, 0, 0, 0, 1, 1]), epsilon=0.0).flatten().tolist()
+    assert got == pytest.approx([3, -1, -1, -1, 0, 0])
+    # OPO: r = 1, 0 with 3 tokens and 1: baseline 3/4
+    batch = replace(batch_of([1, 0], [0, 0]), mask=torch.tensor([[True, True, True], [True, False, False]]))
+    assert opo(batch)[:, 0].tolist() == pytest.approx([0.25, -0.75])
+    # Lite PPO: r = 1, 0, 1, 1: the batch's sample variance is (1/16 x 3 + 9/16) / 3 = 1/4, so 1/2
+    got = lite_ppo(batch_of([1, 0, 1, 1], [0, 0, 1, 1]), epsilon=0.0).flatten().tolist()
+    assert got == pytest.approx([1, -1, 0, 0])
+
+
+@given(token_batches())
+def test_the_newer_advantages_equal_their_slow_versions(batch: TokenBatch) -> None:
+    positive = batch.with_rewards(batch.rewards.abs())  # MaxRL divides by the mean
+    for got, slow, of in (
+        (maxrl(positive, epsilon=1e-6), slow_maxrl(positive, 1e-6), positive),
+        (opo(batch), slow_opo(batch), batch),
+        (lite_ppo(batch, epsilon=1e-4), slow_lite_ppo(batch, 1e-4), batch),
+    ):
+        expected = torch.tensor(slow, dtype=torch.float64).unsqueeze(1) * of.mask
+        torch.testing.assert_close(got, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_the_mean_that_opo_subtracts_leaves_no_token_weighted_sum() -> None:
+    batch = replace(batch_of([1, 0, 0.5], [0, 0, 0]), mask=torch.arange(5) < torch.tensor([5, 2, 4]).unsqueeze(1))
+    assert float(opo(batch).sum()) == pytest.approx(0)  # sum over tokens of A is sum |o| (r - b) = 0
 
 
 def test_by_hand() -> None:

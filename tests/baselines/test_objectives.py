@@ -21,6 +21,7 @@ from baselines.gmpo import gmpo
 from baselines.gpg import policy_gradient
 from baselines.gspo import gspo
 from baselines.sapo import sapo
+from baselines.vespo import vespo
 from evals.provenance import assumed
 from harness.spec import use
 from harness.step.loss import aggregation_coefficients, clipped_objective, policy_loss
@@ -72,6 +73,10 @@ def slow_terms(name: str, t: dict[str, torch.Tensor], v: dict[str, Any]) -> Rows
                     moved = q * math.log(q / p) + (1 - q) * math.log((1 - q + 1e-8) / (1 - p + 1e-8))
                 leaves = (p > q and moved > v["high"]) if a > 0 else (p < q and moved > v["low"])
                 row.append(0.0 if leaves else min(r, v["truncate"]) * a * logp[i][k])
+            elif name == "vespo":
+                power, decay = (v["k_neg"], v["lambda_neg"]) if a < 0 else (v["k_pos"], v["lambda_pos"])
+                w = math.exp(sum(d))
+                row.append(w**power * math.exp(decay * (1 - w)) * a * logp[i][k])
             else:
                 row.append(a * logp[i][k])
         out.append(row)
@@ -86,6 +91,7 @@ CASES: dict[str, tuple[Callable[..., torch.Tensor], dict[str, Any]]] = {
     "sapo": (sapo, {"tau_pos": 1.0, "tau_neg": 1.05}),
     "dppo-tv": (dppo, {"divergence": "binary_tv", "low": 0.03, "high": 0.05, "truncate": 1.2}),
     "dppo-kl": (dppo, {"divergence": "binary_kl", "low": 0.01, "high": 0.02, "truncate": 20.0}),
+    "vespo": (vespo, {"k_pos": 2.0, "lambda_pos": 3.0, "k_neg": 3.0, "lambda_neg": 2.0}),
     "gpg": (policy_gradient, {}),
 }
 
@@ -201,6 +207,7 @@ def test_impossible_stacks_are_refused_with_the_reason() -> None:
 def test_every_challenger_is_declared_with_its_values() -> None:
     arms = challengers(dapo.EXPERIMENT)
     assert set(arms) >= {"gspo", "luspo", "cispo", "gmpo", "sapo", "dppo", "gpg", "rloo", "reinforce_pp"}
+    assert set(arms) >= {"vespo", "opo", "maxrl", "lite_ppo", "grpo_pairs"}
     for key, (_, experiment) in arms.items():
         assert (experiment.method.objective is None) == (experiment.clip_low.value is not None), key
 
@@ -229,6 +236,12 @@ TRL: dict[str, tuple[dict[str, Any], Callable[..., torch.Tensor], dict[str, Any]
     ),
     "cispo": ({"loss_type": "cispo", "epsilon_high": 5.0}, cispo, {"low": None, "high": 4.0}, "token_mean"),
     "sapo": ({"loss_type": "sapo"}, sapo, {"tau_pos": 1.0, "tau_neg": 1.05}, "sequence_mean"),
+    "vespo": (
+        {"loss_type": "vespo"},
+        vespo,
+        {"k_pos": 2.0, "lambda_pos": 3.0, "k_neg": 3.0, "lambda_neg": 2.0},
+        "token_mean",
+    ),
     "gmpo": ({"epsilon_low": 0.4, "epsilon_high": 0.4}, gmpo, {"low": 0.4, "high": 0.4}, "sequence_mean"),
     "off_policy_mask": (
         {"loss_type": "dapo", "epsilon_low": 0.2, "epsilon_high": 0.28, "off_policy_mask_threshold": 0.3},

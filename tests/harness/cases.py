@@ -16,12 +16,16 @@ from baselines.gmpo import gmpo
 from baselines.gpg import gpg, policy_gradient
 from baselines.gspo import gspo
 from baselines.kl_cov import kl_cov
+from baselines.lite_ppo import lite_ppo
+from baselines.maxrl import maxrl
 from baselines.nsr import weighted_reinforce
 from baselines.off_policy_mask import off_policy_mask
+from baselines.opo import opo
 from baselines.passk import passk
 from baselines.reinforce_pp import reinforce_pp
 from baselines.rloo import rloo
 from baselines.sapo import sapo
+from baselines.vespo import vespo
 from evals.provenance import assumed
 from harness.spec import Method, use
 from harness.step.batch import TokenBatch
@@ -31,7 +35,14 @@ from reproductions.erpo.method import erpo
 from reproductions.forking_tokens.method import forking_tokens
 from reproductions.trial_and_error.method import position_advantage, ppl_advantage
 from tests.baselines.slow_objectives import slow_objective
-from tests.baselines.test_advantages import slow_gpg, slow_reinforce_pp, slow_rloo
+from tests.baselines.test_advantages import (
+    slow_gpg,
+    slow_lite_ppo,
+    slow_maxrl,
+    slow_opo,
+    slow_reinforce_pp,
+    slow_rloo,
+)
 from tests.baselines.test_cov import slow_clip_cov, slow_kl_cov
 from tests.baselines.test_grpo import slow_grpo
 from tests.baselines.test_nsr import slow_weighted_reinforce
@@ -159,6 +170,16 @@ CASES = {
     "gmpo": objective("gmpo", gmpo, "sequence_mean", low=0.4, high=0.4),
     "sapo": objective("sapo", sapo, "sequence_mean", tau_pos=1.0, tau_neg=1.05),
     "dppo": objective("dppo", dppo, "token_mean", divergence="binary_tv", low=0.01, high=0.01, truncate=20.0),
+    "vespo": objective("vespo", vespo, "token_mean", k_pos=2.0, lambda_pos=3.0, k_neg=3.0, lambda_neg=2.0),
+    "opo": Case(replace(GRPO, advantage=use(opo)), lambda b: Slow(advantages=per_response(slow_opo(b), b))),
+    "maxrl": Case(
+        replace(GRPO, advantage=use(maxrl, **sourced(epsilon=1e-6))),
+        lambda b: Slow(advantages=per_response(slow_maxrl(b, 1e-6), b)),
+    ),
+    "lite_ppo": Case(
+        replace(GRPO, advantage=use(lite_ppo, **sourced(epsilon=1e-4))),
+        lambda b: Slow(advantages=per_response(slow_lite_ppo(b, 1e-4), b)),
+    ),
     "policy_gradient": objective("policy_gradient", policy_gradient, "token_mean"),
     "rloo": Case(replace(GRPO, advantage=use(rloo)), lambda b: Slow(advantages=per_response(slow_rloo(b), b))),
     "reinforce_pp": Case(

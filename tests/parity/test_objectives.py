@@ -20,6 +20,7 @@ from baselines.dppo import dppo  # noqa: E402
 from baselines.gmpo import gmpo  # noqa: E402
 from baselines.gpg import gpg, policy_gradient  # noqa: E402
 from baselines.gspo import gspo  # noqa: E402
+from baselines.opo import opo  # noqa: E402
 from baselines.reinforce_pp import reinforce_pp  # noqa: E402
 from baselines.rloo import rloo  # noqa: E402
 from baselines.sapo import sapo  # noqa: E402
@@ -114,6 +115,8 @@ def test_advantages_equal_verls() -> None:
     batch, rewards, mask, index = scored(REWARDS)
     theirs, _ = core_algos.compute_rloo_outcome_advantage(rewards.clone(), mask, index)
     torch.testing.assert_close(rloo(batch), theirs, rtol=1e-5, atol=1e-6)
+    theirs, _ = core_algos.compute_opo_outcome_advantage(rewards.clone(), mask, index)
+    torch.testing.assert_close(opo(batch), theirs, rtol=1e-5, atol=1e-6)
     theirs, _ = core_algos.compute_reinforce_plus_plus_baseline_outcome_advantage(rewards.clone(), mask, index)
     torch.testing.assert_close(reinforce_pp(batch, baseline="group"), theirs, rtol=1e-5, atol=1e-6)
     # REINFORCE++ with the reward on the last token and gamma 1: the return is the reward on every token
