@@ -16,11 +16,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from evals.grading import Grader
+    from evals.grading import Conventions, Grader
     from evals.provenance import assumed, code, paper
     from rlvr.declaring import experiment, papers, use
     from rlvr.equations import apply
-    from rlvr.grading import grade_answers, grade_file, grade_responses
+    from rlvr.grading import explain, grade_answers, grade_file, grade_responses
     from rlvr.metrics import avg_at_k, maj_at_k, pass_at_k
     from rlvr.running import run_arm
     from rlvr.runs import compare, read_run
@@ -29,7 +29,9 @@ _HOME = {
     "grade_answers": "rlvr.grading",
     "grade_responses": "rlvr.grading",
     "grade_file": "rlvr.grading",
+    "explain": "rlvr.grading",
     "Grader": "evals.grading",
+    "Conventions": "evals.grading",
     "avg_at_k": "rlvr.metrics",
     "pass_at_k": "rlvr.metrics",
     "maj_at_k": "rlvr.metrics",
@@ -45,6 +47,7 @@ _HOME = {
     "run_arm": "rlvr.running",
 }
 __all__ = [
+    "Conventions",
     "Grader",
     "apply",
     "assumed",
@@ -52,6 +55,7 @@ __all__ = [
     "code",
     "compare",
     "experiment",
+    "explain",
     "grade_answers",
     "grade_file",
     "grade_responses",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from evals.answer_files import grade_file
-from evals.grading import Grade, Grader
+from evals.grading import LIMIT_S, Conventions, Explanation, Grade, Grader
 from rlvr.notebook import Rows
 
-__all__ = ["Grades", "grade_answers", "grade_file", "grade_responses"]
+__all__ = ["Conventions", "Grades", "explain", "grade_answers", "grade_file", "grade_responses"]
+
+_DEFAULT = Conventions()
 
 
 class Grades(Rows[Grade]):
@@ -20,30 +22,55 @@ class Grades(Rows[Grade]):
         return (str(row.verdict), "–" if row.answer is None else row.answer, row.reason or "")
 
 
-def grade_answers(pairs: Iterable[tuple[str, str]], *, workers: int = 2, limit_s: float = 10.0) -> Grades:
-    r"""Grade bare answers, such as "1/2", "\frac12" or "x = 3".
+def grade_answers(
+    pairs: Iterable[tuple[str | float, str | float | None]],
+    *,
+    conventions: Conventions = _DEFAULT,
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
+) -> Grades:
+    r"""Grade bare answers, such as "1/2", "\frac12", "x = 3" or 5.
 
     Args:
         pairs: (gold, answer) each.
+        conventions: which answers count as equal where mathematics leaves a choice.
         workers: processes for the comparisons that need symbolic algebra. limit_s: seconds that one may take.
     Returns:
         A grade for each pair, in order. `verdict` is correct, wrong, no_answer or unscored (never counted as wrong).
+    Raises:
+        ValueError: a pair is something else; the message names its place.
     """
-    with Grader(workers=workers, limit_s=limit_s) as grader:
+    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
         return Grades(grader.grade_answers(list(pairs)))
 
 
 def grade_responses(
-    pairs: Iterable[tuple[str, str]], *, policy: str = "boxed_last", workers: int = 2, limit_s: float = 10.0
+    rows: Iterable[Sequence[str | None]],
+    *,
+    policy: str = "boxed_last",
+    conventions: Conventions = _DEFAULT,
+    workers: int = 2,
+    limit_s: float = LIMIT_S,
 ) -> Grades:
     r"""Grade whole responses, whose answers are in `\boxed{}` (see `evals.grading.extraction` for other policies).
 
     Args:
-        pairs: (gold, response) each.
+        rows: (gold, response) or (gold, response, finish reason) each. A finish reason is "stop", "length" or None: a
+            response without an answer is truncated if it was cut.
+        policy, conventions, workers, limit_s: of extraction; and as for `grade_answers`.
     Returns:
-        A grade for each pair, in order; `answer` is what was extracted.
+        A grade for each row, in order; `answer` is what was extracted.
     Raises:
-        ValueError: no such policy.
+        ValueError: no such policy, or a row is something else.
     """
-    with Grader(workers=workers, limit_s=limit_s) as grader:
-        return Grades(grader.grade_responses([(gold, response, None) for gold, response in pairs], policy))
+    whole = [(*row, None) if not isinstance(row, str) and len(row) == 2 else row for row in rows]
+    with Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader:
+        return Grades(grader.grade_responses(whole, policy))
+
+
+def explain(
+    gold: str, response: str, *, policy: str | None = None, conventions: Conventions = _DEFAULT, limit_s: float = LIMIT_S
+) -> Explanation:
+    """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
+    with Grader(workers=1, limit_s=limit_s, conventions=conventions) as grader:
+        return grader.explain(gold, response, policy)

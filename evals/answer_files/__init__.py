@@ -79,7 +79,7 @@ def grade_file(
     parquet = ParquetColumns(path, answers) if target and target.suffix == ".parquet" else None
     asked = _asked(file, policy, ks, explain, parquet)
     with (
-        Grader(workers=workers, limit_s=limit_s, conventions=conventions, retry=False) as grader,
+        Grader(workers=workers, limit_s=limit_s, conventions=conventions) as grader,
         TemporaryFile("w+", encoding="utf-8", dir=target.parent) if target else nullcontext() as kept,
     ):
         graded = Graded(grader, asked.policy, asked.rows, kept)

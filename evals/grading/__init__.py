@@ -50,6 +50,7 @@ class Conventions:
         natural_log: `\\log` is also the natural logarithm.
         missing_unit: a unit may be missing: `120` for `120^\\circ`, `5` for `5 cm`, `28` for `28%`. Golds differ: of
             the 121 problems of MATH's test split that ask for degrees, 71 golds have the sign and 50 have not.
+        percent_sign: a percent sign of the answer may be dropped: `42\\%` for 42, where the gold has none.
         upright_letter: `\\text{D}` is `D`, also where no choice is marked as `(D)` is. MATH's test split has 11 golds
             like `\\text{D}` and 5 like `D`.
     """
@@ -59,6 +60,7 @@ class Conventions:
     words: bool = True
     natural_log: bool = True
     missing_unit: bool = True
+    percent_sign: bool = False
     upright_letter: bool = True
 
     def __post_init__(self) -> None:

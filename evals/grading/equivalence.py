@@ -1,10 +1,5 @@
 """Is an answer equal to the gold? `equal` decides it; `quick` decides most of it without math-verify.
 
-RULES has the rules in the order in which they are tried. Each takes two cleaned answers (gold, answer) and `same`,
-which compares parts of them; it returns True or False, or None when it does not apply. They cover cases in which
-math-verify alone is wrong (it reads `8.7e8` as 8.7e*8, and accepts `4=5` for 5 and `5 m` for `5 cm`). When in doubt, a
-rule rejects: training could exploit a wrong acceptance as a reward.
-
 This is the only place that calls math-verify, which is slow and can hang: only inside a killable worker.
 """
 
@@ -16,53 +11,13 @@ from functools import lru_cache
 from time import thread_time
 from typing import Any
 
-from evals.grading import Conventions, Same, collection, form, numbers, quantity, relations
+from evals.grading import Conventions
 from evals.grading.evaluation import same_value
-from evals.grading.expression import DERIVATIVE
+from evals.grading.expression import APPLICATION, DERIVATIVE
+from evals.grading.form import words_beside_a_number
 from evals.grading.numbers import depth
+from evals.grading.rules import RULES
 from evals.grading.spelling import clean
-
-RULES: tuple[Callable[[str, str, Same], bool | None], ...] = (
-    form.same_literal,
-    form.same_plain_number,
-    form.same_pieces,
-    form.malformed,
-    form.denied,
-    form.same_numeral_in_base,
-    numbers.spelled_number,
-    numbers.same_ordinal,
-    form.same_choice,
-    form.same_choices,
-    form.date_or_number,
-    form.same_phrase,
-    form.same_words,
-    form.without_condition,
-    form.constant_of_integration,
-    relations.for_every_whole_number,
-    form.approximation,
-    relations.congruence,
-    relations.named_value,
-    relations.same_indexed_sum,
-    relations.vector_product,
-    relations.imaginary_j,
-    relations.value_of_expression,
-    relations.numeric_chain,
-    relations.same_equation,
-    relations.same_inequality,
-    relations.explicit_form,
-    relations.relation_or_value,
-    form.same_time_of_day,
-    quantity.arithmetic_in_words,
-    quantity.same_quantity,
-    quantity.grouped_digits,
-    relations.same_vector,
-    collection.same_collection,
-    form.same_ratio,
-    quantity.degrees_inside,
-    quantity.mixed_number,
-    quantity.rounded_value,
-    quantity.rounded_inside,
-)
 
 # Two constant expressions are equal when they agree to this many digits, relative to their size.
 _EXACT_DIGITS, _FLOAT_DIGITS = 25, 12
@@ -80,10 +35,10 @@ def same_expression(gold: str, answer: str) -> bool:
     left, right = _parse(gold), _parse(answer)
     if left is None or right is None:
         return False
-    known = {symbol.name: symbol for symbol in left.free_symbols}
+    by_name = {symbol.name: symbol for symbol in left.free_symbols}
     # math-verify may take x for real in one of them and for complex in the other
-    right = right.xreplace({symbol: known.get(symbol.name, symbol) for symbol in right.free_symbols})
-    if set(known) <= {"i"} and {symbol.name for symbol in right.free_symbols} <= {"i"}:
+    right = right.xreplace({symbol: by_name.get(symbol.name, symbol) for symbol in right.free_symbols})
+    if set(by_name) <= {"i"} and {symbol.name for symbol in right.free_symbols} <= {"i"}:
         left, right = _with_imaginary_unit(left), _with_imaginary_unit(right)
     constants = _same_constant(left, right)
     if constants is not None:
@@ -192,7 +147,7 @@ class Comparison:
     ) -> None:
         self.conventions = conventions
         self.steps: list[tuple[str, str, str, bool]] = []
-        self._last = last or _math_verify
+        self._last = last or same_expression
         self._until = None if limit_s is None else thread_time() + limit_s
 
     def __call__(self, gold: str, answer: str) -> bool:
@@ -204,13 +159,13 @@ class Comparison:
 
     def _decide(self, gold: str, answer: str) -> tuple[str, bool]:
         for rule in RULES:
-            verdict = rule(gold, answer, self)
+            verdict = rule.decide(gold, answer, self)
             if verdict is not None:
-                return rule.__name__, verdict
+                return rule.name, verdict
         verdict = same_value(gold, answer, natural_log=self.conventions.natural_log)
         if verdict is not None:
             return "same_value", verdict
-        if form.words_beside_a_number(gold, answer):  # math-verify says the same, slowly
+        if words_beside_a_number(gold, answer):  # math-verify says the same, slowly
             return "words_beside_a_number", False
         return "math_verify", self._last(gold, answer)
 
@@ -224,8 +179,8 @@ def equal(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool:
     Raises:
         UnscorableError: one of them is too long or too deeply nested.
     """
-    known = quick(gold, answer, conventions)
-    return Comparison(conventions)(clean(gold), clean(answer)) if known is None else known
+    verdict = quick(gold, answer, conventions)
+    return Comparison(conventions)(clean(gold), clean(answer)) if verdict is None else verdict
 
 
 def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | None:
@@ -255,17 +210,6 @@ def quick(gold: str, answer: str, conventions: Conventions = DEFAULT) -> bool | 
         return Comparison(conventions, _undecided, IN_PROCESS_S)(left, right)
     except UndecidedError:
         return None
-
-
-def compare(gold: str, answer: str) -> bool:
-    """Compare two cleaned answers under the default conventions."""
-    return Comparison()(gold, answer)
-
-
-def _math_verify(gold: str, answer: str) -> bool:
-    from evals.grading.equivalence import same_expression
-
-    return same_expression(gold, answer)
 
 
 def _undecided(gold: str, answer: str) -> bool:

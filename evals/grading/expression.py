@@ -35,6 +35,9 @@ DERIVATIVE = re.compile(
 )
 
 
+APPLICATION = re.compile(r"(?<![\\A-Za-z])([A-Zj-za-df-h])\s*\(\s*(\d+)\s*\)")  # `x(0)`
+
+
 class UnsupportedError(ValueError):
     """The expression is ambiguous, or holds something else."""
 
@@ -156,9 +159,27 @@ class _Parser:
         if token in _FUNCTIONS:
             return self.function()
         tree = self.atom()
-        if isinstance(token, str) and len(token) == 1 and token in "fghFGHPQ" and self.next == "(":
-            raise UnsupportedError("an unknown function")
+        if self.next == "(" and tree[0] == "symbol" and tree[1] != "i":
+            tree = self.application(tree[1]) or tree
+        elif isinstance(token, Fraction) and token.denominator == 1 and self.next == "frac":
+            tree = self.mixed(tree)
         return self.powers(tree)
+
+    def application(self, name: str) -> Node | None:
+        """`x(0)`, a letter with a number in brackets, and `f(t)` are symbols of their own: neither is a product."""
+        start = self._at
+        argument = self.group()
+        if not symbols(argument) or name[0] in "fghFGHPQ":
+            return ("symbol", f"{name}({argument})")
+        self._at = start
+        return None
+
+    def mixed(self, whole: Node) -> Node:
+        r"""`1\frac{1}{2}` is one and a half."""
+        part = self.atom()
+        if all(side[0] == "number" for side in part[1:]):
+            return ("+", whole, part)
+        return ("*", whole, part)
 
     def powers(self, tree: Node) -> Node:
         while self.next == "!":
@@ -237,7 +258,7 @@ class _Parser:
         self._in_series = True
         body = self.product()
         self._in_series = False
-        if any(name[1] in symbol.partition("_")[2] for symbol in symbols(body)):
+        if any(name[1] in symbol[1:] and len(symbol) > len(name[1]) for symbol in symbols(body)):
             raise UnsupportedError("terms with an index")
         return (kind, name[1], low, high, body)
 

@@ -1,120 +1,48 @@
-r"""Rules on the form of the whole answer: its signs, its words, its letter, a condition, an approximation; ratios and
-times of day."""
+r"""Rules on the form of the whole answer: its signs, its words, its letter, a condition, an approximation, a ratio."""
 
 from __future__ import annotations
 
 import re
+from itertools import permutations
 from typing import NamedTuple
 
 from evals.grading import Same
-from evals.grading.collection import is_name
 from evals.grading.evaluation import constant
-from evals.grading.numbers import balanced, before_condition, literal, number, same_number, same_text, split, spoken
-from evals.grading.quantity import bare_amount
-
-_LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)
-
-_IS_CORRECT = re.compile(
-    r"(?:(?i:the\s+)?(?i:option|choice)\s+)?\(?([A-J])\)?\s+is\s+(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice))?"
+from evals.grading.numbers import (
+    RELATION,
+    has_symbols,
+    literal,
+    number,
+    plain,
+    same_number,
+    same_text,
+    split,
+    spoken,
 )
+from evals.grading.quantity import hedged, quantity
 
 
-class Choice(NamedTuple):
-    """A letter of a multiple choice, whether it is marked as one (parentheses, text after it), and that text."""
-
-    letter: str
-    marked: bool
-    text: str = ""
-
-
-def choice(text: str) -> Choice | None:
-    """The one choice that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; not `(B), (C)`."""
-    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
-    if named := re.fullmatch(r"(?:option|choice|answer)\s+\(?([A-J])\)?", text, re.IGNORECASE):
-        return Choice(named[1].upper(), True)
-    if labelled := _LABELLED.fullmatch(text):
-        if any(map(choice, split(labelled[3], ",;"))):
-            return None
-        return Choice(labelled[1] or labelled[2], True, labelled[3])
-    if stated := _IS_CORRECT.fullmatch(text):
-        return Choice(stated[1], True)
-    match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", text)
-    if match is None or (match[1] and not match[3]):
-        return None
-    return Choice(match[2].upper() if match[3] else match[2], bool(match[3]))
-
-
-_NO_PART_OF_A_NAME = ("the", "a", "an", "all", "quadrant")
-
-
-def words(text: str) -> str | None:
-    r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
-    explicit = r"\text" in text
-    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
-    letters = re.findall(r"[A-Za-z]+", bare)
-    if not letters or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare):
-        return None
-    if not explicit and max(map(len, letters)) < 4:
-        return None
-    if explicit and len(bare) == 1:
-        return None
-    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
-    return ", ".join(sorted(" ".join(word for word in part if word not in _NO_PART_OF_A_NAME) for part in parts))
-
-
-def bare_word(text: str) -> str | None:
-    r"""Bare letters as a word, for comparison with `\text{...}`."""
-    return text.lower() if re.fullmatch(r"[A-Za-z]+", text) else None
-
-
-def phrase(text: str) -> tuple[str, ...] | None:
-    r"""The words and numbers of an answer like `\text{June 20}`, or None unless it has both and nothing else."""
-    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).lower()
-    bare = re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", bare)
-    parts = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", bare))
-    if not re.fullmatch(r"[a-z\d\s.,;:'\"()\-!?]+", bare) or not any(part[-1].isdigit() for part in parts):
-        return None
-    if not any(len(part) > 2 and part.isalpha() for part in parts):
-        return None
-    return tuple(sorted(parts)) if len(parts) == 2 else parts  # 5 June and June 5th
-
-
-def same_literal(gold: str, answer: str, same: Same) -> bool | None:
-    """The same signs, spaces aside."""
+def text(gold: str, answer: str, same: Same) -> bool | None:
     return True if same_text(gold, answer) else None
 
 
-def same_plain_number(gold: str, answer: str, same: Same) -> bool | None:
-    """Two plain numbers: equal, or one the other's rounding. `1,234` may also be a list, so it cannot refuse."""
+# -------------------------------------------------------------------------------------------------------------- numbers
+
+_NO_LIST = re.compile(r"^\s*-?\d+(?:,\d+)*,0\d+(?:,\d+)*(?:\.\d+)?\s*$")  # no item of a list begins with 0
+_SCALE = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
+
+
+def plain_number(gold: str, answer: str, same: Same) -> bool | None:
     left, right = number(gold), number(answer)
-    if same.conventions.decimal_comma and left is not None and right is not None and _decimal_comma(gold, answer):
+    if same.conventions.decimal_comma and _decimal_comma(gold, answer):
         return True
     if _NO_LIST.search(gold) and _NO_LIST.search(answer):
         return left is not None and right is not None and left.value == right.value  # 10,000 is not 10,00
     if left is not None and right is None and "," in gold and literal(gold) == literal(answer):
         return False  # 1, 234 is a list, 1,234 a number
     if left is None or right is None:
-        return (_decimal_comma(gold, answer) and same.conventions.decimal_comma) or None
+        return None
     return same_number(left, right, same.conventions.digits) or (None if "," in gold + answer else False)
-
-
-def malformed(gold: str, answer: str, same: Same) -> bool | None:
-    r"""Refuse doubled signs (`--5`), unmatched braces, digits side by side, primed,
-    asked or open (`5 5`, `5'`, `5?`, `5\ldots`)."""
-    if not balanced(answer):
-        return False
-    if re.search(r"\^\s*(?:\{[^{}]*\}|\w)\s*\^", answer) and r"\circ" not in answer:
-        return False  # 5^{1}^{1}
-    if number(answer) is not None:
-        return None  # 3 628 800
-    if r"\ldots" in answer and r"\ldots" not in gold:
-        return False
-    bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
-    bad = re.search(r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|!\s*!\s*!|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])", bare)
-    return False if bad and not re.search(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}", bare) else None
-
-
-_NO_LIST = re.compile(r"^\s*-?\d+(?:,\d+)*,0\d+(?:,\d+)*(?:\.\d+)?\s*$")  # no item of a list begins with 0
 
 
 def _decimal_comma(gold: str, answer: str) -> bool:
@@ -122,7 +50,7 @@ def _decimal_comma(gold: str, answer: str) -> bool:
 
     A gold `1,2` is a list; `1,22` may be a decimal.
     """
-    for comma, point, places in ((gold, answer, 2), (re.sub(r"^[A-Za-z]\s*=\s*", "", answer), gold, 1)):
+    for comma, point, places in ((gold, answer, 2), (answer, gold, 1)):
         if re.fullmatch(r"-?[1-9]\d{0,2}\.\d{3},\d{2,}", comma):
             comma = comma.replace(".", "")
         elif re.fullmatch(r"-?[1-9]\d{0,2},\d{3}", comma):
@@ -133,17 +61,24 @@ def _decimal_comma(gold: str, answer: str) -> bool:
     return False
 
 
-_DENIAL = re.compile(
-    r"\b(?:not|never|wrong|incorrect|false|impossible|except|excluding|unless|at\s+(?:least|most)|up\s+to"
-    r"|(?:more|less|fewer|greater|larger|smaller)\s+than)\b",
-    re.IGNORECASE,
-)
-
-
-def denied(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`not 5`, `5\text{ is wrong}`, `5\text{ except }6`, `at least 5`: reject an answer that negates or bounds if the
-    gold does not."""
-    return False if _DENIAL.search(answer) and not _DENIAL.search(gold) else None
+def number_in_words(gold: str, answer: str, same: Same) -> bool | None:
+    if not same.conventions.words:
+        return None
+    if (twice := re.fullmatch(r"([^()]+?)\s*\(([A-Za-z\s-]+)\)", answer)) and spoken(twice[2]):
+        return same(gold, twice[1]) and same(gold, twice[2])  # 36 (thirty-six)
+    sides = []
+    for side in (gold, answer):
+        place = re.fullmatch(r"(\S+(?:st|nd|rd|th|first|second|third))\s+([A-Za-z]{3,})", plain(side))
+        sides.append((spoken(place[1]), place[2].lower()) if place and spoken(place[1]) else (spoken(side), None))
+    (left, left_noun), (right, right_noun) = sides
+    if left is None and right is None:
+        return None
+    if left_noun and right_noun and left_noun != right_noun:
+        return False  # 7th day and 7th week
+    if same(left or gold, right or answer):
+        return True
+    short = [_SCALE.sub("", side) for side in (gold, answer)]  # the question may ask in millions
+    return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
 
 
 _IN_BASE = re.compile(
@@ -151,21 +86,80 @@ _IN_BASE = re.compile(
 )
 
 
-def same_numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`4210_7` as gold is met by 4210, whose base the question tells; `5_8` as an answer is not 5, nor any value."""
+def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     left, right = _IN_BASE.fullmatch(gold), _IN_BASE.fullmatch(answer)
-    if right is not None:
-        return (
-            left is not None
-            and left[1].upper() == right[1].upper()
-            and (spoken(left[2]) or left[2]) == (spoken(right[2]) or right[2])
-        )
-    return literal(answer) == left[1] if left else None
+    if right is None:
+        return literal(answer) == left[1] if left else None
+    bases = [spoken(side[2]) or side[2] for side in (left, right) if side]
+    return left is not None and left[1].upper() == right[1].upper() and bases[0] == bases[1]
+
+
+# ---------------------------------------------------------------------------------------------------------- no one value
+
+_SIGNS = re.compile(
+    r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|!\s*!\s*!|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])"  # --5, 5', 5?, 5 5
+)
+_WORDS = re.compile(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}")
+
+
+def no_answer(gold: str, answer: str, same: Same) -> bool | None:
+    if spoken(answer) is not None or number(answer) is not None:
+        return None
+    if re.search(r"\d-0\d", gold + answer):
+        return False  # a date is no difference
+    braces = re.findall(r"(?<!\\)[{}]", answer.replace(r"\\", ""))
+    levels = [sum(1 if brace == "{" else -1 for brace in braces[:end]) for end in range(1, len(braces) + 1)]
+    if levels and (min(levels) < 0 or levels[-1]):
+        return False
+    if re.search(r"\^\s*(?:\{[^{}]*\}|\w)\s*\^", answer) and r"\circ" not in answer:
+        return False  # 5^{1}^{1}
+    if r"\ldots" in answer and r"\ldots" not in gold:
+        return False
+    bare = re.sub(r"\\text\s*\{[^{}]*\}", " @ ", answer)
+    if _SIGNS.search(bare) and not _WORDS.search(bare):
+        return False
+    return False if hedged(_unconditional(answer) or answer) and not hedged(gold) else None
+
+
+# ------------------------------------------------------------------------------------------------------ letters and words
+
+
+class Choice(NamedTuple):
+    """The letters of a multiple choice, whether one is marked (parentheses, text after it), and that text."""
+
+    letters: str
+    marked: bool
+    text: str = ""
+
+
+_LABELLED = re.compile(r"(?:\(\s*([A-J])\s*\)|([A-J])\s*[.:)])\s+(.+)", re.DOTALL)
+_DENIED = re.compile(r"\b(?:not|wrong|incorrect|false)\b", re.IGNORECASE)
+_IS = r"\s+is\s+(?:the\s+)?(?:correct|right|best)(?:\s+(?:answer|option|choice))?"
+_SAID = re.compile(rf"(?i:(?:the\s+)?(?:option|choice|answer)\s+)\(?([A-Ja-j])\)?(?:{_IS})?|\(?([A-J])\)?{_IS}")
+
+
+def choice(written: str) -> Choice | None:
+    """The choices that an answer names, or None: `B`, `(B)`, `option B`, `(B) 12`, `B. 12`; `A, C` and `AC`."""
+    written = plain(written)
+    items = [re.fullmatch(r"\(?\s*([A-J])\s*\)?", item) for item in split(written, ",;")]
+    if len(items) > 1:
+        return Choice("".join(sorted(item[1] for item in items if item)), True) if all(items) else None
+    if named := _SAID.fullmatch(written):
+        return Choice((named[1] or named[2]).upper(), True)
+    labelled = _LABELLED.fullmatch(written)
+    if labelled and not re.match(r"(?:is|was|or|and|but|not)\b", labelled[3]) and not _DENIED.search(labelled[3]):
+        others = any(map(choice, split(labelled[3], ",;")))
+        return None if others else Choice(labelled[1] or labelled[2], True, labelled[3])
+    if re.fullmatch("[A-J]{2,}", written) and "".join(sorted(set(written))) == written:
+        return Choice(written, False)
+    match = re.fullmatch(r"(\()?\s*([A-Za-z])\s*(\))?", written)
+    if match is None or (match[1] and not match[3]):
+        return None
+    return Choice(match[2].upper() if match[3] else match[2], bool(match[3]))
 
 
 def same_choice(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`C`, `(C)`, `\text{(C)}` and `C. x = 42` name the same choice; `(C) 42` is also 42. `\text{D}` may be `D`."""
-    if (letter := re.fullmatch(r"\(?\s*([A-Za-z])\s*\)?", gold)) and literal(answer).strip("()") == letter[1]:
+    if re.fullmatch(r"\(?\s*[A-Za-z]\s*\)?", gold) and literal(answer).strip("()") == literal(gold).strip("()"):
         return True  # n and (n)
     left, right = choice(gold), choice(answer)
     if right is not None and right.text and left is None:
@@ -175,225 +169,254 @@ def same_choice(gold: str, answer: str, same: Same) -> bool | None:
     if left is None or right is None:
         return None
     if not (left.marked or right.marked):
-        upright = [r"\text" in text for text in (gold, answer)]
+        upright = [r"\text" in side for side in (gold, answer)]
         alike = upright[0] == upright[1] or same.conventions.upright_letter
-        return left.letter == right.letter and alike if any(upright) else None
-    return left.letter == (right.letter.upper() if left.marked and left.letter.isupper() else right.letter)
+        return left.letters == right.letters and alike if any(upright) else None
+    return left.letters == (right.letters.upper() if left.marked and left.letters.isupper() else right.letters)
 
 
-_LETTER = re.compile(r"\(?\s*(?:\\text\s*\{\s*)?\(?([A-H])\)?\s*\}?\s*\)?")
-
-
-def _letters_of_choices(text: str) -> str | None:
-    """`A, C` or, in the order of the alphabet, `AC` as the letters of several choices."""
-    items = [_LETTER.fullmatch(item) for item in split(text, ",;")]
-    if len(items) > 1:
-        return "".join(sorted(item[1] for item in items if item)) if all(items) else None
-    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
-    return text if re.fullmatch("[A-H]{2,}", text) and "".join(sorted(set(text))) == text else None
-
-
-def same_choices(gold: str, answer: str, same: Same) -> bool | None:
-    """`A, C`, `AC` and `(C), (A)` name the same choices, if one of them is a list."""
-    left, right = _letters_of_choices(gold), _letters_of_choices(answer)
-    if left is None or right is None or len(split(gold, ",;")) == len(split(answer, ",;")) == 1:
-        return None
-    return left == right
-
-
-_CAPITALS = re.compile(r"[A-Z]{3,}")  # an order, a code, a name; a product of symbols is not written so
+_ARTICLES = ("the", "a", "an", "quadrant")
 _SHORT_WORDS = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "tie", "win"])
+_MORE_THAN_ONE = re.compile(r"\b(?:and|or|but|not|no|if|than|while|second|third|last|least|worst)\b")
+
+
+def _words(side: str) -> str | None:
+    r"""The words of an answer that is only words, or None. Short bare words (`xy`, `abc`) are symbols."""
+    explicit, bare = r"\text" in side, plain(side)
+    letters = re.findall(r"[A-Za-z]+", bare)
+    if not letters or not re.fullmatch(r"[A-Za-z\s.,;:'\"()\-!?]+", bare) or (explicit and len(bare) == 1):
+        return None
+    if not explicit and max(map(len, letters)) < 4:
+        return None
+    parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
+    return ", ".join(sorted(" ".join(word for word in part if word not in _ARTICLES) for part in parts))
+
+
+def _phrase(side: str) -> str | tuple[str, ...] | None:
+    r"""The words and numbers of `\text{June 20}`; `all integers k\ge 2` without the look of its words; or None."""
+    bare = plain(side)
+    if not re.search(r"(?<![\\A-Za-z])[A-Za-z]{3,}", bare) or not re.search(r"\d|\\", bare):
+        return None
+    small = re.sub(r"(?<![\\A-Za-z])[A-Z](?=[a-z]{2})", lambda capital: capital[0].lower(), bare)
+    if "\\" in small or re.search("[=^_<>+*/]", small):
+        return literal(small) if re.search(r"(?<![\\A-Za-z])[a-z]{4,}\s+\S", small) else None
+    parts = tuple(re.findall(r"[a-z]+|-?\d+(?:[.,:]\d+)*", re.sub(r"(?<=\d)(?:st|nd|rd|th)\b", "", small.lower())))
+    return tuple(sorted(parts)) if len(parts) == 2 else parts  # 5 June and June 5th
 
 
 def same_words(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\text{odd}`, `Odd`, `the odd`: words are compared as words, and a word is never an expression."""
+    if (phrase := _phrase(gold)) is not None and phrase == _phrase(answer):
+        return True
     if _says(gold, answer):
         return True
-    left, right = words(gold), words(answer)
+    left, right = _words(gold), _words(answer)
+    if left is not None and right is not None:
+        return left == right
+    letters = [side.lower() if re.fullmatch("[A-Za-z]+", side) else None for side in (gold, answer)]
     if left is None and right is None:
-        both = gold.lower(), answer.lower()
-        if _CAPITALS.fullmatch(gold) or _CAPITALS.fullmatch(answer):
-            capitals, other = (gold, answer) if _CAPITALS.fullmatch(gold) else (answer, gold)
-            return bool(capitals == other.upper()) if re.fullmatch(r"[A-Z]{3,}|[a-z]{3,}", other) else None
-        return both[0] == both[1] if set(both) & _SHORT_WORDS and all(map(bare_word, both)) else None
-    if left is None or right is None:
-        plain = bare_word(gold if left is None else answer)
-        return plain == (left or right) if plain else False
-    return left == right
+        capitals = [side for side in (gold, answer) if re.fullmatch("[A-Z]{3,}", side)]  # an order, a code, a name
+        if capitals and None not in letters and min(len(gold), len(answer)) > 2:
+            return letters[0] == letters[1] and all(side.isupper() or side.islower() for side in (gold, answer))
+        return letters[0] == letters[1] if set(letters) & _SHORT_WORDS and None not in letters else None
+    return (letters[1] if right is None else letters[0]) == (left or right)
 
 
 def _says(gold: str, answer: str) -> bool:
-    """`Evelyn has the greatest speed` names Evelyn and nobody else; `It is Saturday`; `Yes, because 2+2=4`."""
-    word = re.fullmatch(r"(?:\\text\s*\{)?\s*([A-Za-z]{2,})\s*\}?", gold)
+    """`Evelyn has the greatest speed` names Evelyn and nobody else; `It is Saturday`; `Yes, because 2+2=4`; `No, it is
+    not possible`."""
+    word = re.fullmatch(r"[A-Za-z]{2,}", plain(gold))
     if word is None:
         return False
-    if first := re.match(r"(yes|no)\s*[,.;:!](?!.*\b(?:yes|no)\b)", answer, re.IGNORECASE):
-        return first[1].lower() == word[1].lower()
+    answer = plain(answer)
+    if first := re.match(r"(yes|no|true|false)\s*[,.;:!](?!.*\b(?:yes|no|but|however|true|false)\b)", answer, re.I | re.S):
+        return first[1].lower() == word[0].lower()
     if _MORE_THAN_ONE.search(answer):
         return False
-    stated = rf"(?i:it|this|that|the(?:\s+[a-z]+){{1,3}})\s+(?:is|was)\s+(?:(?:on|in|an?|the)\s+)?(?i:{word[1]})"
-    about = rf"{word[1]}\s+(?:(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+|wins|won)"
-    return bool(re.fullmatch(about if word[1].istitle() else stated, answer) or re.fullmatch(stated, answer))
-
-
-_MORE_THAN_ONE = re.compile(r"\b(?:and|or|but|not|no|if|than|while|second|third|last|least|worst)\b")
-_COMMANDS = re.compile(r"\\(?!text)[A-Za-z]+")
-_LONG_WORD = re.compile(r"[A-Za-z]{4,}")
+    stated = rf"(?i:it|this|that|the(?:\s+[a-z]+){{1,3}})\s+(?:is|was)\s+(?:(?:on|in|an?|the)\s+)?(?i:{word[0]})"
+    about = rf"{word[0]}\s+(?:(?:has|had|is|was|wins|won|runs|ran)\s+(?:the|a)\s[a-z\s]+|wins|won)"
+    return bool(re.fullmatch(about if word[0].istitle() else stated, answer) or re.fullmatch(stated, answer))
 
 
 def words_beside_a_number(gold: str, answer: str) -> bool:
     r"""`17{catfishdinners}, 9{popcornshrimp}` is not the number 9: words that no rule reads have no value."""
-    return number(gold) is not None and bool(_LONG_WORD.search(_COMMANDS.sub("", answer)))
+    words = re.sub(r"\\(?!text)[A-Za-z]+", "", answer)
+    return number(gold) is not None and bool(re.search("[A-Za-z]{4,}", words))
 
 
-def same_phrase(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\text{June 20}` and `June 20`: the same words and numbers in the same order."""
-    for read in (phrase, _said):
-        if (said := read(gold)) is not None and said == read(answer):
+# ------------------------------------------------------------------------------------------- conditions and free letters
+
+_CONDITION = re.compile(
+    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
+    r"\b(?:for (?:some|all|any|every|each)|where|with|since|because|which|if|when)\b(.*)$"
+    r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
+    re.DOTALL,
+)
+_MORE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
+_ANY_CONSTANT = re.compile(r"\b(?:constants?|numbers?|real|integers?)[\s}$]+([A-Za-z])[\s}$.]*$")
+
+
+def _unconditional(side: str) -> str | None:
+    """What is said before "for all", "where", "if"; None where another answer is said after it."""
+    condition = _CONDITION.search(side)
+    if condition is None:
+        return side
+    return None if _MORE.search(condition[1] or "") else side[: condition.start()]
+
+
+def condition(gold: str, answer: str, same: Same) -> bool | None:
+    left, right = _unconditional(gold), _unconditional(answer)
+    if not left or not right or (left == gold) == (right == answer):
+        return None
+    if re.match(r"[\s,(}]*(?:\\text\s*\{)?[\s,(]*(?:if|when)\b", answer[len(right) :]):
+        return False  # 5 if n is even
+    bound, new = _ANY_CONSTANT.search(gold[len(left) :]), _letters(right) - _letters(left)
+    if bound and bound[1] not in right and len(new) == 1:  # cx for some constant c, and kx
+        right = re.sub(rf"(?<![\\A-Za-z]){new.pop()}", bound[1], right)
+    return same(left, right)
+
+
+def _letters(side: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z]", re.sub(r"\\text\s*\{[^{}]*\}|\\[A-Za-z]+", "", side)))
+
+
+_NAME = re.compile(r"\\[A-Za-z]+|[A-Za-z](?:_\{\w+\})?")
+_CONSTANT = re.compile(r"[CcKk](?:_\{\d\})?|[AB]")
+_MOST_CONSTANTS = 3
+
+
+def free_constants(gold: str, answer: str, same: Same) -> bool | None:
+    left, right = (
+        [name for name in dict.fromkeys(_NAME.findall(side)) if _CONSTANT.fullmatch(name)] for side in (gold, answer)
+    )
+    old, new = [name for name in left if name not in right], [name for name in right if name not in left]
+    if not 0 < len(old) == len(new) <= _MOST_CONSTANTS or len(gold) < 4 or not all(name[0] in "CcKk" for name in old):
+        return None
+    if any(name[0] in "AB" for name in new) and not all("_" in name for name in old):
+        return None  # A for C_1; one C may be more than a free constant
+    for order in permutations(old):
+        names = dict(zip(new, order, strict=True))
+        if same(gold, "".join(names.get(part, part) for part in re.split(f"({_NAME.pattern})", answer))):
             return True
     return None
 
 
-def _said(text: str) -> str | None:
-    r"""`\text{All integers }k\ge 2` as `all integers k\ge 2`; None without such words."""
-    if " " not in text or not _LONG_WORD.search(_COMMANDS.sub("", text)):
+_WHOLE = re.compile(
+    r"[,\s]*\(?\s*(?:\\text\s*\{\s*(?:where|for)?\s*\}\s*)?[kmn]\s*(?:\\in\s*(?:\\(?:mathbb|text)\s*)?\{?\s*"
+    r"(?P<set>[ZN])\s*\}?|(?P<from>\\ge\s*[01]|>\s*0))\s*\)?\s*$"
+)
+_PARAMETER = re.compile(r"(?<![\\A-Za-z])[kmn](?![A-Za-z])")
+
+
+def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
+    ranges = [_WHOLE.search(side) for side in (gold, answer)]
+    left, right = (side[: r.start()] if r else side for side, r in zip((gold, answer), ranges, strict=True))
+    names = [set(_PARAMETER.findall(side)) for side in (left, right)]
+    if all(len(name) == 1 for name in names) and (all(ranges) or (r"\pi" in left and r"\pi" in right)):
+        right = _PARAMETER.sub(names[0].pop(), right)
+    if len({r["set"] or r["from"].replace(" ", "") for r in ranges if r}) > 1:
+        return False  # all integers, and the positive ones
+    return same(left, right) if left and right and (left, right) != (gold, answer) else None
+
+
+# ------------------------------------------------------------------------------------------------ approximations, ratios
+
+
+def approximation(gold: str, answer: str, same: Same) -> bool | None:
+    if r"\approx" not in gold + answer:
         return None
-    bare = re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
-    small = re.sub(r"(?<![\\A-Za-z])[A-Z](?=[a-z]{2})", lambda capital: capital[0].lower(), bare)
-    return literal(small) if re.search(r"(?<![\\A-Za-z])[a-z]{4,}\s+\S", small) else None
+    if r"\approx" not in gold and has_symbols(answer.rpartition(r"\approx")[2]):
+        return False  # y \approx 2x+1
+    return any(same(left, right) for left in _approximated(gold) for right in _approximated(answer))
 
 
-_DATE = re.compile(r"(?:1\d|20)\d\d-(?:0\d|1[0-2])-(?:[0-2]\d|3[01])")
-
-
-def date_or_number(gold: str, answer: str, same: Same) -> bool | None:
-    """`2025-03-04` is a date, and not 2018."""
-    dates = [bool(_DATE.fullmatch(text.strip())) for text in (gold, answer)]
-    return literal(gold) == literal(answer) if any(dates) and not (dates[0] and phrase(answer)) else None
-
-
-def without_condition(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`f(x)=x \text{ for all } x`: text after "for", "where", "if" is dropped if only one side has it.
-
-    `5 \\text{ if } x>0, 6 \\text{ otherwise}` is two answers, and not 5.
-    """
-    left, right = before_condition(gold), before_condition(answer)
-    if not left or not right or (left == gold) == (right == answer):
-        return None
-    constant, new = _ANY_CONSTANT.search(gold[len(left) :]), symbols(right) - symbols(left)
-    if constant and constant[1] not in right and len(new) == 1:  # cx for some constant c, and kx
-        right = re.sub(rf"(?<![\\A-Za-z]){new.pop()}", constant[1], right)
-    return same(left, right)
-
-
-_ANY_CONSTANT = re.compile(r"\b(?:constants?|numbers?|real|integers?)[\s}$]+([A-Za-z])[\s}$.]*$")
-
-
-def symbols(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z]", re.sub(r"\\[A-Za-z]+|\\text\s*\{[^{}]*\}", "", text)))
-
-
-_CONSTANT = re.compile(r"(.*[^\s+\-])\s*\+\s*([CcKk](?:_\{\w\})?)")
-
-
-def constant_of_integration(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\frac{x^3}{3}+C` and `\frac{x^3}{3}+k`: the constant at the end may have another letter."""
-    left, right = _CONSTANT.fullmatch(gold), _CONSTANT.fullmatch(answer)
-    if left is None or right is None or left[2] == right[2]:
-        return None
-    if right[2] in _letters(left[1]) | _letters(right[1]) or left[2] in _letters(left[1]) | _letters(right[1]):
-        return None
-    return same(gold, f"{right[1]}+{left[2]}")
-
-
-def _letters(text: str) -> set[str]:
-    return set(re.sub(r"\\[A-Za-z]+", "", text))
-
-
-def _approximated(text: str) -> list[str]:
+def _approximated(side: str) -> list[str]:
     r"""The possible meanings of `a \approx b`: a unless it is an integer, and b if it is within 1 % of a; else nothing.
-    A name before it (`x \approx 11`) has no meaning of its own.
-    """
-    sides = [side for side in map(str.strip, text.split(r"\approx")) if side and not is_name(side)]
-    if len(sides) < 2 or r"\approx" not in text:
+    A name before it (`x \approx 11`) has no meaning of its own."""
+    sides = [part for part in map(str.strip, side.split(r"\approx")) if part]
+    if len(sides) > 1 and has_symbols(sides[0].rpartition("=")[2]) and not quantity(sides[0]):
+        sides = sides[1:]
+    if len(sides) < 2:
         return sides
-    exact, rounded = (constant(bare_amount(split(side, "=")[-1])) for side in (sides[0], sides[-1]))
+    exact, rounded = (constant(q.body if (q := quantity(end)) else end) for end in (split(sides[0], "=")[-1], sides[-1]))
     if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
         return []
     return sides if abs(exact - rounded) <= abs(exact) / 100 else sides[:1]
 
 
-def approximation(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\sqrt{2} \approx 1.41`: either side may be meant where the second rounds the first; `x \approx 11` is 11."""
-    if r"\approx" not in gold + answer:
-        return None
-    return any(same(left, right) for left in _approximated(gold) for right in _approximated(answer))
-
-
 _TIME = re.compile(r"(\d{1,2})(?::([0-5]\d))?\s*(?:([ap])\.?\s*m\b\.?)?", re.IGNORECASE)
+_TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
 
 
-def _time(text: str) -> tuple[int, int, str] | None:
+def _time(side: str) -> tuple[int, int, str] | None:
     """Hour, minute and half of the day (a, p, or nothing) of a time of day, or None."""
-    text = re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()
-    match = _TIME.fullmatch(re.sub(r"^(?:12(?::00)?\s*)?noon$", "12:00 pm", text))
+    match = _TIME.fullmatch(re.sub(r"^(?:12(?::00)?\s*)?noon$", "12:00 pm", plain(side)))
     if match is None or not (match[2] or match[3]) or int(match[1]) > 23:
         return None
     hour, half = int(match[1]), (match[3] or "").lower()
     return (hour - 12, int(match[2] or 0), "p") if hour > 12 else (hour, int(match[2] or 0), half)
 
 
-def same_time_of_day(gold: str, answer: str, same: Same) -> bool | None:
-    """`3:45`, `3:45 p.m.`, `15:45`: hours and minutes, and the half of the day if both state it."""
-    left, right = _time(gold), _time(answer)
-    if left is None or right is None or not (left[2] or right[2]):
-        return None
-    return left[:2] == right[:2] and (left[2] == right[2] or not (left[2] and right[2]))
-
-
-_TO = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?\bto\b\s*\}?\s*(?=\d)")
-
-
-def same_ratio(gold: str, answer: str, same: Same) -> bool | None:
-    """`1:2`, `12:00`: part by part, or all parts multiplied alike where the gold is no time of day; a ratio of two is
-    also their quotient. `2 to 3` is one as well."""
-    left, right = (split(_TO.sub(":", text), ":") for text in (gold, answer))
+def ratio(gold: str, answer: str, same: Same) -> bool | None:
+    times = [_time(side) for side in (gold, answer)]
+    if times[0] and times[1] and (times[0][2] or times[1][2]):
+        return times[0][:2] == times[1][:2] and (times[0][2] == times[1][2] or "" in (times[0][2], times[1][2]))
+    left, right = (split(_TO.sub(":", side), ":") for side in (gold, answer))
     if len(left) < 2 and len(right) < 2:
         return None
-    if any((time := _time(text)) and time[2] for text in (gold, answer)):
+    if any(time and time[2] for time in times):
         return False  # 9:15 a.m. is not 3:5
     numbers = [[number(part) for part in parts] for parts in (left, right)]
-    if len(left) == len(right) and not _time(gold) and all(n and n.value for row in numbers for n in row):
-        scales = {a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}
-        return len(scales) == 1
+    if len(left) == len(right) and not times[0] and all(n and n.value for row in numbers for n in row):
+        return len({a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}) == 1
     if {len(left), len(right)} == {1, 2}:
-        return same(
-            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
-        )
+        return same(*(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right)))
     return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
 
 
-_PIECES = re.compile(r"\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", re.DOTALL)
-_IF = re.compile(r"\\text\s*\{([^{}]*)\}")
+# --------------------------------------------------------------------------------------------------- cases, opaque forms
 
 
-def _pieces(text: str) -> list[list[str]] | None:
+def _cases(side: str) -> list[list[str]] | None:
     """The values of a function by cases, each with its condition."""
-    cases = _PIECES.fullmatch(text)
-    rows = [_IF.sub(r"\1", row).split("&") for row in cases[1].split("\\\\") if row.strip()] if cases else []
+    found = re.fullmatch(r"\\begin\s*\{cases\}(.*)\\end\s*\{cases\}", side, re.DOTALL)
+    rows = [plain(row).split("&") for row in found[1].split("\\\\") if row.strip()] if found else []
     if not rows or any(len(row) != 2 for row in rows):
         return None
     return [[row[0].strip(" ,;"), re.sub(r"^\s*(?:if|for|when|where)\b|[,;.]\s*$", "", row[1]).strip()] for row in rows]
 
 
-def same_pieces(gold: str, answer: str, same: Same) -> bool | None:
-    """Functions by cases: the same values under the same conditions, in any order."""
-    left, right = _pieces(gold), _pieces(answer)
+def same_cases(gold: str, answer: str, same: Same) -> bool | None:
+    left, right = (_cases(side.partition("=")[2].strip() or side if r"\begin" in side else side) for side in (gold, answer))
     if left is None or right is None:
         return None
-    for value, condition in left:
-        found = [other for other in right if same(value, other[0]) and same(condition, other[1])]
+    for value, when in left:
+        found = [other for other in right if same(value, other[0]) and same(when, other[1])]
         if not found:
             return False
         right.remove(found[0])
     return not right
+
+
+_OPAQUE = re.compile(
+    r"\\(?:vec|overrightarrow)\s*(?:\{[^{}]*\}|[A-Za-z])\s*\\times(?![A-Za-z])"
+    r"|\\(?:sum|prod)\s*_\s*\{\s*([A-Za-z])\s*[=}\\](?:.*?)_\s*\{?[^{}=]*?(?<![\\A-Za-z])\1(?![A-Za-z])",
+    re.DOTALL,
+)
+
+
+_OF_TERMS = re.compile(r"(.*?)\\(sum|prod)\s*_\s*(\{[^{}]*\})\s*(?:\^\s*(\{[^{}]*\}))?(.+)", re.DOTALL)
+
+
+def opaque(gold: str, answer: str, same: Same) -> bool | None:
+    found = [_OPAQUE.search(side) for side in (gold, answer)]
+    if not any(found) or any(len(split(side, ",;=")) > 1 or RELATION.search(side) for side in (gold, answer)):
+        return None
+    left, right = _OF_TERMS.fullmatch(gold), _OF_TERMS.fullmatch(answer)
+    if not all(found) or left is None or right is None or _OPAQUE.search(left[5]) or _OPAQUE.search(right[5]):
+        return same_text(gold, answer)
+    index = {rf"(?<![\\A-Za-z]){side[1]}(?![A-Za-z])": side[1] for side in found if side and side[1]}
+    old, new = list(index)[-1], list(index.values())[0]  # the index may have another letter
+    alike = all(literal(left[part] or "") == literal(re.sub(old, new, right[part] or "")) for part in range(1, 5))
+    return alike and same(left[5], re.sub(old, new, right[5]))
+
+

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from types import TracebackType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from evals.grading import LIMIT_S, MEMORY_MB, Conventions
 from evals.grading.equivalence import DEFAULT, IN_PROCESS_S, Comparison, UndecidedError, UnscorableError, quick
@@ -75,7 +75,7 @@ class Explanation:
 LONGEST_EXPLAINED = 10_000
 _REMEMBERED = 200_000
 
-Progress = Callable[[int, int], None]  # told (finished, total) comparisons
+Progress = Callable[[int, int], None]  # called with (finished, total) comparisons
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,6 @@ class Grader:
         limit_s: seconds of processor time that one comparison may take, > 0; then it is unscored.
         memory_mb: MiB that one worker may use; then the comparison is unscored.
         conventions: which answers count as equal (`evals.grading.Conventions`).
-        retry: compare a pair that could not be scored again when it is asked for again; False keeps its first outcome.
     """
 
     def __init__(
@@ -114,7 +113,6 @@ class Grader:
         limit_s: float = LIMIT_S,
         memory_mb: int = MEMORY_MB,
         conventions: Conventions = DEFAULT,
-        retry: bool = True,
     ) -> None:
         workers = len(os.sched_getaffinity(0)) if workers is None else workers
         for name, value in (("workers", workers), ("limit_s", limit_s), ("memory_mb", memory_mb)):
@@ -122,8 +120,8 @@ class Grader:
                 raise ValueError(f"{name} is {value!r}; expected a positive number")
         self.conventions = conventions
         self._pool = Pool(workers, limit_s, memory_mb, conventions)
-        self._known: dict[tuple[str, str], Outcome] = {}
-        self._retry = retry
+        self._outcomes: dict[tuple[str, str], Outcome] = {}
+        self._out_of_time: set[str] = set()  # answers; none is given a worker again
         self._lock = threading.Lock()
 
     def __enter__(self) -> Grader:
@@ -148,7 +146,7 @@ class Grader:
         return self._pool.idle_pids()
 
     def grade_responses(
-        self, rows: Sequence[tuple[str, str, str | None]], policy: str = "boxed_last", progress: Progress | None = None
+        self, rows: Sequence[Sequence[str | None]], policy: str = "boxed_last", progress: Progress | None = None
     ) -> list[Grade]:
         """Grades of (gold, response, finish reason or None), in order.
 
@@ -156,23 +154,29 @@ class Grader:
         have ended by itself ("stop"); otherwise it has no answer. An answer given before the cut is graded.
 
         Raises:
-            ValueError: the extraction policy is unknown.
+            ValueError: the extraction policy is unknown, or a row holds something else.
         """
-        extracted = [extract(response, policy) for _, response, _ in rows]
-        pairs = [(locate(gold, numbers=False), one.answer) for (gold, _, _), one in zip(rows, extracted, strict=True)]
+        rows = _texts(rows, ("gold", "response", "finish_reason"))
+        extracted = [extract(response or "", policy) for _, response, _ in rows]
+        pairs = [(_gold(gold), found.answer) for (gold, _, _), found in zip(rows, extracted, strict=True)]
         grades = self._grade(pairs, progress)
         return [
-            Grade(_without_answer(finish, one.truncated), None, None, one.boxed)
-            if one.answer is None
-            else Grade(grade.verdict, grade.answer, grade.reason, one.boxed)
-            for grade, one, (_, _, finish) in zip(grades, extracted, rows, strict=True)
+            Grade(_without_answer(finish, found.truncated), None, None, found.boxed)
+            if found.answer is None
+            else Grade(grade.verdict, grade.answer, grade.reason, found.boxed)
+            for grade, found, (_, _, finish) in zip(grades, extracted, rows, strict=True)
         ]
 
-    def grade_answers(self, rows: Sequence[tuple[str, str]], progress: Progress | None = None) -> list[Grade]:
-        r"""Grades of (gold, bare answer), in order. Either may hold a `\boxed{}`, `$...$`, or be a sentence."""
-        return self._grade(
-            [(locate(gold, numbers=False), locate(answer).strip() or None) for gold, answer in rows], progress
-        )
+    def grade_answers(
+        self, rows: Sequence[tuple[str | float, str | float | None]], progress: Progress | None = None
+    ) -> list[Grade]:
+        r"""Grades of (gold, bare answer), in order. Either may hold a `\boxed{}`, `$...$`, be a sentence, or a number.
+
+        Raises:
+            ValueError: a row holds something else.
+        """
+        texts = _texts(rows, ("gold", "answer"))
+        return self._grade([(_gold(gold), locate(answer or "").strip() or None) for gold, answer in texts], progress)
 
     def explain(self, gold: str, response: str, policy: str | None = None) -> Explanation:
         """How a response, or a bare answer (`policy=None`), gets its verdict: each step of the comparison.
@@ -186,7 +190,7 @@ class Grader:
         else:
             answer = extract(response, policy).answer
             [grade] = self.grade_responses([(gold, response, None)], policy)
-        located = locate(gold, numbers=False)
+        located = _gold(gold)
         steps: list[Step] = []
         alone: Outcome | None = None
         if answer is not None:
@@ -233,8 +237,8 @@ class Grader:
         return [None if key is None else numbers[key] for key in keys]
 
     def _grade(self, rows: Sequence[tuple[str, str | None]], progress: Progress | None) -> list[Grade]:
-        asked = [(gold, answer) for gold, answer in rows if answer is not None]
-        outcomes = dict(zip(asked, self._compare(asked, progress), strict=True))
+        pairs = [(gold, answer) for gold, answer in rows if answer is not None]
+        outcomes = dict(zip(pairs, self._compare(pairs, progress), strict=True))
         return [
             Grade(Verdict.NO_ANSWER, None) if answer is None else _grade(answer, outcomes[gold, answer])
             for gold, answer in rows
@@ -246,8 +250,10 @@ class Grader:
         outcomes: dict[tuple[str, str], Outcome] = {}
         hard: list[tuple[str, str]] = []
         for pair in distinct:
-            known = self._known.get(pair)
-            outcome = known if known is not None else _quick(*pair, self.conventions)
+            outcome = self._outcomes.get(pair)
+            outcome = _quick(*pair, self.conventions) if outcome is None else outcome
+            if outcome is None and pair[1] in self._out_of_time:
+                outcome = "time: an earlier comparison of this answer had no verdict in time"
             if outcome is None:
                 hard.append(pair)
             else:
@@ -257,14 +263,38 @@ class Grader:
             progress(easy, len(distinct))
         done = (lambda finished: progress(easy + finished, len(distinct))) if progress else None
         outcomes |= zip(hard, self._pool.map(hard, done), strict=True)
-        self._remember({pair: o for pair, o in outcomes.items() if isinstance(o, bool) or not self._retry})
+        self._remember(outcomes)
         return [outcomes[pair] for pair in pairs]
 
     def _remember(self, outcomes: dict[tuple[str, str], Outcome]) -> None:
         with self._lock:
-            if len(self._known) + len(outcomes) > _REMEMBERED:
-                self._known = {pair: outcome for pair, outcome in self._known.items() if isinstance(outcome, str)}
-            self._known.update(outcomes)
+            if len(self._outcomes) + len(outcomes) > _REMEMBERED:
+                self._outcomes = {pair: outcome for pair, outcome in self._outcomes.items() if isinstance(outcome, str)}
+            self._outcomes |= {pair: outcome for pair, outcome in outcomes.items() if not _crashed(outcome)}
+            self._out_of_time |= {answer for (_, answer), o in outcomes.items() if isinstance(o, str) and o[:5] == "time:"}
+
+
+def _crashed(outcome: Outcome) -> bool:
+    """Whether a comparison ended for a reason that may have been the machine's."""
+    return isinstance(outcome, str) and outcome.startswith("crash:")
+
+
+def _gold(gold: str | None) -> str:
+    return locate(gold or "", numbers=False)
+
+
+def _texts(rows: Sequence[Any], columns: tuple[str, ...]) -> list[tuple[str | None, ...]]:
+    """The rows with numbers as text. Raises ValueError where one is no row, or holds something else."""
+    checked = []
+    for index, row in enumerate(rows):
+        if isinstance(row, str) or not isinstance(row, Sequence) or len(row) != len(columns):
+            raise ValueError(f"row {index} is {row!r:.80}; expected ({', '.join(columns)})")
+        for column, value in zip(columns, row, strict=True):
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not (isinstance(value, str) or number or (value is None and column != "gold")):
+                raise ValueError(f"row {index}: {column} is {value!r:.80}; expected text or a number")
+        checked.append(tuple(None if value is None else str(value) for value in row))
+    return checked
 
 
 _CORRECT = "\0correct"  # the class key of all correct answers; no answer can be this
@@ -309,8 +339,8 @@ def shared_grader(workers: int, limit_s: float) -> Iterator[Grader]:
     """A shared grader (`graders_kept`), or one that ends with the block."""
     kept = _kept.get()
     if kept is None:
-        with Grader(workers=workers, limit_s=limit_s) as own:
-            yield own
+        with Grader(workers=workers, limit_s=limit_s) as alone:
+            yield alone
         return
     stack, graders = kept
     if (workers, limit_s) not in graders:

@@ -1,6 +1,6 @@
-r"""Brackets, parts and the form of a cleaned answer; and plain numbers in it, exactly, as fractions.
+r"""Brackets and the parts of a cleaned answer; and plain numbers in it, exactly, as fractions.
 
-`1,000.99`, `-1/3`, `8.7e8`, `1\frac{1}{2}`, and in words: `three fourths`.
+`1,000.99`, `-1/3`, `8.7e8`, `1\frac{1}{2}`, `0.58\overline{3}`, and in words: `three fourths`, `7th`.
 """
 
 from __future__ import annotations
@@ -8,8 +8,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-
-from evals.grading import Same
 
 
 def literal(text: str) -> str:
@@ -19,12 +17,13 @@ def literal(text: str) -> str:
 
 def same_text(gold: str, answer: str) -> bool:
     """The same signs, spaces aside; but `1, 234` is a list and `1,234` a number."""
-    return literal(gold) == literal(answer) and not _spaced_thousands(gold, answer)
-
-
-def _spaced_thousands(gold: str, answer: str) -> bool:
     spaced = [bool(re.search(r"\d,\s+\d{3}(?!\d)", text)) for text in (gold, answer)]
-    return spaced[0] != spaced[1]
+    return literal(gold) == literal(answer) and spaced[0] == spaced[1]
+
+
+def plain(text: str) -> str:
+    r"""With the contents of `\text{...}` as they stand."""
+    return re.sub(r"\\text\s*\{([^{}]*)\}", r" \1 ", text).strip()
 
 
 def matching(text: str, start: int) -> int:
@@ -54,53 +53,6 @@ def split(text: str, separators: str) -> list[str]:
     return [*parts, text[start:].strip()]
 
 
-_CONDITION = re.compile(
-    r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
-    r"\b(?:for (?:some|all|any|every|each)|where|if|when|with|since|because|which)\b(.*)$"
-    r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
-    re.DOTALL,
-)
-_HEDGE = re.compile(r"\b(?:otherwise|else|not|if|when)\b")
-RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")
-FUNCTION_NAMES = (
-    r"\\(?:frac|sqrt|pi|cdot|times|div|bmod|pm|mp|infty|circ|binom|log|ln|exp"
-    r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|coth|sech|csch)(?![A-Za-z])"
-)
-_GREEK = r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega)"
-
-
-def before_condition(text: str) -> str | None:
-    """What is said before "for all", "where", "if"; None where another answer is said after it."""
-    condition = _CONDITION.search(text)
-    if condition is None:
-        return text
-    return None if _HEDGE.search(condition[1] or "") else text[: condition.start()]
-
-
-_BELOW = re.compile(r"\\(?:lim|sum|prod)\s*_\s*\{[^{}]*\}")
-
-
-def is_relation(text: str) -> bool:
-    """Whether an answer is an equation or another relation, and not a limit or sum with one in its index."""
-    return bool(RELATION.search(text) and RELATION.search(_BELOW.sub("", text))) or len(split(text, "=")) > 1
-
-
-def has_symbols(text: str) -> bool:
-    """Whether an expression holds letters other than LaTeX commands (and e, i)."""
-    rest = re.sub(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\(?:overline|bar|dot)(?=\s*\{?\d)", "", text)
-    return bool(re.search(rf"[A-DF-Za-df-hj-z]|{_GREEK}", re.sub(FUNCTION_NAMES, "", rest)))
-
-
-def balanced(text: str) -> bool:
-    """Whether every brace has its partner."""
-    level = 0
-    for brace in re.findall(r"\\.|[{}]", text):
-        level += (brace == "{") - (brace == "}")
-        if level < 0:
-            return False
-    return level == 0
-
-
 def depth(text: str) -> int:
     """How deep brackets of any kind are nested."""
     level = deepest = 0
@@ -112,6 +64,29 @@ def depth(text: str) -> int:
             level = max(0, level - 1)
     return deepest
 
+
+RELATION = re.compile(r"[<>]|\\(?:le|ge|neq|in|subset|equiv|to|rightarrow|Rightarrow|implies|mapsto)(?![A-Za-z])")
+_COMMANDS = re.compile(
+    r"\\(?:frac|sqrt|pi|cdot|times|div|bmod|pm|mp|infty|circ|binom|log|ln|exp"
+    r"|sin|cos|tan|cot|sec|csc|arcsin|arccos|arctan|sinh|cosh|tanh|coth|sech|csch)(?![A-Za-z])"
+)
+_NO_SYMBOL = re.compile(r"\\(?:text|begin|end)\s*\{[^{}]*\}|\\(?:overline|bar|dot)(?=\s*\{?\d)")
+_GREEK = r"\\(?:alpha|beta|gamma|delta|epsilon|theta|lambda|mu|nu|rho|sigma|tau|phi|psi|omega)"
+_SYMBOL = re.compile(rf"[A-DF-Za-df-hj-z]|{_GREEK}")
+_INDEX = re.compile(r"\\(?:lim|sum|prod)\s*_\s*\{[^{}]*\}")
+
+
+def is_relation(text: str) -> bool:
+    """Whether an answer is an equation or another relation, and not a limit or sum with one in its index."""
+    return bool(RELATION.search(text) and RELATION.search(_INDEX.sub("", text))) or len(split(text, "=")) > 1
+
+
+def has_symbols(text: str) -> bool:
+    """Whether an expression holds letters other than LaTeX commands (and e, i)."""
+    return bool(_SYMBOL.search(_COMMANDS.sub("", _NO_SYMBOL.sub("", text))))
+
+
+# -------------------------------------------------------------------------------------------------------------- numbers
 
 _SIGN = r"(?P<sign>[-+]?)\s*"
 _DECIMAL = r"(?P<decimal>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)"
@@ -130,13 +105,14 @@ _PERIODIC = re.compile(
     + r"|\\dot\s*\{?(?P<dot>\d)\}?(?:(?P<middle>\d*)\\dot\s*\{?(?P<last>\d)\}?)?"
     + r"|(?P<open>\d+)\s*\\ldots)"
 )
+_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
 _LONGEST = 4300  # digits; Python refuses to convert longer ones
 
-# How many significant digits a decimal must show to stand for an exact value; how many more for a longer decimal.
-DIGITS_FOR_EXACT = 4
+# How many significant digits more a decimal must show to stand for a longer decimal; to be cut off, not rounded; to
+# stand for a longer integer.
 MORE_FOR_DECIMAL = 2
-MORE_FOR_CUT = 3
-MORE_FOR_INTEGER = 3
+_MORE_FOR_CUT = 3
+_MORE_FOR_INTEGER = 3
 
 
 @dataclass(frozen=True)
@@ -156,14 +132,9 @@ def number(text: str) -> Number | None:
     text = text.strip()
     while text.startswith("(") and text.endswith(")") and "(" not in text[1:] and "," not in text:
         text = text[1:-1].strip()
-    if match := _FORM.fullmatch(text):
-        return _decimal(match)
-    if match := _POWER_OF_TEN.fullmatch(text):
-        return Number(_signed(match, Fraction(10) ** int(match["power"].replace(" ", ""))))
-    if match := _RATIO.fullmatch(text):
-        return _ratio(match)
-    if match := _PERIODIC.fullmatch(text):
-        return _periodic(match)
+    for form, read in ((_FORM, _decimal), (_POWER_OF_TEN, _decimal), (_RATIO, _ratio), (_PERIODIC, _periodic)):
+        if match := form.fullmatch(text):
+            return read(match)
     return None
 
 
@@ -172,10 +143,7 @@ def without_separators(text: str) -> str:
     return re.sub("[, ]", "", text) if _GROUPED.fullmatch(text.strip()) else text
 
 
-_GROUPED = re.compile(r"-?[1-9]\d{0,2}(?:(?:,\d{3})+|(?: \d{3})+)(?:\.\d+)?")
-
-
-def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) -> bool:
+def same_number(gold: Number, answer: Number, digits: int) -> bool:
     """Equal, or one is a correct rounding of the other.
 
     A decimal stands for an exact value (`1/3`) if it has at least `digits` significant digits, trailing zeros not
@@ -184,11 +152,10 @@ def same_number(gold: Number, answer: Number, digits: int = DIGITS_FOR_EXACT) ->
     if gold.value == answer.value or _same_float(gold, answer.value) or _same_float(answer, gold.value):
         return True
     short, long = sorted((gold, answer), key=lambda n: (n.last is None, n.digits))
-    needed = digits + (long.last is not None) * MORE_FOR_DECIMAL
-    return rounds_to(long.value, short, needed)
+    return rounds_to(long.value, short, digits + (long.last is not None) * MORE_FOR_DECIMAL)
 
 
-def rounds_to(value: Fraction, short: Number, needed: int = DIGITS_FOR_EXACT) -> bool:
+def rounds_to(value: Fraction, short: Number, needed: int) -> bool:
     """Whether `short` is a decimal with enough digits that is `value` rounded to its last digit.
 
     With three digits more it may also be cut off there (`125.663` for 40 pi). An integer is rounded only by a decimal
@@ -198,22 +165,18 @@ def rounds_to(value: Fraction, short: Number, needed: int = DIGITS_FOR_EXACT) ->
         return False
     if _same_float(short, value):
         return True
-    if value.denominator == 1 and (short.last <= 1 or short.digits < needed + MORE_FOR_INTEGER):
+    if value.denominator == 1 and (short.last <= 1 or short.digits < needed + _MORE_FOR_INTEGER):
         return False
     off = abs(value - short.value)
-    cut = short.digits >= needed + MORE_FOR_CUT and abs(value) > abs(short.value)
+    cut = short.digits >= needed + _MORE_FOR_CUT and abs(value) > abs(short.value)
     return off <= short.last / 2 or (cut and off < short.last)
 
 
-_FLOAT_DIGITS = range(15, 18)  # as many as a program prints
-_FLOAT_ERROR = Fraction(1, 2**52)
-
-
 def _same_float(decimal: Number, value: Fraction) -> bool:
-    """Whether a decimal of 15 to 17 digits is a value that is not whole, to double precision: 0.30000000000000004."""
-    if decimal.last is None or decimal.digits not in _FLOAT_DIGITS or value.denominator == 1:
+    """Whether a decimal of 15 to 17 digits, as a program prints, is a value that is not whole, to double precision."""
+    if decimal.last is None or not 15 <= decimal.digits <= 17 or value.denominator == 1:
         return False
-    return abs(decimal.value - value) <= abs(value) * _FLOAT_ERROR
+    return abs(decimal.value - value) <= abs(value) * Fraction(1, 2**52)
 
 
 def _signed(match: re.Match[str], value: Fraction) -> Fraction:
@@ -221,8 +184,9 @@ def _signed(match: re.Match[str], value: Fraction) -> Fraction:
 
 
 def _decimal(match: re.Match[str]) -> Number:
-    written = match["decimal"].replace(",", "").replace(" ", "")
-    exponent = int((match["e"] or match["power"] or "0").replace(" ", ""))
+    found = match.groupdict()
+    written = (found.get("decimal") or "1").replace(",", "").replace(" ", "")
+    exponent = int((found.get("e") or match["power"] or "0").replace(" ", ""))
     whole, _, places = written.partition(".")
     shown, places = len(places), places.rstrip("0")
     value = _signed(match, Fraction(int(whole + places or "0"), 10 ** len(places)) * Fraction(10) ** exponent)
@@ -232,165 +196,87 @@ def _decimal(match: re.Match[str]) -> Number:
 
 
 def _periodic(match: re.Match[str]) -> Number | None:
-    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; digits without a visible period are no
-    number."""
-    start, period = (
-        match["start"],
-        match["bar"] or match["round"] or "".join(match[g] or "" for g in ("dot", "middle", "last")),
-    )
+    r"""`0.58\overline{3}`, `0.\dot{2}\dot{7}` and `0.2727\ldots`, exactly; a decimal whose period does not show is the
+    middle between itself and one more of its last digit, and no number with fewer than five digits."""
+    start = match["start"]
+    period = match["bar"] or match["round"] or "".join(match[part] or "" for part in ("dot", "middle", "last"))
     if match["open"]:
-        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", match["start"] + match["open"])
+        shown = re.fullmatch(r"(\d*?)(?P<period>\d+?)(?P=period)+", start + match["open"])
         if shown is None or len(shown[0]) - len(shown[1]) < 3:
-            return _cut_off(match)
+            places = start + match["open"]
+            last = Fraction(1, 10 ** len(places))
+            digits = len((match["whole"] + places).lstrip("0"))
+            middle = Fraction(int(match["whole"] + places)) * last + last / 2
+            return Number(_signed(match, middle), digits, last) if digits > 4 else None
         start, period = shown[1], shown["period"]
     whole = Fraction(int(match["whole"] + start or "0"), 10 ** len(start))
     return Number(_signed(match, whole + Fraction(int(period), 10 ** len(start) * (10 ** len(period) - 1))))
 
 
-def _cut_off(match: re.Match[str]) -> Number | None:
-    """`0.142857...`, whose period does not show: the middle between this and one more of its last digit."""
-    places = match["start"] + match["open"]
-    last = Fraction(1, 10 ** len(places))
-    value = Fraction(int(match["whole"] + places), 10 ** len(places)) + last / 2
-    digits = len((match["whole"] + places).lstrip("0"))
-    return Number(_signed(match, value), digits, last) if digits > DIGITS_FOR_EXACT else None
-
-
 def _ratio(match: re.Match[str]) -> Number | None:
-    above, below = match["a"] or match["c"], match["b"] or match["d"]
     try:
-        value = Fraction(above) / Fraction(below)
+        value = Fraction(match["a"] or match["c"]) / Fraction(match["b"] or match["d"])
     except (ValueError, ZeroDivisionError):  # "1.2.3", or nothing over zero
         return None
-    if match["whole"]:
-        if value < 0:
-            return None
-        value += int(match["whole"])
-    return Number(_signed(match, value))
+    if match["whole"] and value < 0:
+        return None
+    return Number(_signed(match, value + int(match["whole"] or 0)))
 
 
-_TO_TWENTY = """one two three four five six seven eight nine ten
-eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"""
+# ---------------------------------------------------------------------------------------------------------------- words
+
+_UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
+_UNITS += " seventeen eighteen nineteen"
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _ORDER = "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth"
-_DECADES = "twenty thirty forty fifty sixty seventy eighty ninety"
-_BELOW_20 = {word: value for value, word in enumerate(_TO_TWENTY.split(), 1)}
-_BELOW_10 = {word: value for word, value in _BELOW_20.items() if value < 10}
-_TENS = {word: 10 * value for value, word in enumerate(_DECADES.split(), 2)}
-_SCALES = {"trillion": 10**12, "billion": 10**9, "million": 10**6, "thousand": 10**3}
-_VALUES = {"zero": 0, **_BELOW_20, **_TENS}
-_ORDINALS = {word: value for value, word in enumerate(_ORDER.split(), 1)}
-_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: value for word, value in _ORDINALS.items() if value > 2}
-_AMOUNTS = {"dozen": 12, "hundred": 100, **_SCALES}  # may follow digits
-_LONGEST_WORDS = 200
-
-
-def _any(words: dict[str, int]) -> str:
-    return "|".join(words)
-
-
-_TO_99 = rf"(?:(?:{_any(_TENS)})(?: (?:{_any(_BELOW_10)}))?|{_any(_BELOW_20)})"
-_TO_999 = rf"(?:{_TO_99} hundred(?: {_TO_99})?|{_TO_99})"
-_WHOLE = re.compile("zero|" + "".join(rf"(?:{_TO_999} {scale}(?: |$))?" for scale in _SCALES) + rf"(?:{_TO_999})?")
-_AND = re.compile(rf"\b(hundred|{_any(_SCALES)}) ,")  # a comma is what became of "and"
-_PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+|\d+) (?P<part>{_any(_PARTS)})s?")
-_DIGITS = re.compile(rf"(-?[\d.,]*\d) ?({_any(_AMOUNTS)})")
-_ORDINAL = re.compile(r"(\d+) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
+_VALUES = {word: n for n, word in enumerate(_UNITS.split())} | {w: 10 * n for n, w in enumerate(_TENS.split(), 2)}
+_SCALES = {"thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_ORDINALS = {word: n for n, word in enumerate(_ORDER.split(), 1)}
+_PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: n for word, n in _ORDINALS.items() if n > 2}
+_DIGITS = re.compile(rf"(-?[\d.,]*\d) ?(dozen|hundred|{'|'.join(_SCALES)})")
+_ORDINAL = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
+_PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+|\d+) (?P<part>{'|'.join(_PARTS)})s?")
+NUMBER_WORD = "|".join([*_VALUES, *_SCALES, *_ORDINALS, "half", "halves", "quarter", "dozen", "hundred", "once", "twice"])
 
 
 def spoken(text: str) -> str | None:
     """A number that is spelled out, in digits or as a fraction; None for anything else."""
-    words = _plain(text)
-    if len(words) > _LONGEST_WORDS:
-        return None
+    words = plain(text[:200]).lower()
+    words = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", re.sub(r"(?<=[a-z]) ?, ?", " , ", words))
+    words = " ".join(re.sub(r"\ban? (?=[a-z])", "one ", re.sub(r"^ *negative\b", "minus", words)).split())
     if scaled := _DIGITS.fullmatch(words):
-        if scaled[1].count(".") > 1:
-            return None
-        return str(Fraction(scaled[1].replace(",", "")) * _AMOUNTS[scaled[2]])
-    sign, bare = ("-", words[6:].strip()) if words.startswith("minus ") else ("", words)
-    digits = _spelled(bare)
+        amount = {"dozen": 12, "hundred": 100, **_SCALES}[scaled[2]]
+        return None if scaled[1].count(".") > 1 else str(Fraction(scaled[1].replace(",", "")) * amount)
+    if place := _ORDINAL.fullmatch(words):
+        return place[1]
+    sign, words = ("-", words[6:]) if words.startswith("minus ") else ("", words)
+    if part := _PART.fullmatch(f"one {words}" if words in ("half", "quarter") else words):
+        whole = _whole(part["whole"]) if part["whole"] else 0
+        count = int(part["count"]) if part["count"].isdigit() else _whole(part["count"])
+        if whole is not None and count is not None:
+            return rf"{sign}\frac{{{whole * _PARTS[part['part']] + count}}}{{{_PARTS[part['part']]}}}"
+    before, _, last = words.rpartition(" ")
+    if last in _ORDINALS and (not before or before in _TENS.split()):
+        return str(_VALUES.get(before, 0) + _ORDINALS[last])
+    dozens = _whole(words.removesuffix(" dozen"))
+    digits = 12 * dozens if dozens is not None and words.endswith(" dozen") else dozens
     return None if digits is None else f"{sign}{digits}"
-
-
-def ordinal(text: str) -> int | None:
-    """The place that `7th`, `7^{th}` or `seventh` is, or None."""
-    words = _plain(text)
-    if match := _ORDINAL.fullmatch(words):
-        return int(match[1]) if len(match[1]) < _LONGEST_WORDS else None
-    decade, _, last = words.rpartition(" ")
-    tens, place = _TENS.get(decade, 0), _ORDINALS.get(last)
-    return None if place is None or (decade and not 0 < place < 10 * bool(tens)) else tens + place
-
-
-def _plain(text: str) -> str:
-    """In small letters with single spaces, `a half` as `one half`, commas apart, hyphens between words gone."""
-    text = re.sub(r"\\text ?\{([^{}]*)\}", r" \1 ", text).lower()
-    text = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", re.sub(r"(?<=[a-z]) ?, ?", " , ", text))
-    text = re.sub(r"\ban? (?=[a-z])", "one ", re.sub(r"^ *negative\b", "minus", text))
-    return " ".join(text.split())
-
-
-def _spelled(words: str) -> str | None:
-    dozens = words.removesuffix(" dozen")
-    if dozens != words:
-        count = _whole(dozens)
-        return None if count is None else str(12 * count)
-    if words in ("half", "quarter"):
-        words = f"one {words}"
-    if match := _PART.fullmatch(words):
-        whole = _whole(match["whole"]) if match["whole"] else 0
-        count = int(match["count"]) if match["count"].isdigit() else _whole(match["count"])
-        if whole is None or count is None:
-            return None
-        parts = _PARTS[match["part"]]
-        return rf"\frac{{{whole * parts + count}}}{{{parts}}}"
-    count = _whole(words)
-    return None if count is None else str(count)
 
 
 def _whole(words: str) -> int | None:
     """`one hundred twenty five`; None for what is no number, `one one` included."""
-    words = _AND.sub(r"\1", words)
-    if not words or not _WHOLE.fullmatch(words):
-        return None
     total = group = 0
-    for word in words.split():
-        if word == "hundred":
-            group *= 100
-        elif word in _SCALES:
-            total, group = total + group * _SCALES[word], 0
+    room = 1000  # what a word adds to its group must be less than this
+    scale = 10**15
+    parts = re.sub(rf"\b(hundred|{'|'.join(_SCALES)}) ,", r"\1", words).split()
+    for word in parts:
+        if word in _VALUES and _VALUES[word] < room and (_VALUES[word] or len(parts) == 1):
+            group, room = group + _VALUES[word], 10 if _VALUES[word] >= 20 else 0
+        elif word == "hundred" and 0 < group < 100:
+            group, room = 100 * group, 100
+        elif word in _SCALES and group and _SCALES[word] < scale:
+            scale = _SCALES[word]
+            total, group, room = total + group * scale, 0, 1000
         else:
-            group += _VALUES[word]
-    return total + group
-
-
-def spelled_number(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`twenty-five`, `three fourths`, `1.5 million`.
-
-    With `million` on one side alone the question may ask in millions: then the number before it may also be meant.
-    """
-    if (twice := re.fullmatch(r"([^()]+?)\s*\(([A-Za-z\s-]+)\)", answer)) and spoken(twice[2]):
-        return same(gold, twice[1]) and same(gold, twice[2])  # 36 (thirty-six)
-    left, right = spoken(gold), spoken(answer)
-    if (left is None and right is None) or not same.conventions.words:
-        return None
-    if same(left or gold, right or answer):
-        return True
-    scale = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
-    short = [scale.sub("", text) for text in (gold, answer)]
-    return (left is None) != (right is None) and short != [gold, answer] and same(short[0], short[1])
-
-
-_PLACE = re.compile(
-    r"(\d+\s?(?:st|nd|rd|th)|[a-z]+(?:th|first|second|third)|first|second|third)\s+([a-z]{3,})", re.IGNORECASE
-)
-
-
-def same_ordinal(gold: str, answer: str, same: Same) -> bool | None:
-    """`7th`, `seventh`, `7th day` and 7 are the same place; `7th day` is not `7th week`."""
-    nouns = [_PLACE.fullmatch(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", text).strip()) for text in (gold, answer)]
-    if nouns[0] and nouns[1]:
-        return same(nouns[0][1], nouns[1][1]) and nouns[0][2].lower() == nouns[1][2].lower()
-    left, right = (ordinal(noun[1] if noun else text) for noun, text in zip(nouns, (gold, answer), strict=True))
-    if (left is None and right is None) or not same.conventions.words:
-        return None
-    return same(gold if left is None else str(left), answer if right is None else str(right))
+            return None
+    return total + group if parts else None

@@ -121,23 +121,13 @@ class _Worker:
         path = os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])
         with shielded():
             self._process = subprocess.Popen(
-                # address space above the resident limit: one huge allocation then fails before it is touched
-                [
-                    sys.executable,
-                    "-m",
-                    "evals.grading.worker",
-                    str(2 * self._memory + 1024 * _MIB),
-                    json.dumps(asdict(conventions)),
-                ],
+                [sys.executable, "-m", "evals.grading.worker", json.dumps(asdict(conventions))],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 bufsize=0,
-                env={
-                    **variables(),
-                    "PYTHONPATH": path,
-                    "PYTHONHASHSEED": "0",
-                },  # sympy's ordering must not vary between workers
+                # sympy's ordering must not vary between workers
+                env={**variables(), "PYTHONPATH": path, "PYTHONHASHSEED": "0"},
             )
         self.pid = self._process.pid
         self.alive = True

@@ -1,7 +1,4 @@
-r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`.
-
-The table of units; how a quantity is read; the rules on units, degrees, mixed numbers and decimals that round.
-"""
+r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`; and what may not follow it."""
 
 from __future__ import annotations
 
@@ -13,11 +10,20 @@ from fractions import Fraction
 
 from evals.grading import Same
 from evals.grading.evaluation import constant, within_rounding
-from evals.grading.numbers import MORE_FOR_DECIMAL, has_symbols, number, rounds_to, split, spoken, without_separators
-
-PERCENT, DEGREE = "%", "degree"
+from evals.grading.numbers import (
+    MORE_FOR_DECIMAL,
+    NUMBER_WORD,
+    has_symbols,
+    number,
+    plain,
+    rounds_to,
+    split,
+    spoken,
+    without_separators,
+)
 
 Unit = tuple[tuple[str, int], ...]  # sorted (symbol, exponent) pairs; () when a part is not known
+PERCENT, DEGREE = (("%", 1),), (("degree", 1),)
 
 # symbol: names = what it is in others. Symbols keep their case (m is not M), names do not.
 _TABLE = """
@@ -43,7 +49,7 @@ _PREFIXED: set[str] = set()
 
 
 def _size(parts: Iterable[tuple[str, int]]) -> _Size:
-    """Of a product of powers of known units."""
+    """Of a product of powers of known quantity."""
     total, kind = Fraction(1), dict[str, int]()
     for symbol, power in parts:
         factor, bases = _SIZES.get(symbol, (1, {symbol: 1}))
@@ -67,14 +73,15 @@ def _read_table() -> None:
         head, _, definition = entry.partition("=")
         symbol, _, names = head.strip().partition(":")
         amount, *others = definition.split() or ["1"]
-        total, kind = _size((one.partition("^")[0], int(one.partition("^")[2] or 1)) for one in others)
+        total, kind = _size((part.partition("^")[0], int(part.partition("^")[2] or 1)) for part in others)
         _add(symbol, names.split(), (total * Fraction(amount), kind if others else {symbol: 1}))
-    for symbol, own in [(symbol, [n for n, one in _NAMES.items() if one == symbol]) for symbol in _SIZES]:
+    named = [(symbol, [name for name, unit_ in _NAMES.items() if unit_ == symbol]) for symbol in _SIZES]
+    for symbol, names_ in named:
         for sign, (name, power) in ((sign, prefix.split()) for sign, prefix in _PREFIXES.items()):
             factor, kind = _SIZES[symbol]
             _PREFIXED.add(sign + symbol)
             _SIZES.setdefault(sign + symbol, (factor * Fraction(10) ** int(power), kind))
-            _NAMES.update({f"{name}{one}": sign + symbol for one in (*own, symbol.lower())})
+            _NAMES.update({f"{name}{long}": sign + symbol for long in (*names_, symbol.lower())})
             usual = sign not in "cd" or symbol in "mgL"
             if symbol in _WITH_PREFIX.split() and usual and sign + symbol not in ("pm", "pH"):
                 _add(sign + symbol, [sign + "l"] * (symbol == "L"), _SIZES[sign + symbol])
@@ -109,27 +116,45 @@ def unit(text: str) -> Unit:
     return tuple(sorted(powers.items()))
 
 
-def converted(one: Unit, other: Unit) -> Fraction | None:
-    """How many of `other` one of `one` is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
-    (total, kind), (unit_, same_kind) = _size(one), _size(other)
-    return total / unit_ if kind == same_kind else None
+def converted(unit_: Unit, other: Unit) -> Fraction | None:
+    """How many of the other a unit is: 100 for m and cm, 5/18 for km/h and m/s; None for different kinds."""
+    (size, kind), (other_size, other_kind) = _size(unit_), _size(other)
+    return size / other_size if kind == other_kind else None
 
+# ---------------------------------------------------------------------------------------------------------- their words
 
 # words for any count
-_ANY_COUNT = """way possibility solution value number total integer unit time point different possible more
-in all the of per and square cubic"""
+_ANY_COUNT = frozenset("""way possibility solution value number total integer unit time point different possible
+in all the of per and square cubic""".split())
+# what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
+HEDGE = re.compile(
+    r"(?<![A-Za-z\\])(?:(?:" + NUMBER_WORD + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
+    r"|half|halves|thirds|quarters|base|negative|minus|plus|over|modulo|mod|squared|cubed|doubled|tripled|halved"
+    r"|double|triple|factorial|choose|inverse|inverted|negated|reciprocal|opposite|conjugate|root|remainder|instead|otherwise"
+    r"|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
+    r"|hundredths?|thousandths?|(?:four|fif|six|seven|eigh|nin|ten|million)ths?)(?![A-Za-z])|times\s+[a-z\d])",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(r"(?<!need)(?<!requir)(?<!elaps)(?<!us)ed\s*\}?\s*$")  # 5 increased
+_FILLER = re.compile(
+    r"^[\s(]*(?:total|in\s+total|altogether|in\s+all|exactly|precisely|approx(?:\.|imately)?|about|obviously|clearly|certainly"
+    r"|of\s+course|as\s+required|respectively|each|only)[\s).!]*$",
+    re.IGNORECASE,
+)
+
+
+def hedged(text: str) -> bool:
+    r"""Whether the words beside the mathematics of an answer change it or leave it open: `5\text{ or six}`."""
+    words = re.sub(r"(?<=\d)\s*(?:thousand|million|billion|trillion)\b", "", plain(text))
+    return bool(HEDGE.search(words)) and bool(re.search(r"\d|(?<![A-Za-z])[A-Za-z](?![A-Za-z])", words))
 
 
 def things(text: str) -> frozenset[str]:
-    r"""The counted or measured thing, each word in the singular or as its symbol: `\text{red balls}`, `apples`,
-    `cm`."""
+    r"""The counted or measured thing, each word in the singular or as its symbol: `\text{red balls}`, `apples`."""
     words = re.findall(r"[a-z]+", text.replace("\\text", " ").replace("\\cdot", " ").lower())
-    named = {_NAMES.get(word) or SYMBOLS.get(word) or _singular(word) for word in words}
-    return frozenset(named - {_singular(word) for word in _ANY_COUNT.split()})
-
-
-def _singular(word: str) -> str:
-    return re.sub(r"ie$", "y", word.removesuffix("s"))
+    singular = (re.sub(r"ie$", "y", word.removesuffix("s")) for word in words if word not in _ANY_COUNT)
+    found = (_NAMES.get(word) or SYMBOLS.get(word) or word for word in singular)
+    return frozenset(found) - _ANY_COUNT
 
 
 _EXPONENT = r"(?:\s*\^\s*(?:\{\s*){0,2}-?\d(?:\s*\}){0,2})?"
@@ -141,30 +166,10 @@ _DEGREE = re.compile(
     r"|(?:\\text\s*\{\s*)?\bdeg(?:rees?)?(?:\s*(?P<named>[CF]|Celsius|Fahrenheit))?\b\s*\}?)\s*$"
 )
 _TEXT = re.compile(rf"(?:\s*(?:(?:\\cdot|/)\s*)?\\text\s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}{_EXPONENT})+\s*$")
-_BRACED = re.compile(rf"(?<=[\d}}])\s*\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}\s*$")
-_UNKNOWN = re.compile(r"(?<=\d)\s*\{\s*[a-z]{3,}\s*\}\s*$")  # after a number alone
-_WORDS = re.compile(
-    r"(?:(?<=[\d.})])|(?<=\\pi(?=\s)))\s*(?:(?:square|sq\.?|cubic|cu\.?)?\s*[A-Za-z]{2,}(?:\s*(?:/|per)\s*[A-Za-z]+)?"
-    rf"|\s+[KJNWVAmsg]|\s+[A-Za-z]+\s*/\s*[A-Za-z]+){_EXPONENT}\s*$"
-)
-# a product of units after a number, one of them to a negative power or below a slash: letters alone are algebra
-_PRODUCT = re.compile(
-    r"(?<=\d)\s+(?=[^\d]*(?:\^\{-\d|/))[A-Za-z]+(?:\^\{-?\d\})?"
-    r"(?:(?:\s*(?:\\cdot|[*/])[\s(]*|\s+)[A-Za-z]+(?:\^\{-?\d\})?)+\)?\s*$"
-)
-_COUNTED = re.compile(
-    r"(\S*\d(?:\s+(?:thousand|million|billion|trillion))?)\s+((?!\S*ths?\b)(?:[a-z]{4,}|[a-z]{3,}\s+[a-z]{3,}))"
-)
-_NOT_COUNTED = re.compile(
-    r"\b(?:dozens?|hundred|thousand|[mb]illion|trillion|and|not|half|halves|quarters"
-    r"|remainder|maybe|perhaps|possibly)\b"
-)
-
-# arithmetic in words, which is not evaluated here: `5 squared`, `5\text{ minus one}`, `7 less than x`, `5 tenths`
-ARITHMETIC = re.compile(
-    r"(?:[\d})\]]\s*[\sa-z]*?|\\text\s*\{[^{}]*?)\b(?:squared|cubed|factorial|modulo|choose|plus|minus|over|times(?=\s+[a-z\d])"
-    r"|(?:more|less|fewer|greater) than|halves|thirds|quarters"
-    r"|(?:four|fif|six|seven|eigh|nin|ten|hundred|thousand|million)ths)\b"
+_NAME = rf"[A-Za-z]+{_EXPONENT}"
+_BARE = re.compile(
+    r"(?P<body>.*?(?:[\d.)}|!]|\\pi(?=\s)))(?P<space>\s*)"
+    rf"(?P<tail>\{{\s*[A-Za-z]+\s*\}}{_EXPONENT}|{_NAME}(?:(?:\s*(?:\\cdot|[*/])[\s(]*|\s+){_NAME}\)?)*)\s*\.?"
 )
 
 
@@ -178,69 +183,70 @@ class Quantity:
 
 
 def quantity(text: str) -> Quantity | None:
-    """The quantity in a cleaned answer, or None if it does not end in a unit.
+    r"""The quantity in a cleaned answer, or None if it does not end in a unit.
 
-    A bare word counts as a unit only after a plain number and when the table knows it (`3s` is algebra, `3 miles` is
-    not); `\\text{...}` after something that can be measured is always taken for a unit, known or not.
+    A bare word counts as a unit only after a constant (`3s` is algebra, `3 miles` is not); `\text{...}` after
+    something that can be measured is taken for one, known or not, unless it is a hedge.
     """
     if together := _together(text):
         return together
-    bare = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
-    if len(split(bare, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", bare):
+    if scaled := re.fullmatch(r"(\S*\d\s+(?:thousand|million|billion|trillion))\s+([a-z]{3,}(?:\s+[a-z]{3,})?)", plain(text)):
+        return _quantity(spoken(scaled[1]) or "", unit(scaled[2]), scaled[2])  # 5 million people
+    without_text = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
+    if len(split(without_text, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", without_text):
         return None  # a list, whose items may have units
     if match := _PERCENT.search(text):
-        return _quantity(text[: match.start()], ((PERCENT, 1),), PERCENT)
+        return _quantity(text[: match.start()], PERCENT, "%")
     if (match := _DEGREE.search(text)) and not re.search(r"\\(?:sin|cos|tan|cot|sec|csc|cis)", text):
         scale = re.sub(r"\\text|[{}\s]", "", match["scale"] or "") or (match["named"] or "")[:1]
-        return _quantity(text[: match.start()], ((DEGREE + scale, 1),), DEGREE)
+        return _quantity(text[: match.start()], ((f"degree{scale}", 1),), "degree")
     if match := _TEXT.search(text):
-        return _quantity(text[: match.start()], unit(match[0]), match[0])
-    if (match := _UNKNOWN.search(text)) and number(text[: match.start()]):
-        return _quantity(text[: match.start()], unit(match[0]), match[0])
-    for form in (_BRACED, _WORDS, _PRODUCT):
-        if (match := form.search(text)) and _is_constant(text[: match.start()]) and (known := unit(match[0])):
-            if match[0] in _PREFIXED and match[0] not in _OFTEN.split():
-                return None  # a product of symbols
-            return _quantity(text[: match.start()], known, match[0])
-    counted = _COUNTED.fullmatch(text)
-    if counted and not _NOT_COUNTED.search(counted[2]) and (number(counted[1]) or spoken(counted[1])):
-        return _quantity(counted[1], (), counted[2])
+        known = unit(match[0])
+        open_ended = _CHANGED.search(match[0]) or re.search(r"\d", re.sub(_EXPONENT, "", match[0]))
+        return None if not known and open_ended else _quantity(text[: match.start()], known, match[0])
+    if (match := _BARE.fullmatch(text)) and _is_constant(match["body"]):
+        return _bare_quantity(match)
     return None
 
 
-_AMOUNTS = re.compile(
-    r"(?:\d+(?:\.\d+)?\s*(?:\\text\s*\{\s*[A-Za-z]+\s*\}|[A-Za-z]{2,}|[hd](?![A-Za-z]))(?:\s*,\s*|\s*)){2,}"
-)
-_AMOUNT = re.compile(r"(\d+(?:\.\d+)?)[\s{]*(?:\\text[\s{]*)?([A-Za-z]+)")
+def _bare_quantity(match: re.Match[str]) -> Quantity | None:
+    body, tail = match["body"], match["tail"]
+    known, word = unit(tail), tail.strip("{} ")
+    if known:
+        first = re.findall("[A-Za-z]+", tail)[0]
+        spaced = match["space"] and (first in "KJNWVAmsg" if word == first else re.search(r"/|\^\{-", tail))
+        named = len(first) > 1 and (first not in _PREFIXED or first in _OFTEN.split())
+        return _quantity(body, known, tail) if spaced or named or tail.startswith("{") else None
+    counted = re.fullmatch(r"[A-Za-z]{4,}|[A-Za-z]{3,}(?:\s+[A-Za-z]{2,}){1,3}", word)
+    if counted and match["space"] and not HEDGE.search(word) and not _CHANGED.search(word) and number(body) is not None:
+        return _quantity(body, (), tail)
+    return None
+
+
+_AMOUNTS = re.compile(r"(?:\d+(?:\.\d+)?\s*(?:[A-Za-z]{2,}|[hd](?![A-Za-z]))(?:\s*,\s*|\s*)){2,}")
 
 
 def _together(text: str) -> Quantity | None:
     """`3 hours 20 minutes` as 200 minutes: amounts of one kind, each in a smaller unit than the one before it."""
-    if not _AMOUNTS.fullmatch(text):
+    if not _AMOUNTS.fullmatch(plain(text)):
         return None
-    total, before = Fraction(0), None
-    for amount, name in _AMOUNT.findall(text):
+    total, before = Fraction(0), Unit()
+    for amount, name in re.findall(r"(\d+(?:\.\d+)?)\s*([A-Za-z]+)", plain(text)):
         known = unit(name)
         ratio = converted(before, known) if before else Fraction(1)
         if not known or ratio is None or (before and ratio <= 1):
             return None
         total, before = total * ratio + Fraction(amount), known
-    return Quantity(str(total), before or (), frozenset(symbol for symbol, _ in before or ()))
+    return Quantity(str(total), before, frozenset(symbol for symbol, _ in before))
 
 
-def _with_symbol(text: str, other: Quantity | None) -> Quantity | None:
+def with_symbol(text: str, other: Quantity | None) -> Quantity | None:
     """`3h` or `5 L`, if what follows the number is the symbol of a unit of the other's kind. Alone, `5L` is algebra."""
     match = re.fullmatch(r"(.*?\d\}?)\s*([A-Za-z][A-Za-z\s*/]*)", text)
     if other is None or not other.unit or match is None or number(match[1]) is None:
         return None
     known = unit(match[2])
     return Quantity(match[1], known, other.things) if known and converted(known, other.unit) is not None else None
-
-
-def bare_amount(text: str) -> str:
-    """A cleaned answer without its unit, if it has one."""
-    amount = quantity(text)
-    return text if amount is None else amount.body
 
 
 def _is_constant(text: str) -> bool:
@@ -250,87 +256,72 @@ def _is_constant(text: str) -> bool:
 
 def _quantity(body: str, known: Unit, written: str) -> Quantity | None:
     body = without_separators(body.strip())
-    said = things(written) or frozenset(symbol for symbol, _ in known)
-    return Quantity(body, known, said) if re.search(r"[\w)}\]|!]$", body) else None
+    counted = frozenset() if _FILLER.search(plain(written)) else things(written)
+    counted = counted or frozenset(symbol for symbol, _ in known)
+    return Quantity(body, known, counted) if re.search(r"[\w)}\]|!]$", body) else None
 
 
-def arithmetic_in_words(_: str, answer: str, same: Same) -> bool | None:
-    r"""`5\text{ squared}`, `4 plus one`, `5 tenths` are neither 5 nor 4: unevaluated arithmetic equals nothing."""
-    return False if ARITHMETIC.search(answer) else None
+# ---------------------------------------------------------------------------------------------------------------- rules
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
-    r"""The number decides when a unit is missing (a convention) or unknown; two known units must be the same
-    (`5 cm` is not `5 m`, but `500 cm` is), and two things that are counted as well (`3 boys` is not `3 girls`, but
-    `90 red balls` is `90 balls`).
-
-    `28\%` is 28 and 0.28; `135^\circ` is 135 and 3\pi/4.
-    """
     left, right = quantity(gold), quantity(answer)
     if left is None and right is None:
         return None
     if (left is None) != (right is None) and _is_symbol_in(*((gold, answer) if left else (answer, gold))):
         return None  # the s of 8\pi s^2 is a side, and no second
-    left, right = left or _with_symbol(gold, right), right or _with_symbol(answer, left)
+    left, right = left or with_symbol(gold, right), right or with_symbol(answer, left)
     bodies = (left.body if left else gold, right.body if right else answer)
     units = [q.unit for q in (left, right) if q and q.unit]
-    if len(units) == 2 and units[0] != units[1]:
-        if sorted(units) == _ANGLES:  # 45^\circ and \pi/4 radians
-            turned = (
-                rf"\frac{{({body})\pi}}{{180}}" if u == _ANGLES[0] else body
-                for u, body in zip(units, bodies, strict=True)
-            )
-            return same(*turned)
-        ratio = converted(units[1], units[0])
-        return ratio is not None and _same_amount(bodies, ratio, same)
     if len(units) == 2:
-        return same(*bodies)
+        return _converted_or_same(units[0], units[1], bodies, same)
     if left and right and left.things and right.things and not left.things & right.things:
         return False
-    strict = not same.conventions.missing_unit and (left is None or right is None)
-    if not strict and same(*bodies):
+    percent = right is not None and right.unit == PERCENT and not same.conventions.percent_sign
+    missing = same.conventions.missing_unit or (left is not None and right is not None)
+    if missing and not percent and same(*bodies):
         return True
-    for unit, factor in ((PERCENT, r"\frac{{{}}}{{100}}"), (DEGREE, r"\frac{{({})\pi}}{{180}}")):
-        if units == [((unit, 1),)]:
-            scaled = [
-                (_hundredth(q.body, unit) or factor.format(_digits(q.body))) if q and q.unit else body
-                for q, body in zip((left, right), bodies, strict=True)
-            ]
-            return same(*scaled)
+    if units == [PERCENT]:
+        return same(*(_hundredth(q.body) if q and q.unit else b for q, b in zip((left, right), bodies, strict=True)))
+    if units == [DEGREE]:
+        return same(*(_in_radians(q.body) if q and q.unit else b for q, b in zip((left, right), bodies, strict=True)))
     return False
 
 
-def _same_amount(bodies: tuple[str, str], ratio: Fraction, same: Same) -> bool:
-    """The first is the second times the ratio, exactly, or one of them rounds the other to the digits that it shows."""
+def _converted_or_same(left: Unit, right: Unit, bodies: tuple[str, str], same: Same) -> bool:
+    if left == right:
+        return same(*bodies)
+    if {left, right} == {DEGREE, (("rad", 1),)}:
+        return same(*(_in_radians(b) if u == DEGREE else b for u, b in zip((left, right), bodies, strict=True)))
+    ratio = converted(right, left)
+    if ratio is None:
+        return False
     if same(bodies[0], rf"({bodies[1]}) \cdot \frac{{{ratio.numerator}}}{{{ratio.denominator}}}"):
         return True
-    left, right = number(bodies[0]), number(bodies[1])
-    if left is None or right is None:
+    a, b = number(bodies[0]), number(bodies[1])
+    if a is None or b is None:
         return False
-    digits, exact = same.conventions.digits, left.value == right.value * ratio  # 3e8 m/s and 3e5 km/s
-    return exact or rounds_to(right.value * ratio, left, digits) or rounds_to(left.value / ratio, right, digits)
-
-
-_ANGLES = [((DEGREE, 1),), (("rad", 1),)]
+    digits = same.conventions.digits  # 3e8 m/s and 3e5 km/s are equal
+    return a.value == b.value * ratio or rounds_to(b.value * ratio, a, digits) or rounds_to(a.value / ratio, b, digits)
 
 
 def _is_symbol_in(with_unit: str, other: str) -> bool:
     """Whether the bare letter that one ends with as its unit is a symbol of the other."""
     letter = re.search(r"\s([A-Za-z])(?:\s*\^.*)?$", with_unit)
-    return bool(
-        letter and re.search(rf"(?<![\\A-Za-z{{]){letter[1]}(?![A-Za-z])", re.sub(r"\\text\s*\{[^{}]*\}", "", other))
-    )
+    symbols = re.sub(r"\\text\s*\{[^{}]*\}", "", other)
+    return bool(letter and re.search(rf"(?<![\\A-Za-z{{]){letter[1]}(?![A-Za-z])", symbols))
 
 
-def _hundredth(body: str, unit: str) -> str | None:
-    """`66.7` percent as the decimal 0.667, which may be a rounding; None for other units and for what is no decimal."""
+def _hundredth(body: str) -> str:
+    """`66.7` percent as the decimal 0.667, which may be a rounding; as a fraction what is no decimal."""
     value = number(body)
-    if unit != PERCENT or value is None or value.last is None or value.digits > _MOST_DIGITS:
-        return None
-    return f"{Decimal(value.value.numerator) / Decimal(value.value.denominator) / 100:f}"
+    if value is not None and value.last is not None and value.digits <= 20:  # Decimal's 28 digits hold the quotient
+        return f"{Decimal(value.value.numerator) / Decimal(value.value.denominator) / 100:f}"
+    return rf"\frac{{{_digits(body)}}}{{100}}"
 
 
-_MOST_DIGITS = 20  # fewer than Decimal's 28, so that the quotient is exact
+def _in_radians(body: str) -> str:
+    return rf"\frac{{({_digits(body)})\pi}}{{180}}"
 
 
 def _digits(body: str) -> str:
@@ -343,7 +334,6 @@ _IN_DEGREES = re.compile(r"(?<![\w.^_{])(\d+(?:\.\d+)?|[A-Za-z])\s*\^\{\\circ\}"
 
 
 def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`\sin(90^\circ-x)`: a degree inside an expression is \pi/180; all signs may be missing, as in `180-2x`."""
     if r"^{\circ}" not in gold + answer:
         return None
     gold, answer = (re.sub(r"(\\(?:sin|cos|tan|cot|sec|csc))(?=\d)", r"\1 ", text) for text in (gold, answer))
@@ -356,43 +346,20 @@ def degrees_inside(gold: str, answer: str, same: Same) -> bool | None:
     return same(*(text.replace(r"^{\circ}", r"\cdot\frac{\pi}{180}") for text in (left, right)))
 
 
-def grouped_digits(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`2^{20}` and `1,048,576`: a number whose digits stand in groups, beside an expression. It may also be a list."""
-    digits = without_separators(gold), without_separators(answer)
-    if digits == (gold, answer) or (number(gold) and number(answer)) or len(split(gold + "," + answer, ",;")) > 5:
-        return None
-    other = answer if digits[0] != gold else gold
-    return (len(split(other, ",;")) == 1 and same(*digits)) or None
-
-
-_MIXED = re.compile(r"(?<![\w}^_.{])(\d+)\s*\\frac\{(\d+)\}\{(\d+)\}(?![\d{^!])")
-
-
-def mixed_number(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`1\frac{1}{2}` is one and a half, and `1\frac{1}{2}x` that many x; math-verify multiplies."""
-    left, right = (_MIXED.sub(r"(\1+\\frac{\2}{\3})", text) for text in (gold, answer))
-    return same(left, right) if (left, right) != (gold, answer) else None
-
-
-def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`2\sqrt{13}` against `7.2111`: a decimal that rounds the exact value, with enough digits."""
-    for short, exact in ((number(answer), gold), (number(gold), answer)):
-        if short is not None and short.last is not None and number(exact) is None and not has_symbols(exact):
-            long = constant(exact)
-            if long is None:
-                return None
-            return long == short.value or rounds_to(long, short, same.conventions.digits)
-    return None
-
-
 _DECIMAL = re.compile(r"\d\.\d")
 
 
-def rounded_inside(gold: str, answer: str, same: Same) -> bool | None:
-    r"""`0.333x` against `\frac{x}{3}`: the decimals inside an expression may round what they stand for."""
-    for rounded, exact in ((answer, gold), (gold, answer)):
-        if _DECIMAL.search(rounded) and number(rounded) is None:
+def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
+    for text, exact in ((answer, gold), (gold, answer)):
+        short = number(text)
+        if short is not None and number(exact) is None and not has_symbols(exact) and "," not in exact:
+            value = constant(exact)
+            if value is not None and (value == short.value or short.last is not None):
+                return value == short.value or rounds_to(value, short, same.conventions.digits)
+            return None
+        if short is None and _DECIMAL.search(text) and not re.search("[,=]", exact):
             digits = same.conventions.digits + MORE_FOR_DECIMAL * bool(_DECIMAL.search(exact))
-            if within_rounding(exact, rounded, digits):
+            if within_rounding(exact, text, digits):
                 return True
     return None
+

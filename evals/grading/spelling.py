@@ -1,9 +1,8 @@
 r"""One spelling for equivalent notations, before any comparison.
 
-`clean` unifies notation (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs) and keeps the meaning.
-Pure string work, standard library only. In this order: Unicode signs, the wrapping (a box, `$...$`), code and plain
-text (`evals.grading.code`), then the tables of rewrites: LaTeX that says the same, names, look, environments,
-separators, money, words, braces. Each rewrite has a name, and a test of that name.
+`clean` unifies notation (`\dfrac`, `\left(`, `\,`, `$...$`, `np.arcsin`, full-width signs) and keeps the meaning. Pure
+string work, standard library only. In this order: Unicode signs, the wrapping (a box, `$...$`), code and plain text,
+commands with another name, then the table of rewrites. Each rewrite has a name, and a test of that name.
 """
 
 from __future__ import annotations
@@ -13,11 +12,70 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from evals.grading.code import FUNCTIONS, from_code, in_latex
 from evals.grading.extraction import LABEL, boxes
 from evals.grading.numbers import matching, split
 
 END = r"(?![A-Za-z])"  # the end of a command's name
+_FUNCTIONS = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc|sinh|cosh|tanh|coth|sech|csch"
+_FUNCTIONS += "|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
+_OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|ord|Pr"
+
+# -------------------------------------------------------------------------------------------------------------- commands
+
+_SAME_COMMANDS = {
+    r"\frac": "dfrac tfrac cfrac nicefrac sfrac",
+    r"\binom": "dbinom tbinom",
+    r"\le ": "leq leqslant leqq",
+    r"\ge ": "geq geqslant geqq",
+    "<": "lt",
+    ">": "gt",
+    r"\neq ": "ne",
+    r"\to ": "rightarrow longrightarrow",
+    r"\Rightarrow ": "implies Longrightarrow",
+    r"\neg ": "lnot",
+    r"\land ": "wedge",
+    ",": "vee lor",
+    r"\cup ": "bigcup",
+    r"\ldots ": "dots cdots dotsc dotsb",
+    "|": "mid vert lvert rvert",
+    ":": "colon",
+    "(": "langle",
+    ")": "rangle",
+    r"\{": "lbrace",
+    r"\}": "rbrace",
+    r"\emptyset ": "varnothing",
+    r"\bmod ": "mod",
+    r"\hat": "widehat",
+    r"\tilde": "widetilde",
+    r"\epsilon ": "varepsilon",
+    r"\phi ": "varphi",
+    r"\theta ": "vartheta",
+    r"^{\circ}": "degree textdegree",
+    r"\text": "mathrm mathbf mathit mathsf mathtt textbf textit textrm textsf textnormal mbox hbox",
+    " ": "quad qquad enspace thinspace",
+    "£": "pounds",
+    "": "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle scriptstyle limits rm bf"
+    " it sf tt bfseries itshape boldmath hline tiny small normalsize large Large LARGE huge Huge boldsymbol bm pmb mathcal"
+    " uline underline",
+}
+_COMMANDS = {name: spelling for spelling, names in _SAME_COMMANDS.items() for name in names.split()}
+_COMMAND = re.compile(r"\\([A-Za-z]+)")
+
+
+def _same_commands(text: str) -> str:
+    """Commands by one name each, and those of look alone gone; digits beside one stay apart."""
+
+    def spelled(command: re.Match[str]) -> str:
+        spelling = _COMMANDS.get(command[1])
+        if spelling is None:
+            return command[0]
+        between = text[: command.start()][-1:].isdigit() and text[command.end() :].lstrip(" {")[:1].isdigit()
+        return " " if not spelling and between else spelling
+
+    return _COMMAND.sub(spelled, text)
+
+
+# -------------------------------------------------------------------------------------------------------------- rewrites
 
 
 class Rewrite(NamedTuple):
@@ -31,161 +89,9 @@ class Rewrite(NamedTuple):
         return self.pattern.sub(self.replacement, text)
 
 
-def table(*rows: tuple[str, str, str | Callable[[re.Match[str]], str]], flags: int = 0) -> tuple[Rewrite, ...]:
-    """Rewrites from (name, pattern, replacement), in order of application."""
-    return tuple(Rewrite(name, re.compile(pattern, flags), replacement) for name, pattern, replacement in rows)
-
-
-_OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|cis|ord"
-
-SIGNS = table(
-    ("missing backslash", r"(?<![\\A-Za-z])([dt]?frac|sqrt|binom|text|overline)(?=\s*\{)", r"\\\1"),
-    ("fraction", rf"\\(?:[dtc]frac|nicefrac|sfrac){END}", r"\\frac"),
-    ("binomial", rf"\\[dt]binom{END}", r"\\binom"),
-    ("choose", r"\{\s*([^{}\\]+?)\s*\\choose\s*([^{}\\]+?)\s*\}", r"\\binom{\1}{\2}"),
-    ("at most", rf"\\(?:leqslant|leqq|leq){END}|<=|=<", r"\\le "),
-    ("at least", rf"\\(?:geqslant|geqq|geq){END}|>=", r"\\ge "),
-    ("less", rf"\\lt{END}", "<"),
-    ("greater", rf"\\gt{END}", ">"),
-    ("equality of code", r"(?<![=<>!])==(?!=)", "="),
-    ("arrow", rf"\\(?:rightarrow|longrightarrow){END}|->", r"\\to "),
-    ("double arrow", rf"\\(?:Longrightarrow|implies){END}", r"\\Rightarrow "),
-    ("negation", rf"\\lnot{END}", r"\\neg "),
-    ("union as a letter", r"(?<=[)\]])\s*U\s*(?=[(\[])", r"\\cup "),
-    ("triangle", r"\\triangle\s*(?:\{\s*([A-Z]{3})\s*\}|([A-Z]{3})(?![A-Z]))", r"\1\2"),
-    ("big union", rf"\\bigcup(?=\s*[(\[{{\\])(?!\s*[_^]){END}", r"\\cup "),
-    ("unequal", rf"(?<![\d)])!=|\\ne{END}", r"\\neq "),  # but 3!=6 is a factorial
-    ("hat and vector", r"\\wide(hat|tilde)(?![A-Za-z])", r"\\\1"),
-    ("dots", rf"\\(?:dots|cdots|dotsc|dotsb){END}|\.\s?\.\s?\.", r"\\ldots "),
-    ("bar", rf"\\(?:mid|[lr]?vert){END}", "|"),
-    ("colon", rf"\{{:\}}|\\!\s*:\s*\\!|\\colon{END}", ":"),
-    ("angle bracket, left", rf"\\langle{END}", "("),
-    ("angle bracket, right", rf"\\rangle{END}", ")"),
-    ("brace, left", rf"\\lbrace{END}", r"\\{"),
-    ("brace, right", rf"\\rbrace{END}", r"\\}"),
-    ("both hold in signs", rf"\\(?:wedge|land){END}", r"\\land "),
-    ("either holds", rf"\\(?:vee|lor){END}", ","),
-    ("empty set", rf"\\varnothing{END}|\\\{{\s*\\\}}", r"\\emptyset "),
-    (
-        "the reals as a sign",
-        r"^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$",
-        r"(-\\infty,\\infty)",
-    ),
-    (
-        "the positive reals",
-        r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*(?:\^\s*\{?\s*\+\s*\}?|_\s*\{\s*>\s*0\s*\})\s*$",
-        r"(0,\\infty)",
-    ),
-    (
-        "the reals from 0",
-        r"^\s*(?:\w\s*\\in\s*)?\\mathbb\s*\{?\s*R\s*\}?\s*_\s*\{\s*\\ge\s*0\s*\}\s*$",
-        r"[0,\\infty)",
-    ),
-    ("root of", r"\\root\s*\{?(\w+)\}?\s*\\of\s*(?=\{|\w)", r"\\sqrt[\1]"),
-    (
-        "combinations of code",
-        r"(?<![\w\\])(?:C|nCr)\((\d+),\s*(\d+)\)|(?<![\w.])(\d+)\s?C\s?(\d+)(?!\w)",
-        r"\\binom{\1\3}{\2\4}",
-    ),
-    ("combinations", r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
-    ("combinations, upper index", r"(?<![A-Za-z\\}])C_\{?(\d+)\}?\s*\^\s*\{?(\d+)\}?", r"\\binom{\1}{\2}"),
-    ("largest of a set", r"\\?(?<![A-Za-z])(max|min|gcd|lcm)\s*(?:\\left)?\\\{([^{}]*?)(?:\\right)?\\\}", r"\\\1(\2)"),
-    ("largest of", r"(?<![\\A-Za-z])(max|min|gcd|lcm)(?=\()", r"\\\1"),
-    ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
-    ("remainder", rf"\\(?:bmod|mod){END}", r"\\bmod "),
-    ("modulus", r"\(?\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))\s*\)?|\(\s*(?:\\bmod\s|mod\b)\s*([^()]*)\)", r"\\pmod{\1\2\3}"),
-    ("power in HTML", r"<sup>([^<>]*)</sup>", r"^{\1}"),
-    ("index in HTML", r"<sub>([^<>]*)</sub>", r"_{\1}"),
-    ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
-)
-
-
-def _in_degrees(angle: re.Match[str]) -> str:
-    """30 degrees 15 minutes as 121/4 degrees."""
-    return rf"\frac{{{3600 * int(angle[1]) + 60 * int(angle[2]) + int(angle[3] or 0)}}}{{3600}}^{{\circ}}"
-
-
-NAMES = table(
-    ("operator", rf"\\operatorname\*?\s*\{{\s*({FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
-    ("operator in words", r"\\operatorname\*?(?=\s*\{)", r"\\text"),
-    ("upright e", r"\\(?:mathrm|text)\s*\{\s*e\s*\}(?=\s*\^)", "e"),
-    ("upright i", r"(?<=[\d+\-)}])\s*\\(?:mathrm|text)\s*\{\s*i\s*\}(?!\s*[A-Za-z])", " i"),
-    (
-        "unit vector",
-        r"\\(?:mathbf|boldsymbol|bm|hat|widehat|vec)(?:\s*\{\s*\\?([ijk])(?:math)?\s*\}|\s+\\?([ijk])(?:math)?(?![A-Za-z]))",
-        r" \1\2",
-    ),
-    (
-        "font",
-        r"\\(?:mathrm|mathbf|mathit|mathsf|textbf|textit|textrm|textnormal|mbox|hbox)(?=\s*\{)",
-        r"\\text",
-    ),
-    ("upright function", rf"\\text\s*\{{\s*({FUNCTIONS})\s*\}}", r"\\\1 "),
-    ("letter o as degree", r"(?<=[\d}])\s*\^\s*\{?\s*(?:\\text\s*\{\s*o\s*\}|o(?![A-Za-z]))\s*\}?", r"^{\\circ}"),
-    ("degree", rf"\\(?:degree|textdegree){END}|\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}", r"^{\\circ}"),
-    ("minutes of a degree", r"(\d+)\s*\^\{\\circ\}\s*(\d+)\s*'(?:\s*(\d+)\s*(?:''|\"))?", _in_degrees),
-    ("base in words", r"^\s*(\w+)[\s(]*(?:\\text\s*\{)?[\s(]*base[\s}]+(\w+)[\s})]*$", r"\1_{\2}"),
-    (
-        "fraction of units",
-        r"\\frac\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}",
-        r"\\text{ \1/\2}",
-    ),
-)
-
-
-def _diagonal(entries: re.Match[str]) -> str:
-    """`diag(2,3)` as its matrix."""
-    diagonal = split(entries[1], ",")
-    size = range(len(diagonal))
-    rows = "\\\\".join("&".join(diagonal[row] if column == row else "0" for column in size) for row in size)
-    return rf"\begin{{pmatrix}}{rows}\end{{pmatrix}}"
-
-
-ENVIRONMENTS = table(
-    ("array", r"\\begin\s*\{array\}\s*\{[^{}]*\}|\\begin\s*\{smallmatrix\}", r"\\begin{matrix}"),
-    ("end of array", r"\\end\s*\{(?:array|smallmatrix)\}", r"\\end{matrix}"),
-    (
-        "matrix in brackets",
-        r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]",
-        r"\\begin{pmatrix}\1\\end{pmatrix}",
-    ),
-    ("diagonal matrix", r"(?:\\text\s*\{\s*diag\s*\}|\\?(?<![A-Za-z])diag)\s*\(([^()]*,[^()]*)\)", _diagonal),
-    ("row spacing", r"\\\\\s*\[\s*[\d.]+\s*(?:pt|em|ex|mm|cm)\s*\]", r"\\\\"),
-)
-
-
-_STYLE = rf"\\(?:displaystyle|textstyle|rm|bf){END}|\\text\s*\{{\s*\}}|\\[hv]?phantom\s*\{{[^{{}}]*\}}|\\\$"
-LOOK = table(
-    # `0\displaystyle42` and `0\text{42}` are not 42
-    ("digits apart", rf"(?<=\d)(?:{_STYLE})\s*(?=\d)|(?<=\d)\\text\s*(?=\{{\s*\d[\d.,]*\s*\}})", ", "),
-    ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}", ""),
-    ("invisible bracket", r"\\(?:left|right)\s*\.", ""),
-    (
-        "size and style",
-        rf"\\(?:left|right|middle|[bB]igg?[lrm]?|displaystyle|textstyle|limits|rm|bf|hline){END}",
-        "",
-    ),
-    ("color", r"\\(?:text)?color\s*\{[^{}]*\}", ""),
-    ("label of the answer", f"(?i){LABEL}", ""),
-    ("underline", r"\\(?:underline|uline)\s*\{([^{}]*)\}", r"{\1}"),
-    ("amounts in text", r"^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1"),
-    ("text without letters", r"\\text\s*\{([^{}A-Za-z]*)\}", r"\1"),
-    ("choices in one text", r"\\text\s*\{\s*(\(?[A-Z]\)?(?:(?:\s*,\s*|\s+and\s+)\(?[A-Z]\)?)+)\s*\}", r"\1"),
-    (
-        "choices one by one",
-        r"\\text\s*\{\s*([A-Z])\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*([A-Z])\s*\}",
-        r"\1\2",
-    ),
-    (
-        "amount in text",
-        r"(?<=\d)\s*\\text\s*\{\s*(thousand|million|billion|trillion)\s+([a-z]+)\s*\}",
-        r" \1\\text{ \2}",
-    ),
-    ("quotation marks", r"[\"“”]", ""),
-)
-
-_SIGN = re.compile(r"[<>]|\\[lg]e(?![A-Za-z])")  # once synonyms are gone
+_SIGN = re.compile(rf"[<>]|\\[lg]e{END}")
 _AND = re.compile(r"\s*,?\s*(?:\\text\s*\{\s*and\s*\}|(?<![A-Za-z])and(?![A-Za-z]))\s*")
+_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "₹": "rupee", "¥": "yuan"}
 
 
 def _both_hold(whole: re.Match[str]) -> str:
@@ -194,37 +100,118 @@ def _both_hold(whole: re.Match[str]) -> str:
     return r"\land ".join(sides) if len(sides) == 2 and all(map(_SIGN.search, sides)) else whole[0]
 
 
-def _with_point(number: re.Match[str]) -> str:
-    """`1.234.567,89`, as it is written in German, as 1234567.89."""
-    return number[0].replace(".", "").replace(",", ".")
+def _money(amount: re.Match[str]) -> str:
+    """The amount with its currency after it, like any other unit."""
+    number = re.sub(r"\s*\\text\s*\{\s*([a-z]+)\s*\}", r" \1", amount[2])
+    return rf"{number}\text{{ {_CURRENCIES[amount[1][-1]]}}}"
 
 
-SEPARATORS = table(
+_TEXT, _OPEN, _CLOSE = r"(?:\\text\s*\{\s*)", r"(?i)^\s*(?:\\text\s*\{\s*)?", r"\s*\}?\.?\s*"
+_SCALED = r"\d+(?:,\d{3})*(?:\.\d+)?(?:\s*(?:\\text\s*\{\s*)?(?:thousand|million|billion|trillion)(?:\s*\})?)?"
+_TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
+    # signs
+    ("digits apart", r"(?<=\d)(?:\\\$|\\text\s*\{\s*\})\s*(?=\d)", ", "),  # `0\text{}42` is not 42
+    ("missing backslash", r"(?<![\\A-Za-z])([dt]?frac|sqrt|binom|text|overline)(?=\s*\{)", r"\\\1"),
+    ("choose", r"\{\s*([^{}\\]+?)\s*\\choose\s*([^{}\\]+?)\s*\}", r"\\binom{\1}{\2}"),
+    ("at most", "<=|=<", r"\\le "),
+    ("at least", ">=", r"\\ge "),
+    ("equality of code", r"(?<![=<>!])==(?!=)", "="),
+    ("unequal", r"(?<![\d)])!=", r"\\neq "),  # but 3!=6 is a factorial
+    ("arrow", "->", r"\\to "),
+    ("union as a letter", r"(?<=[)\]])\s*U\s*(?=[(\[])", r"\\cup "),
+    ("dots", r"\.\s?\.\s?\.", r"\\ldots "),
+    ("triangle", r"\\triangle\s*(?:\{\s*([A-Z]{3})\s*\}|([A-Z]{3})(?![A-Z]))", r"\1\2"),
+    ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
+    ("empty set", r"\\\{\s*\\\}", r"\\emptyset "),
+    ("the reals as a sign", r"^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$", r"(-\\infty,\\infty)"),
+    (
+        "combinations",
+        r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?|(?<![A-Za-z\\}])C_\s*\{?(\w+)\}?\s*\^\s*\{?(\d+)\}?"
+        r"|(?<![\w\\])(?:C|nCr)\((\d+),\s*(\d+)\)",
+        r"\\binom{\1\3\5}{\2\4\6}",
+    ),
+    ("modulus", r"\(?\s*\\pmod\s*(?:\{([^{}]*)\}|(\w))\s*\)?|\(\s*(?:\\bmod\s|mod\b)\s*([^()]*)\)", r"\\pmod{\1\2\3}"),
+    ("power in HTML", r"<sup>([^<>]*)</sup>", r"^{\1}"),
+    ("index in HTML", r"<sub>([^<>]*)</sub>", r"_{\1}"),
+    ("prime", r"\^\s*\{?\s*\\prime\s*\}?", "'"),
+    # names and look
+    ("operator", rf"\\operatorname\*?\s*\{{\s*({_FUNCTIONS}|{_OPERATORS})\s*\}}", r"\\\1 "),
+    ("operator in words", r"\\operatorname\*?(?=\s*\{)", r"\\text"),
+    ("upright e", r"\\text\s*\{\s*e\s*\}(?=\s*\^)", "e"),
+    ("upright function", rf"\\text\s*\{{\s*({_FUNCTIONS})\s*\}}", r"\\\1 "),
+    ("degree", rf"\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}|(?<=[\d}}])\s*\^\s*\{{?\s*o{END}\s*\}}?", r"^{\\circ}"),
+    ("base in words", r"(?i)^\s*(\w+)[\s(]*(?:\\text\s*\{)?[\s(]*base[\s}]+(\w+)[\s})]*$", r"\1_{\2}"),
+    ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
+    ("label of the answer", f"(?i){LABEL}", ""),
+    ("text of a number", r"(?<!\d)\\text\s*\{([^{}A-Za-z]*)\}|^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1\2"),
+    ("text after a number", r"(?<=\d)\\text\s*\{([^{}A-Za-z\d]*)\}", r"\1"),
+    ("choices one by one", r"\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}", r"\1\2"),
+    ("quotation marks", r"[\"“”]", ""),
+    ("nothing in braces", r"^\s*\{\s*\}|\{\.\}\s*$", ""),
+    ("array", r"\\begin\s*\{(?:array\}\s*\{[^{}]*|smallmatrix)\}", r"\\begin{matrix}"),
+    ("end of array", r"\\end\s*\{(?:array|smallmatrix)\}", r"\\end{matrix}"),
+    ("matrix in brackets", r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]", r"\\begin{pmatrix}\1\\end{pmatrix}"),
+    (
+        "unit vector",
+        r"\\(?:text|hat|vec)(?:\s*\{\s*\\?([ijk])(?:math)?\s*\}|\s+\\?([ijk])(?:math)?(?![A-Za-z]))",
+        r" \1\2",
+    ),
+    (
+        "fraction of units",
+        r"\\frac\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}\s*\{\s*\\text\s*\{([^{}]*)\}\s*\}",
+        r"\\text{ \1/\2}",
+    ),
+    # separators
     ("inside a fraction", r"(?:(?<=frac\{)|(?<=\}\{))(\d{1,3}),(\d{3})(?=\})", r"\1\2"),
     ("inside a number", r"(?<=\d)\s*(?:\{,\}|,\s*\\!|\\[,;:! ]|')\s*(?=\d{3}(?!\d))", ""),
-    ("thin space", rf"(?<!\\)\\[,;:! ]|~|\\q?quad|\\(?:enspace|thinspace){END}", " "),
+    ("thin space", r"(?<!\\)\\[,;:! ]|~", " "),
     ("spaces", r"\s{2,}", " "),
-    ("thousands with points", r"(?<![\d.,])\d{1,3}(?:\.\d{3}){2,},\d+(?![\d.,])", _with_point),
     ("point before a bracket", r"(?<=[\d}])\.(?=\s*[\])])", ""),
-    (
-        "transposed row",
-        r"([(\[][^()\[\]]*,[^()\[\]]*[)\]])\s*\^\s*(?:\{\s*(?:T|\\top)\s*\}|T(?![A-Za-z])|\\top(?![A-Za-z]))",
-        r"\1",
-    ),
     ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
     ("new line", r"(?<!\\)\\\\\s+(?=[A-Za-z]\s*=)", ", "),
-    ("comma in braces", r"\{,\}", ","),
-    ("text that ends in and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     ("both hold", r"(?s)^.+$", _both_hold),
-    ("either, both", r"^\s*(?:either|both)\s+(?=[-\d\\(])", ""),
-    ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])", ","),
-    ("and, or in French and German", r" (?<=[\d)}] )(?:ou|oder|et|und|o(?= \w ?=)) (?=[-\d(\\]|\w ?=)", ", "),
-    ("and, or between signs", r"(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
-    ("commas", r",(?:\s*,)+", ","),
-)
-BRACES = table(
+    ("text that begins with and", r"\\text\s*\{\s*(?:and|or)\b(?!\s*\})", r",\\text{"),
+    ("text that ends with and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
+    ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])|(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
+    ("commas", r",(?:\s*,)+|\{,\}", ","),
+    # units
+    ("ohm", rf"(?<=[\d}}])\s*{_TEXT}?([kMGm]?)\s*\}}?\s*{_TEXT}?\\Omega{END}\s*\}}*\s*$", r"\\text{ \1ohm}"),
+    (
+        "micro",
+        rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
+        r"\\text{ u\1}",
+    ),
+    ("mass of the sun", r"^([-\d.]+(?:\s*\\(?:times|cdot)\s*10\s*\^\s*\{?-?\d+\}?)?)\s*([MLR])_\s*\{?\s*\\odot\s*\}?\s*$", r"\1\\text{ solar\2}"),
+    ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
+    ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
+    ("money", rf"(?<![{{\w])(\\\$|[€£₹¥])\s*({_SCALED})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
+    ("sign of a currency", r"\\?[$£€¥₹]", ""),
+    # words
+    ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
+    ("about", rf"{_OPEN}(?:about|approximately|approx\.?|roughly|exactly|only|just){_CLOSE}(?=[-\d.\\])", ""),
+    ("arrow before an answer", r"^\s*\\(?:to|Rightarrow|therefore)(?![A-Za-z])\s*(?=[-\d.\\A-Za-z(])", ""),
+    (
+        "exactly",
+        rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all|obviously|clearly|of course)\s*\}}?[.!]*\s*$",
+        "",
+    ),
+    ("infinity in words", r"(?i)(?:(?<=[(\[,])|^)\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*(?:[,)\]]|$))", r"\1\\infty"),
+    ("the reals", rf"{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}$", r"(-\\infty,\\infty)"),
+    ("the integers", rf"{_OPEN}(?:the set of |all |the )+integers{_CLOSE}$", r"\\mathbb{Z}"),
+    ("minus", rf"{_OPEN}(?:minus|negative){_CLOSE}(?=[\d.\\])", "-"),
+    ("out of", rf"^\s*(\d+)\s*{_TEXT}?\s*(?:out\s+of|in)\s*\}}?\s*(\d+)\s*$", r"\\frac{\1}{\2}"),
+    ("constant of integration", r"(?<=[^\s+\-])\s*\+\s*(?:\\text\s*\{\s*)?const(?:ant|\.)?\s*\}?\s*$", r" + C"),
+    ("undefined", rf"{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}$", r"\\text{undefined}"),
+    ("infinitely many", rf"{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}$", r"\\infty"),
+    (
+        "no solution",
+        rf"{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?|none"
+        rf"|(?:the )?(?:empty|null) set){_CLOSE}$",
+        r"\\emptyset",
+    ),
+    # braces
     ("fraction times", r"(?<![\w.^}])(\d+)/(\d+)(?=\s*\\(?:pi|sqrt)|\s+[a-z](?![a-z])|\s+\()", r"\\frac{\1}{\2}"),
-    ("power that is a function", rf"\^\s*(\\(?:{FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
+    ("power that is a function", rf"\^\s*(\\(?:{_FUNCTIONS}))\s*\(([^()]*)\)", r"^{\1(\2)}"),
     ("power of a negated letter", r"\^\s*-\s*([A-Za-z])(?![A-Za-z(])", r"^{-\1}"),
     ("upright index", r"_\s*\{\s*\\text\s*\{\s*([A-Za-z]{1,3})\s*\}\s*\}", r"_{\1}"),
     ("power in parentheses", r"\^\s*\(\s*([^()]*?)\s*\)", r"^{\1}"),
@@ -233,110 +220,162 @@ BRACES = table(
     ("fraction of a digit", r"\\frac\s*(\d)\s*\{", r"\\frac{\1}{"),
     ("fraction by a digit", r"\\frac\s*\{([^{}]*)\}\s*(\d)", r"\\frac{\1}{\2}"),
     ("root of one sign", r"\\sqrt\s*(\[[^\[\]]*\])?\s*(\d|[A-Za-z])", r"\\sqrt\1{\2}"),
-    (
-        "sets in plain braces",
-        r"^\s*\{\s*\{[^{}\\]*\}(?:\s*,\s*\{[^{}\\]*\})+\s*\}\s*$",
-        lambda sets: sets[0].replace("{", r"\{").replace("}", r"\}"),
-    ),
     ("index that is a sign", r"([_^])\s*(\\(?:odot|oplus|infty|max|min))(?![A-Za-z])", r"\1{\2}"),
-    ("mass of the sun", r"(?<=\d)\s*([MLR])_\{\\odot\}", r"\\text{ solar \1}"),
-    ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("power of one sign", r"([_^])\s*(\d|[A-Za-z])", r"\1{\2}"),
 )
-
-
-_OPEN, _CLOSE = r"(?:\\text\s*\{\s*)?", r"\s*\}?\.?\s*$"
-_CURRENCIES = {"$": "dollar", "€": "euro", "£": "pound", "₹": "rupee"}
-_AMOUNT = r"\d+(?:,\d{3})*(?:\.\d+)?(?:\s*(?:\\text\s*\{\s*)?(?:thousand|million|billion|trillion)(?:\s*\})?)?"
-
-
-def _money(amount: re.Match[str]) -> str:
-    """The amount with its currency after it, like any other unit."""
-    number = re.sub(r"\s*\\text\s*\{\s*([a-z]+)\s*\}", r" \1", amount[2])
-    return rf"{number}\text{{ {_CURRENCIES[amount[1][-1]]}}}"
-
-
-_TEXT = r"(?:\\text\s*\{\s*)"
-MONEY = table(
-    ("ohm", rf"(?<=[\d}}])\s*{_TEXT}?([kMGm]?)\s*\}}?\s*{_TEXT}?\\Omega{END}\s*\}}*\s*$", r"\\text{ \1ohm}"),
-    (
-        "micro",
-        rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
-        r"\\text{ u\1}",
-    ),
-    ("pound", r"\\pounds(?![A-Za-z])", "£"),
-    ("code of a currency", r"^\s*(?:USD|US(?=\s*\\?\$))\s*(?=[\d.\\$])", r"\\$"),
-    ("other code of a currency", r"^\s*(?:Rs\.?|INR|EUR|GBP)\s*(?=[\d.\\$])", ""),
-    ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
-    ("money", rf"(?<![{{\w])(\\\$|[€£₹])\s*({_AMOUNT})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
-    ("sign of a currency", r"\\?[$£€¥₹]", ""),
-)
-WORDS = table(
-    ("constant of integration", r"(?<=[^\s+\-])\s*\+\s*(?:\\text\s*\{\s*)?const(?:ant|\.)?\s*\}?\s*$", r" + C"),
-    ("about", rf"^\s*{_OPEN}(?:about|approximately|approx\.?|roughly)\s*\}}?\s*(?=[-\d.\\])", ""),
-    ("exactly, before", r"^\s*(?:exactly|precisely|only|just)\s+(?=[-\d.\\])", ""),
-    ("label", r"(?<![A-Za-z\\])([A-Z][a-z]{2,})\s*:\s+(?=[-\d\\$])", r"\1 = "),
-    ("arrow before an answer", r"^\s*\\(?:to|Rightarrow|therefore)(?![A-Za-z])\s*(?=[-\d.\\A-Za-z(])", ""),
-    (
-        "approximately, in parentheses",
-        rf"(?<=[\d}})])\s*{_TEXT}?\((?:approx(?:\.|imately)?|about|exact(?:ly)?|rounded)\)\s*\}}?[.]?\s*$",
-        "",
-    ),
-    ("of a unit", r" of (?:(?<=/\d of )|(?<=/\d\d of ))(?:an?|the) (?=[a-z]+\s*\.?\s*$)", " "),
-    ("minus", r"^\s*(?:minus|negative)\s+(?=[\d.\\])", "-"),
-    ("exactly", rf"(?<=[\d}})])\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all)\s*\}}?\.?\s*$", ""),
-    (
-        "obviously",
-        rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:obviously|clearly|certainly|definitely|of course)\s*\}}?[.!]*\s*$",
-        "",
-    ),
-    (
-        "infinity as a bound",
-        r"(?<=[(\[,])\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*[,)\]])",
-        r"\1\\infty",
-    ),
-    ("infinity", rf"^\s*([-+]?)\s*{_OPEN}(?:infinity|inf|oo){_CLOSE}", r"\1\\infty"),
-    ("the reals", rf"^\s*{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}", r"(-\\infty,\\infty)"),
-    (
-        "the reals without",
-        rf"^\s*{_OPEN}all real(?:s| numbers)?\s+(?:[a-z]\s+)?(?:except|other than|but)(?: for)?\s*\}}?\s*"
-        r"(?:[a-z]\s*=\s*)?([-\d\\][^{}a-z]*|[-\d\\].*\})$",
-        r"\\mathbb{R}\\setminus\\{\1\\}",
-    ),
-    ("out of", rf"^\s*(\d+)\s*{_TEXT}?\s*(?:out\s+of|in)\s*\}}?\s*(\d+)\s*$", r"\\frac{\1}{\2}"),
-    ("the integers", rf"^\s*{_OPEN}(?:the set of |all |the )+integers{_CLOSE}", r"\\mathbb{Z}"),
-    (
-        "undefined",
-        rf"^\s*{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}",
-        r"\\text{undefined}",
-    ),
-    ("infinitely many", rf"^\s*{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}", r"\\infty"),
-    (
-        "no solution",
-        rf"^\s*{_OPEN}(?:(?:there (?:is|are) )?no (?:real |integer |such )?(?:solutions?|roots?)(?: exists?)?|none"
-        rf"|(?:the )?(?:empty|null) set){_CLOSE}",
-        r"\\emptyset",
-    ),
-    flags=re.IGNORECASE,
+REWRITES = tuple(
+    Rewrite(name, re.compile(pattern), replacement)
+    for name, pattern, replacement in _TABLE
 )
 
+# ------------------------------------------------------------------------------------------------------------------ code
 
-REWRITES = (*SIGNS, *NAMES, *LOOK, *ENVIRONMENTS, *SEPARATORS, *MONEY, *WORDS, *BRACES)  # made in this order
+_MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
+_CALLS = {  # a call and its LaTeX, by the number of its arguments
+    ("sqrt", 1): r"\sqrt{{{0}}}",
+    ("cbrt", 1): r"\sqrt[3]{{{0}}}",
+    ("Abs", 1): r"\abs({0})",
+    ("abs", 1): r"\abs({0})",
+    ("factorial", 1): "(({0})!)",
+    ("factorial2", 1): "(({0})!!)",
+    ("mod", 2): r"(({0}) \bmod ({1}))",
+    ("Derivative", 2): r"\frac{{d {0}}}{{d {1}}}",
+    ("binomial", 2): r"\binom{{{0}}}{{{1}}}",
+    ("Rational", 2): r"\frac{{{0}}}{{{1}}}",
+    ("pow", 2): "({0})^{{{1}}}",
+    ("floor", 1): r"\lfloor {0}\rfloor",
+    ("ceil", 1): r"\lceil {0}\rceil",
+    ("log", 2): r"\log_{{{1}}}({0})",
+    ("log10", 1): r"\log_{{10}}({0})",
+    ("log2", 1): r"\log_{{2}}({0})",
+    ("Eq", 2): "{0}={1}",
+    ("Matrix", 1): "{0}",
+}
+_SUMS = {"summation": r"\sum", "Sum": r"\sum", "sum": r"\sum", "product": r"\prod", "int": r"\int", "integrate": r"\int"}
+_CALL = re.compile(rf"{_MODULE}({'|'.join(sorted({name for name, _ in _CALLS} | {*_SUMS}, key=len, reverse=True))})\s*\(")
+_MOST_CALLS = 50
+_CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{_FUNCTIONS})\s*\(|\d\.(?=\s*[/*])|==")
+_BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS})(?![A-Za-z])")
+_GREEK_NAME = re.compile(
+    r"(?<![\\A-Za-z])(alpha|beta|gamma|delta|epsilon|theta|lambda|rho|sigma|tau|phi|psi|omega)(?![A-Za-z])"
+)
+_OTHER_WORD = re.compile(
+    rf"\\|(?<![A-Za-z])(?!(?:sqrt|cbrt|{_FUNCTIONS}|{_GREEK_NAME.pattern})(?![A-Za-z]))[A-Za-z]{{3,}}"
+)
+_COMPLEX = re.compile(
+    r"(?=.*(?:(?<![A-Za-z])I\s*\*|[-+*\d]\s*I(?![A-Za-z])))(?:[\d\s+\-*/().^]|sqrt|exp|sin|cos|pi|I)*"
+)
+_POWER_OF_CALL = re.compile(rf"(?<![\\A-Za-z.])(?:{_FUNCTIONS})\(")
 
-_NUMBER = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
+
+def _in_mathematica(call: re.Match[str]) -> str:
+    return call[1].lower() + (f"({call[2]})" if call[2] is not None else "")
+
+
+def from_code(text: str) -> str:
+    """LaTeX for code, or for plain text without other words; other answers unchanged."""
+    text = re.sub(rf"(?<![\\A-Za-z])((?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt))(?:\[([^\[\]]*)\]|(?=\())", _in_mathematica, text)
+    text = re.sub(rf"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())", r"\1*\2", text)
+    text = re.sub(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))", r"arc\1", text)
+    if (re.search(r"[-+*/^=(]", text) or _GREEK_NAME.fullmatch(text)) and not _OTHER_WORD.search(text):
+        text = _GREEK_NAME.sub(r"\\\1 ", text)
+    plain = bool(_BARE.search(text)) and not _OTHER_WORD.search(re.sub(r"\\(?=[a-z]+ )", "", text))
+    if not plain and not _CODE.search(text) and not _CALL.search(text) and not _COMPLEX.fullmatch(text):
+        return text
+    if _COMPLEX.fullmatch(text):
+        text = text.replace("I", "i")
+    text = re.sub(r"(?<![\\A-Za-z])E(?=\*\*\s*[^\s\d])", "e", text)
+    text = re.sub(r"(?<=[A-Za-z])_([A-Za-z]{2,})", r"_{\1}", text)
+    text = re.sub(r"(\d)\.(?!\d)", r"\1", text.replace("**", "^"))
+    for call in reversed(list(_CALL.finditer(text))[:_MOST_CALLS]):  # the innermost first: none begins after the last
+        end = matching(text, call.end() - 1)
+        arguments = split(text[call.end() : end], ",") if end > 0 else []
+        bounds = split(arguments[-1].strip("() "), ",") if arguments else []
+        form = _CALLS.get((call[1], len(arguments)))
+        if call[1] in _SUMS and len(arguments) == 2 and len(bounds) == 3:
+            sign, low = _SUMS[call[1]], f"{bounds[0]}={bounds[1]}"
+            high = bounds[2].replace("oo", r"\infty")
+            form = rf"{sign}_{{{{{low}}}}}^{{{{{high}}}}} ({{0}})"
+            form = form if sign != r"\int" else rf"\int_{{{{{bounds[1]}}}}}^{{{{{high}}}}} ({{0}}) d{bounds[0]}"
+        if form:
+            text = text[: call.start()] + form.format(*arguments) + text[end + 1 :]
+    for call in reversed(list(_POWER_OF_CALL.finditer(text))[:_MOST_CALLS]):  # cos(x)^n can be read in two ways
+        end = matching(text, call.end() - 1)
+        if end > 0 and text[end + 1 : end + 2] == "^":
+            text = f"{text[: call.start()]}({text[call.start() : end + 1]}){text[end + 1 :]}"
+    text = re.sub(rf"{_MODULE}({_FUNCTIONS})\s*(?=\(|\^\{{?\d+\}}?\()", r"\\\1", text)
+    text = re.sub(rf"{_MODULE}pi(?![A-Za-z])", r"\\pi ", text)
+    if plain:
+        text = re.sub(r"(?<![\\A-Za-z])sqrt\s*(\d+|[a-z])(?![A-Za-z])", r"\\sqrt{\1}", text)
+        text = re.sub(rf"(?<![\\A-Za-z])({_FUNCTIONS})(?![A-Za-z])", r"\\\1 ", text)
+    return text.replace("*", r"\cdot ")
+
+
+# --------------------------------------------------------------------------------------------------------------- Unicode
+
+_LETTERS = "α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi"
+_LETTERS += " π pi ρ rho σ sigma τ tau φ phi ϕ phi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Σ Sigma"
+_LETTERS += " Φ Phi Ψ Psi Ω Omega × times · cdot ⋅ cdot ÷ div ± pm ∓ mp ≤ le ≥ ge ⩽ le ⩾ ge ≠ neq ≈ approx ∈ in ∞ infty"
+_LETTERS += " ∪ cup ∩ cap ∅ emptyset √ sqrt ∠ angle ∧ land → to ⇒ Rightarrow ∥ parallel ⊥ perp … ldots"
+_LETTERS += " ∀ forall ∃ exists ¬ neg ∉ notin ⊂ subset ⊆ subseteq ⇔ iff"
+_CHARACTERS = str.maketrans(
+    {
+        **dict.fromkeys("−–—﹣－", "-"),
+        **dict.fromkeys("\u00a0\u2009\u202f\u3000\t\r\n\v\f", " "),
+        **dict.fromkeys("\u200b\u200c\u200d\ufeff\u2060", ""),
+        **dict.fromkeys("′’", "'"),
+        **{sign: f"({digit})," for digit, sign in enumerate("①②③④⑤⑥⑦⑧⑨", 1)},
+        **dict(zip("（），；：＝＜＞＋％∗∣", "(),;:=<>+%*|", strict=True)),
+        **{sign: rf"\{name} " for sign, name in zip(*[iter(_LETTERS.split())] * 2, strict=True)},
+        **{"∛": r"\sqrt[3]", "∨": ",", "ℝ": r"\mathbb{R}", "ℤ": r"\mathbb{Z}", "°": r"^{\circ}", "⁄": "/", "、": ", "},
+        **{"½": r"\frac{1}{2}", "¼": r"\frac{1}{4}", "¾": r"\frac{3}{4}", "⅓": r"\frac{1}{3}", "⅔": r"\frac{2}{3}"},
+        **{"″": "''", "¢": r"\text{ cents}", "。": "."},
+    }
+)
+_ROOT = re.compile(r"([√∛])\s*(\d+(?:\.\d+)?|\([^()]*\))")
+_LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
+_CHINESE = "千米 km 公里 km 厘米 cm 毫米 mm 米 m 公斤 kg 千克 kg 克 g 吨 t 小时 h 时 h 分钟 min 秒 s 升 L 毫升 mL 元 yuan"
+_CHINESE_UNITS = dict(zip(*[iter(_CHINESE.split())] * 2, strict=True))
+_CHINESE_UNIT = re.compile(
+    r"(?<=[\d)}$])\s*(平方|立方)?([\u4e00-\u9fff]{1,4}|[\u4e00-\u9fff]{1,2}\s*[/每]\s*[\u4e00-\u9fff]{1,2})\s*[.$]*$"
+)
+_NO_UNIT = re.compile("[百千万亿半多几余倍分以上下内外的方阶乘加减除非不无错吗或和是]")  # arithmetic, bounds, doubt
+_CHINESE_OR = re.compile(r"\s*(?:或者?|和|以及|与)\s*(?=[-\d(\\$A-Za-z])")
+# a command whose backslash and first letter were read as one escape of a string, as `\f` in `\frac`
+_DAMAGED = re.compile(
+    "(\x0c)(?=rac)|(\x08)(?=egin|ar\\b|inom|oxed|eta)|(\t)(?=ext|imes|heta)|(\r)(?=ight|ho)|(\x07)(?=lpha|rc|ngle)"
+)
+_ESCAPES = {"\x0c": r"\f", "\x08": r"\b", "\t": r"\t", "\r": r"\r", "\x07": r"\a"}
+
+
+def in_latex(text: str) -> str:
+    """Unicode signs as LaTeX names, Chinese units and "or", and single spaces."""
+    text = _DAMAGED.sub(lambda escape: _ESCAPES[escape[0]], text)
+    text = re.sub(r"(?<=[\w})])[ \t]*\n\s*(?=[A-Za-z]\s*=)", ", ", text)  # a line for each value
+    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺]+", lambda run: f"^{{{run[0].translate(_LEVEL)}}}", text)
+    text = re.sub("[₀₁₂₃₄₅₆₇₈₉]+", lambda run: f"_{{{run[0].translate(_LEVEL)}}}", text)
+    text = _ROOT.sub(lambda root: f"{root[1]}{{{root[2].strip('()')}}}", text)
+    text = re.sub(r"\\text\s*\{\s*([\u4e00-\u9fff/]+)\s*\}", r"\1", text)
+    text = _CHINESE_OR.sub(", ", text)
+    if unit := _CHINESE_UNIT.search(text):
+        parts = [_CHINESE_UNITS.get(part.strip()) for part in re.split("[/每]", unit[2])]
+        size = {"平方": "square ", "立方": "cubic "}.get(unit[1], "")
+        if all(parts):
+            text = text[: unit.start()] + rf"\text{{ {size}{'/'.join(filter(None, parts))}}}"
+        elif len(parts) == 1 and not _NO_UNIT.search(unit[2]):
+            text = text[: unit.start()]  # a counted thing
+    return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
+
+
+# ----------------------------------------------------------------------------------------------------------------- clean
+
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox|framebox)(?![A-Za-z])")
-_IN_A_BOX = re.compile(r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*")
-_IN_DOLLARS = re.compile(r"^\s*\$([^$]*[^$\\])\$\s*$")
-_DOUBLE_BACKSLASH = re.compile(r"\\\\(?=[A-Za-z{}$%])")
 _SYSTEM = re.compile(
     r"\\begin\s*\{(cases|aligned|align\*?|gathered|split)\}(.*?)\\end\s*\{\1\}(?:\s*\\right\s*\.)?"
     r"|(?:\\left\s*)?\\\{\s*\\begin\s*\{(array)\}\s*\{[lcr]*\}(.*?)\\end\s*\{array\}(?:\s*\\right\s*\.)?",
     re.DOTALL,
 )
-_IN_BRACKETS = re.compile(r"\[\s*-?\d[^\[\](),;]*\]")  # `[45 degrees]`: one number, and no list
 _HALF_OPEN = re.compile(r"([\[\]])([^\[\]()]*,[^\[\]()]*)([\[\]])")
-
-
 _ASCII = re.compile(r"[!-~]+(?: [!-~]+)*")  # and single spaces
 _ONLY_LATEX = re.compile(r"(?:\\[A-Za-z]+|[^A-Za-z\\*.])*")  # no name, product or decimal that code may have
 
@@ -344,11 +383,13 @@ _ONLY_LATEX = re.compile(r"(?:\\[A-Za-z]+|[^A-Za-z\\*.])*")  # no name, product 
 @lru_cache(maxsize=8192)
 def clean(text: str) -> str:
     """The same answer in one spelling."""
-    if _NUMBER.fullmatch(text):
+    if re.fullmatch(r"-?[0-9]+(?:\.[0-9]+)?", text):
         return text  # as most answers are, and no rewrite touches it
     text = _bare(text if _ASCII.fullmatch(text) else in_latex(text))
     if not _ONLY_LATEX.fullmatch(text):
         text = from_code(text)
+    text = re.sub(r"\\(?:left|right)\s*\.", "", text)  # an invisible bracket
+    text = _same_commands(text)
     for rewrite in REWRITES:
         text = rewrite(text)
     return _half_open(_trim(text))
@@ -356,14 +397,16 @@ def clean(text: str) -> str:
 
 def _bare(text: str) -> str:
     """Without its wrapping: a box, twice-escaped backslashes, delimiters of mathematics, Markdown."""
-    if len(inside := boxes(text)) == 1 and _IN_A_BOX.fullmatch(text.replace(inside[0], "\0")):
+    if len(inside := boxes(text)) == 1 and re.fullmatch(
+        r"[\s$]*\\(?:boxed|fbox)\s*\{\0\}[\s$.]*", text.replace(inside[0], "\0")
+    ):
         text = inside[0]
-    text = _IN_DOLLARS.sub(r"\1", text)
+    text = re.sub(r"^\s*\$([^$]*[^$\\])\$\s*$", r"\1", text)
     if re.search(r"(?<!\\)\\\\begin", text):  # every backslash is doubled
         text = text.replace("\\\\", "\\")
     text = _SYSTEM.sub(_lines, text)
     if not re.search(r"matrix|cases|array|align", text):
-        text = _DOUBLE_BACKSLASH.sub(r"\\", text)
+        text = re.sub(r"\\\\(?=[A-Za-z{}$%])", r"\\", text)
     text = _DELIMITERS.sub(" ", text)
     return text.replace("`", "") if "\\" in text else re.sub(r"^\s*\*\*(.*)\*\*\s*$|`", r"\1", text)
 
@@ -393,7 +436,7 @@ def _trim(text: str) -> str:
             # `(E)` stays, it may be a choice; so do tuples and half-open intervals
             if text[0] == "{" or (text[-1] == ")" and len(inside.strip()) > 1 and len(split(inside, ",;")) == 1):
                 text = inside
-        if _IN_BRACKETS.fullmatch(text):
+        if re.fullmatch(r"\[\s*-?\d[^\[\](),;]*\]", text):  # `[45 degrees]`: one number, and no list
             text = text[1:-1]
         if text == before:
             return text

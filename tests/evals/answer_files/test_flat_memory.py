@@ -17,7 +17,7 @@ def test_more_rows_of_the_same_answers_hold_no_more_memory(tmp_path: Path) -> No
         for i in range(210)
     ]
     held = []
-    with Grader(workers=1, retry=False) as grader, TemporaryFile("w+", dir=tmp_path) as kept:
+    with Grader(workers=1) as grader, TemporaryFile("w+", dir=tmp_path) as kept:
         graded = Graded(grader, "boxed_last", 35 * len(rows), kept)
         tracemalloc.start()
         for piece in range(35):

@@ -21,6 +21,7 @@ from evals.grading.evaluation import same_value
 from evals.grading.extraction import extract, locate
 from evals.grading.numbers import number, same_number
 from evals.grading.quantity import quantity
+from evals.grading.rules import Rule
 from evals.grading.spelling import clean
 
 
@@ -49,20 +50,20 @@ def test_numbers_are_read_exactly(value, places, latex):
 
 @given(st.integers(-(10**12), 10**12))
 def test_an_integer_is_only_itself(n):
-    assert same_number(number(str(n)), number(f"{n:,}"))
-    assert not same_number(number(str(n)), number(str(n + 1)))
-    assert not same_number(number(str(n)), number(f"{n}.25"))
+    assert same_number(number(str(n)), number(f"{n:,}"), 3)
+    assert not same_number(number(str(n)), number(str(n + 1)), 3)
+    assert not same_number(number(str(n)), number(f"{n}.25"), 3)
 
 
 def test_rounding_needs_digits():
     third = number("1/3")
     # |1/3 - 0.333| = 1/3000 <= 1/2000, correctly rounded, but three digits are too few; 0.3334 is wrongly rounded
-    assert not same_number(third, number("0.333"))
-    assert same_number(third, number("0.3333"))
-    assert not same_number(third, number("0.3334"))
+    assert not same_number(third, number("0.333"), 4)
+    assert same_number(third, number("0.3333"), 4)
+    assert not same_number(third, number("0.3334"), 4)
     # a trailing zero is no digit, but it states the precision: |3.14160 - 3.14159| = 1/100000 > 1/200000
     assert (number("2.50").digits, number("2.50").last) == (2, Fraction(1, 100))
-    assert not same_number(number("3.14160"), number("3.14159"))
+    assert not same_number(number("3.14160"), number("3.14159"), 4)
 
 
 @pytest.mark.parametrize(
@@ -144,7 +145,7 @@ def test_a_comparison_that_does_not_end_is_left_to_a_worker(monkeypatch):
     def forever(gold, answer, same):
         return gold == "1" and answer == "2" and same("1", "2")
 
-    monkeypatch.setattr(equivalence, "RULES", (forever,))
+    monkeypatch.setattr(equivalence, "RULES", (Rule("forever", forever, "", None, ("1", "2")),))
     assert equivalence.IN_PROCESS_S == 2
     assert quick("1", "2") is None
     assert next(seconds) == 4  # at the start, and at 1, 2 and 3: the third is past the limit

@@ -11,8 +11,7 @@ import pytest
 from evals.grading import Conventions, Grade, Grader
 from evals.grading.verdicts import Verdict, policy_effects, under_policy
 
-HARD = (r"f(x)+\frac{\sqrt{2}}{2}", r"f(x)+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
-TOWER = r"\sin(9^{9^{9^9}})"
+HARD = (r"\int_0^1 2x\,dx+\frac{\sqrt{2}}{2}", r"1+\frac{1}{\sqrt{2}}")  # equal, but only math-verify can tell
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +66,7 @@ def test_plain_answers_need_no_worker():
 def test_memory_is_limited():
     # "memory_mb" below what sympy itself needs: the first look at the worker finds it over the limit.
     with Grader(workers=1, limit_s=30, memory_mb=40) as grader:
-        [grade] = grader.grade_answers([("5", TOWER)])
+        [grade] = grader.grade_answers([HARD])
     assert grade.verdict is Verdict.UNSCORED
     assert str(grade.reason).startswith("memory")
 
@@ -135,13 +134,13 @@ def test_an_explanation_shows_each_step(grader):
     explanation = grader.explain("(1,2)", r"so \boxed{(1, \frac{4}{2})}", "boxed_last")
     assert explanation.extracted == r"(1, \frac{4}{2})"
     assert [(step.gold, step.answer, step.rule, step.equal) for step in explanation.steps] == [
-        ("1", "1", "same_literal", True),
-        ("2", r"\frac{4}{2}", "same_plain_number", True),
-        ("(1,2)", r"(1, \frac{4}{2})", "same_collection", True),
+        ("1", "1", "text", True),
+        ("2", r"\frac{4}{2}", "plain_number", True),
+        ("(1,2)", r"(1, \frac{4}{2})", "collection", True),
     ]
     assert explanation.math_verify is True
     assert explanation.verdict is Verdict.CORRECT
-    assert "by same_collection" in str(explanation)
+    assert "by collection" in str(explanation)
 
 
 def test_an_explanation_without_an_answer(grader):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from evals.grading.code import from_code, in_latex
-from evals.grading.spelling import _ASCII, _ONLY_LATEX
+from evals.grading.spelling import _ASCII, _ONLY_LATEX, from_code, in_latex
 
 COMMANDS = [r"\sin", r"\log", r"\sqrt", r"\frac", r"\pi", r"\math", r"\Sin"]
 PIECES = [*COMMANDS, *"(){}[]23^_+-=\\IEx,/|! "]

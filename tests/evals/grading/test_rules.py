@@ -1,8 +1,8 @@
-"""The grader's rules on pairs of answers, and each rule taken away: then a pair about it must get another verdict.
+"""The table of rules: each rule decides its example, and taken away changes it or its counter-example; and pairs.
 
-`answers.txt` holds the pairs: a section for each rule by its name, and for each form of answer that needs none; in a
-line the gold, then answers that are the same (==) and that are not (!=). Each is judged by mathematics and the reading
-that a person would give it, not by what a grader says.
+`answers.txt` holds the pairs, a section for each rule and each form of answer; in a line the gold, then answers that
+are the same (==) and that are not (!=). Each is judged by mathematics and the reading that a person would give it, not
+by what a grader says.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from typing import NamedTuple
 import pytest
 
 from evals.grading import equivalence
-from evals.grading.equivalence import compare, equal
+from evals.grading.equivalence import Comparison, equal
+from evals.grading.rules import RULES, Rule
 from evals.grading.spelling import clean
 
 
@@ -36,26 +37,29 @@ def sections(file: str) -> dict[str, list[Pair]]:
 
 
 ANSWERS = sections("answers.txt")
-RULES = {rule.__name__: rule for rule in equivalence.RULES}
+
+
+def decided(pair: tuple[str, str]) -> tuple[bool, str]:
+    """The verdict, and the rule that decided it."""
+    comparison = Comparison()
+    return comparison(*map(clean, pair)), comparison.steps[-1][2]
 
 
 @pytest.mark.parametrize("section", ANSWERS)
-def test_the_verdict_on_each_pair(section):
+def test_the_verdict_on_each_pair(section: str) -> None:
     assert [pair for pair in ANSWERS[section] if equal(pair.gold, pair.answer) is not pair.same] == []
 
 
-@pytest.mark.parametrize("name", RULES)
-def test_each_rule_has_pairs_of_both_kinds(name):
-    assert {pair.same for pair in ANSWERS[name]} == {True, False}
-
-
-@pytest.mark.parametrize("name", RULES)
-def test_without_a_rule_a_pair_about_it_changes(name, monkeypatch):
-    # below `equal`, whose fast path holds two of the rules
-    monkeypatch.setattr(equivalence, "RULES", tuple(rule for rule in equivalence.RULES if rule is not RULES[name]))
-    assert any(compare(clean(pair.gold), clean(pair.answer)) is not pair.same for pair in ANSWERS[name])
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_decides_its_example_and_is_needed(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert rule.example is None or decided(rule.example) == (True, rule.name)
+    assert decided(rule.counter)[0] is False
+    monkeypatch.setattr(equivalence, "RULES", tuple(other for other in RULES if other is not rule))
+    pairs = [Pair(*rule.counter, same=False), *(Pair(*pair, same=True) for pair in [rule.example] if pair)]
+    pairs += ANSWERS.get(rule.name, [])
+    assert any(decided((pair.gold, pair.answer))[0] is not pair.same for pair in pairs)
 
 
 @pytest.mark.parametrize("gold", sorted({pair.gold for pairs in ANSWERS.values() for pair in pairs}))
-def test_every_gold_equals_itself_in_a_box(gold):
+def test_every_gold_equals_itself_in_a_box(gold: str) -> None:
     assert equal(gold, rf"$\boxed{{ {gold.strip('$')} }}$")

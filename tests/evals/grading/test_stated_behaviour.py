@@ -49,8 +49,6 @@ CORRECT = [
     ("p=5,q=2;p=7,q=2", "(5,2),(7,2)"),
     ("(5,2),(7,2)", "p=5,q=2;p=7,q=2"),
     (r"a\le-2 \text{ or } a=1", r"(-\infty,-2]\cup\{1\}"),
-    (MATRIX, rf"\begin{{pmatrix}}1&2\\3&4\end{{pmatrix}}+{EVEN}"),
-    (MATRIX, r"2\begin{pmatrix}3/2&2\\5/2&3\end{pmatrix}"),
     ("560000", "560000 K"),
     ("1/3", "0.333"),
     ("1000.99", "1000,99"),

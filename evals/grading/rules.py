@@ -1,0 +1,81 @@
+r"""The rules, in the order in which they are tried: the first that applies decides.
+
+A rule takes two cleaned answers (gold, answer) and `same`, which compares parts of them; it returns True or False, or
+None when it does not apply. Rules cover what math-verify alone gets wrong (it reads `8.7e8` as 8.7e*8, and accepts
+`4=5` for 5 and `5 m` for `5 cm`). When in doubt, a rule rejects: training could exploit a wrong acceptance as a reward.
+What no rule decides is evaluated at random points, then left to math-verify (`evals.grading.equivalence`).
+
+`python -m evals.grading.rules FILE` counts, for a file of labelled pairs (`gold`, `prediction`, `expected` in JSON
+Lines), how many pairs each rule decides, and how many of those verdicts are not the label.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from evals.grading import Same, collection, form, quantity, relations
+
+
+class Rule(NamedTuple):
+    """`accepts` says for which answers the rule decides, and when it accepts; `example` and `counter` are (gold,
+    answer), of which it accepts the first; the second is refused, and without the rule one of them would change."""
+
+    name: str
+    decide: Callable[[str, str, Same], bool | None]
+    accepts: str
+    example: tuple[str, str] | None
+    counter: tuple[str, str]
+
+
+RULES = (
+    Rule("text", form.text, "the same signs, spaces aside",
+         (r"x^2+1", r"x^2 + 1"), ("1 1/2", "11/2")),
+    Rule("plain_number", form.plain_number, "two plain numbers: equal, or one the other's rounding",
+         ("1/3", "0.333"), ("1/3", "0.33")),
+    Rule("cases", form.same_cases, "functions by cases: the same values under the same conditions, in any order",
+         (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}2&x<0\\1&x>0\end{cases}"),
+         (r"\begin{cases}1&x>0\\2&x<0\end{cases}", r"\begin{cases}1&x<0\\2&x>0\end{cases}")),
+    Rule("numeral_in_base", form.numeral_in_base, "a numeral with its base, whose base may be missing in the answer",
+         ("4210_7", "4210"), ("5", "5_8")),
+    Rule("number_in_words", form.number_in_words, "a number in words, an ordinal with or without its noun, a million",
+         ("25", "twenty-five"), ("7", "8th")),
+    Rule("choice", form.same_choice, "the letter of a multiple choice, marked or with its text; several, in any order",
+         ("(C)", "C. x = 42"), ("(C)", "D")),
+    Rule("no_answer", form.no_answer, "nothing: doubled signs, open braces, words that deny, bound, change or leave open",
+         None, ("5", r"5\text{ or more}")),
+    Rule("words", form.same_words, "words, names and dates as words; a word is never an expression",
+         (r"\text{June 20}", "20 June"), ("even", "odd")),
+    Rule("condition", form.condition, 'text after "for all" or "where" may be missing on one side, if says another thing',
+         (r"f(x)=2x\text{ for all }x", "2x"), ("5", r"5\text{ if }n>2")),
+    Rule("free_constants", form.free_constants, "an answer with free constants, by other letters",
+         (r"C_1e^x+C_2e^{-x}", r"Ae^x+Be^{-x}"), (r"\frac{c}{a}", r"\frac{b}{a}")),
+    Rule("for_every_whole_number", form.for_every_whole_number, "a range of k that is missing; k may be called n or m",
+         (r"\frac{\pi}{4}+k\pi, k \in \mathbb{Z}", r"\frac{\pi}{4}+n\pi"), (r"k\pi, k \in \mathbb{Z}", r"k\pi, k \in \mathbb{N}")),
+    Rule("approximation", form.approximation, "either side of an approximation, where the second rounds the first",
+         (r"\sqrt{2}", r"\sqrt{2} \approx 1.41"), (r"y=2x+1", r"y\approx 2x+1")),
+    Rule("congruence", relations.congruence, "a remainder, with or without the congruence, of the same modulus",
+         (r"x\equiv 3\pmod{10}", "3"), (r"x\equiv 3\pmod{10}", r"x\equiv 3\pmod{7}")),
+    Rule("named_value", relations.named_value, "a value with a name, alone or by the same name",
+         ("5", "x=2+3=5"), ("x=5", "y=5")),
+    Rule("opaque", form.opaque, "products of vectors and sums of indexed terms, by their text alone",
+         (r"\sum_{i=1}^n x_i", r"\sum_{j=1}^n x_j"), (r"\sum_{i=1}^n x_i", "n x_i")),
+    Rule("chain", relations.chain, "a chain of equal values, or the value of an expression in several symbols",
+         ("42", "m+n=13+29=42"), ("5", "4=5")),
+    Rule("equation", relations.same_equation, "equations equal up to a factor, or solved for y, r or z",
+         ("y+1=-(2x-1)^2", "-4x^2+4x-2"), ("2x+4y=6", "2x+4y=7")),
+    Rule("inequality", relations.same_inequality, "inequalities equal up to a positive factor",
+         (r"2x+3\ge 0", r"x\ge-\frac32"), (r"2x+3\ge 0", r"x>-\frac32")),
+    Rule("relation_or_value", relations.relation_or_value, "an inequality as an interval, x in S as S; a relation is no value",
+         ("(2,3]", r"2<x\le 3"), ("5", "x>5")),
+    Rule("ratio", form.ratio, "ratios part by part or multiplied, a ratio of two as a quotient; times of day",
+         ("1:2", "2:4"), ("1:2", "2:1")),
+    Rule("quantity", quantity.same_quantity, "a number with a unit, in the same unit or converted; a missing unit",
+         (r"5\text{ m}", r"500\text{ cm}"), (r"5\text{ m}", r"5\text{ cm}")),
+    Rule("collection", collection.same_collection, "lists and sets in any order; tuples, intervals and matrices in theirs",
+         ("1,2", r"\{2,1\}"), ("(1,2)", "(2,1)")),
+    Rule("degrees_inside", quantity.degrees_inside, "degrees inside an expression",
+         (r"\sin(90^\circ-x)", r"\sin(\frac{\pi}{2}-x)"), (r"180^\circ-2x", r"180^\circ-x")),
+    Rule("rounded_value", quantity.rounded_value, "a decimal that rounds an exact value, or decimals inside an expression",
+         (r"2\sqrt{13}", "7.2111"), (r"2\sqrt{13}", "7.2112")),
+)  # fmt: skip
