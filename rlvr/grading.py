@@ -69,7 +69,12 @@ def grade_responses(
 
 
 def explain(
-    gold: str, response: str, *, policy: str | None = None, conventions: Conventions = _DEFAULT, limit_s: float = LIMIT_S
+    gold: str,
+    response: str,
+    *,
+    policy: str | None = None,
+    conventions: Conventions = _DEFAULT,
+    limit_s: float = LIMIT_S,
 ) -> Explanation:
     """How a response, or with `policy=None` a bare answer, gets its verdict: each step of the comparison."""
     with Grader(workers=1, limit_s=limit_s, conventions=conventions) as grader:

@@ -43,7 +43,8 @@ class Graded:
     """Results from the grades of the rows. Keeps the distinct answers to each problem in memory, but no rows.
 
     Args:
-        grader: it keeps outcomes, so that equal rows of two pieces get one verdict. policy: of extraction; None for pairs of bare answers. rows: how many there will be.
+        grader: it keeps outcomes, so that equal rows of two pieces get one verdict.
+        policy: of extraction; None for pairs of bare answers. rows: how many there will be.
         kept: a file for the grades themselves, open for writing and reading; None if `beside` is not asked for.
     """
 

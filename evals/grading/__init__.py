@@ -2,16 +2,14 @@
 
 extraction.py   the answer inside a response, by a stated policy; and inside a bare answer, which may be a sentence
 letters.py      the letter of a multiple choice that a response states, the policy `letter`
-spelling.py code.py
-                one spelling for equivalent notations, LaTeX for what is written as code
-equivalence.py  whether two answers are equal: the first rule that applies decides, else evaluation, else math-verify
-                (called only there)
+spelling.py     one spelling for equivalent notations, LaTeX for what is written as code
+rules.py        the table of rules: the first that applies decides. What they do is in
 form.py relations.py quantity.py collection.py
-                the rules, where math-verify alone is wrong: on words and form; on equations; on units and decimals; on
-                several or named values; the last two also read these
-numbers.py      brackets, form and numbers of an answer
-evaluation.py expression.py arithmetic.py
-                parse unambiguous LaTeX and compare values at random points; handle towers of powers
+                words and form; equations; units and decimals; several or named values
+numbers.py      brackets and plain numbers of an answer
+expression.py evaluation.py
+                parse unambiguous LaTeX, and compare values at random points
+equivalence.py  whether two answers are equal: rules, else evaluation, else math-verify (called only there)
 pool.py worker.py
                 worker processes that can be killed, with limits on time and memory
 grader.py       `Grader`: many answers at once, each pair compared once, results in order; and explanations of verdicts

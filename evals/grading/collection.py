@@ -15,7 +15,8 @@ _NAME = re.compile(
     r"(?:\\(?:Delta|angle|triangle|overline|overrightarrow|vec|hat|bar|dot|mathbb|mathcal|max|min|text)\s*)*"
     r"(?:[A-Za-z]|\\[A-Za-z]+|[A-Z][A-Za-z]+|[A-Za-z]{4,}|\{[A-Za-z' ]+\}|\|[A-Za-z\\_{}\d\s]+\||\\?\#\s*[A-Z]"
     r"|\\\|(?:\\(?:vec|text)\s*)?\{?[A-Za-z]\}?\\\|)'*"
-    r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*(?:\s*[(\[][\w\s,\\+\-^{}=<>|/.]*[)\]])?(?:\s*[A-Z])*"
+    r"(?:\s*_\s*\{?[\w, \\]+\}?|\s*\^\s*\{(?:\*\}|-1\}(?=\s*\()))*'*"
+    r"(?:\s*[(\[][\w\s,\\+\-^{}=<>|/.]*[)\]])?(?:\s*[A-Z])*"
 )
 _NO_NAME = re.compile(
     r"\\(?:frac|sqrt|pi|cdot|times|div|bmod|pm|mp|infty|circ|binom|log|ln|exp|arcsin|arccos|arctan|sinh|cosh|tanh|coth"
@@ -207,7 +208,7 @@ def tuple_of_names(form: Named) -> str | None:
     return ", ".join(f"{name}={value}" for name, value in zip(*parts, strict=True))
 
 
-# ----------------------------------------------------------------------------------------------------------------- rule
+# ---------------------------------------------------------------------------------------------------------- rule
 
 _INTERVAL = re.compile(r"\\infty|\[|\]")
 

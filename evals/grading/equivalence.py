@@ -13,7 +13,7 @@ from typing import Any
 
 from evals.grading import Conventions
 from evals.grading.evaluation import same_value
-from evals.grading.expression import APPLICATION, DERIVATIVE
+from evals.grading.expression import DERIVATIVE
 from evals.grading.form import words_beside_a_number
 from evals.grading.numbers import depth
 from evals.grading.rules import RULES

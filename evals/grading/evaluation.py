@@ -30,7 +30,7 @@ _POINTS = 12
 _FEWEST = 3  # points at which both sides must be real before they count as equal
 Point = Mapping[str, Any]
 
-# ----------------------------------------------------------------------------------------------------------- arithmetic
+# ---------------------------------------------------------------------------------------------------- arithmetic
 
 _MOST_BITS = 20_000  # of an exact integer
 _LARGEST_LOG10 = 5000  # of any other number
@@ -284,7 +284,7 @@ def _number(tree: Node, point: Point) -> Any:
     return None if value is _NO_NUMBER else real(value)
 
 
-# ----------------------------------------------------------------------------------------------------------- comparison
+# ---------------------------------------------------------------------------------------------------- comparison
 
 
 def same_value(gold: str, answer: str, *, natural_log: bool = True) -> bool | None:
@@ -398,7 +398,7 @@ def _differ_in_size(left: Node, right: Node, point: Point) -> bool:
         except (ArithmeticError, ValueError, TypeError, NotImplementedError):
             return False
         sizes.append(size)
-    return abs(sizes[0] - sizes[1]) > max(map(abs, sizes)) * 1e-20
+    return bool(abs(sizes[0] - sizes[1]) > max(map(abs, sizes)) * 1e-20)
 
 
 def _logarithm_of_size(tree: Node, point: Point) -> Any:
@@ -450,7 +450,7 @@ def constant(text: str) -> Fraction | None:
         return Fraction(mp.nstr(number, 35, strip_zeros=False, min_fixed=-60, max_fixed=60))
 
 
-# ------------------------------------------------------------------------------------------------------------ equations
+# ----------------------------------------------------------------------------------------------------- equations
 
 Equation = tuple[str, str]  # its sides
 
@@ -518,12 +518,12 @@ def solved(equation: Equation, names: Sequence[str], value: str) -> bool:
     from mpmath import mp
 
     with mp.workdps(DIGITS):
-        both = [(_linear_root(sides, *unknown, point), _number(answer, point)) for point in _points(given)]
+        both = [(_linear_root(sides, next(iter(unknown)), point), _number(answer, point)) for point in _points(given)]
         known = [pair for pair in both if None not in pair]
         return len(known) >= _FEWEST and all(_same(a, b, complex_allowed=False) for a, b in known)
 
 
-# ------------------------------------------------------------------------------------------------------------- rounding
+# ------------------------------------------------------------------------------------------------------ rounding
 
 _MOST_DECIMALS = 8  # each is evaluated twice at every point
 

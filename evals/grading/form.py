@@ -26,7 +26,7 @@ def text(gold: str, answer: str, same: Same) -> bool | None:
     return True if same_text(gold, answer) else None
 
 
-# -------------------------------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------------------------------- numbers
 
 _NO_LIST = re.compile(r"^\s*-?\d+(?:,\d+)*,0\d+(?:,\d+)*(?:\.\d+)?\s*$")  # no item of a list begins with 0
 _SCALE = re.compile(r"(?<=\d)\s*(?:\\text\s*\{\s*)?(?:million|billion|trillion)\s*\}?")
@@ -94,7 +94,7 @@ def numeral_in_base(gold: str, answer: str, same: Same) -> bool | None:
     return left is not None and left[1].upper() == right[1].upper() and bases[0] == bases[1]
 
 
-# ---------------------------------------------------------------------------------------------------------- no one value
+# -------------------------------------------------------------------------------------------------- no one value
 
 _SIGNS = re.compile(
     r"\d'|\?|[-+]\s*[-+]|\\pm\s*\\pm|[-+]\s*$|!\s*!\s*!|(?<![A-Za-z}\d])\d+\s+\d+(?!\s*[/\\\d])"  # --5, 5', 5?, 5 5
@@ -103,10 +103,10 @@ _WORDS = re.compile(r"matrix|(?<![\\A-Za-z])[A-Za-z]{3}")
 
 
 def no_answer(gold: str, answer: str, same: Same) -> bool | None:
-    if spoken(answer) is not None or number(answer) is not None:
-        return None
     if re.search(r"\d-0\d", gold + answer):
         return False  # a date is no difference
+    if spoken(answer) is not None or number(answer) is not None:
+        return None
     braces = re.findall(r"(?<!\\)[{}]", answer.replace(r"\\", ""))
     levels = [sum(1 if brace == "{" else -1 for brace in braces[:end]) for end in range(1, len(braces) + 1)]
     if levels and (min(levels) < 0 or levels[-1]):
@@ -121,7 +121,7 @@ def no_answer(gold: str, answer: str, same: Same) -> bool | None:
     return False if hedged(_unconditional(answer) or answer) and not hedged(gold) else None
 
 
-# ------------------------------------------------------------------------------------------------------ letters and words
+# --------------------------------------------------------------------------------------------- letters and words
 
 
 class Choice(NamedTuple):
@@ -228,7 +228,9 @@ def _says(gold: str, answer: str) -> bool:
     if word is None:
         return False
     answer = plain(answer)
-    if first := re.match(r"(yes|no|true|false)\s*[,.;:!](?!.*\b(?:yes|no|but|however|true|false)\b)", answer, re.I | re.S):
+    if first := re.match(
+        r"(yes|no|true|false)\s*[,.;:!](?!.*\b(?:yes|no|but|however|true|false)\b)", answer, re.I | re.S
+    ):
         return first[1].lower() == word[0].lower()
     if _MORE_THAN_ONE.search(answer):
         return False
@@ -243,7 +245,7 @@ def words_beside_a_number(gold: str, answer: str) -> bool:
     return number(gold) is not None and bool(re.search("[A-Za-z]{4,}", words))
 
 
-# ------------------------------------------------------------------------------------------- conditions and free letters
+# ----------------------------------------------------------------------------------- conditions and free letters
 
 _CONDITION = re.compile(
     r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
@@ -295,7 +297,8 @@ def free_constants(gold: str, answer: str, same: Same) -> bool | None:
         return None  # A for C_1; one C may be more than a free constant
     for order in permutations(old):
         names = dict(zip(new, order, strict=True))
-        if same(gold, "".join(names.get(part, part) for part in re.split(f"({_NAME.pattern})", answer))):
+        parts: list[str] = re.split(f"({_NAME.pattern})", answer)
+        if same(gold, "".join(names.get(part, part) for part in parts)):
             return True
     return None
 
@@ -318,7 +321,7 @@ def for_every_whole_number(gold: str, answer: str, same: Same) -> bool | None:
     return same(left, right) if left and right and (left, right) != (gold, answer) else None
 
 
-# ------------------------------------------------------------------------------------------------ approximations, ratios
+# ---------------------------------------------------------------------------------------- approximations, ratios
 
 
 def approximation(gold: str, answer: str, same: Same) -> bool | None:
@@ -337,7 +340,9 @@ def _approximated(side: str) -> list[str]:
         sides = sides[1:]
     if len(sides) < 2:
         return sides
-    exact, rounded = (constant(q.body if (q := quantity(end)) else end) for end in (split(sides[0], "=")[-1], sides[-1]))
+    exact, rounded = (
+        constant(q.body if (q := quantity(end)) else end) for end in (split(sides[0], "=")[-1], sides[-1])
+    )
     if len(sides) > 2 or exact is None or rounded is None or exact.denominator == 1:
         return []
     return sides if abs(exact - rounded) <= abs(exact) / 100 else sides[:1]
@@ -369,11 +374,13 @@ def ratio(gold: str, answer: str, same: Same) -> bool | None:
     if len(left) == len(right) and not times[0] and all(n and n.value for row in numbers for n in row):
         return len({a.value / b.value for a, b in zip(*numbers, strict=True) if a and b}) == 1
     if {len(left), len(right)} == {1, 2}:
-        return same(*(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right)))
+        return same(
+            *(parts[0] if len(parts) == 1 else rf"\frac{{{parts[0]}}}{{{parts[1]}}}" for parts in (left, right))
+        )
     return len(left) == len(right) and all(a != "" and b != "" and same(a, b) for a, b in zip(left, right, strict=True))
 
 
-# --------------------------------------------------------------------------------------------------- cases, opaque forms
+# ------------------------------------------------------------------------------------------- cases, opaque forms
 
 
 def _cases(side: str) -> list[list[str]] | None:
@@ -386,7 +393,9 @@ def _cases(side: str) -> list[list[str]] | None:
 
 
 def same_cases(gold: str, answer: str, same: Same) -> bool | None:
-    left, right = (_cases(side.partition("=")[2].strip() or side if r"\begin" in side else side) for side in (gold, answer))
+    left, right = (
+        _cases(side.partition("=")[2].strip() or side if r"\begin" in side else side) for side in (gold, answer)
+    )
     if left is None or right is None:
         return None
     for value, when in left:
@@ -415,8 +424,6 @@ def opaque(gold: str, answer: str, same: Same) -> bool | None:
     if not all(found) or left is None or right is None or _OPAQUE.search(left[5]) or _OPAQUE.search(right[5]):
         return same_text(gold, answer)
     index = {rf"(?<![\\A-Za-z]){side[1]}(?![A-Za-z])": side[1] for side in found if side and side[1]}
-    old, new = list(index)[-1], list(index.values())[0]  # the index may have another letter
+    old, new = list(index)[-1], next(iter(index.values()))  # the index may have another letter
     alike = all(literal(left[part] or "") == literal(re.sub(old, new, right[part] or "")) for part in range(1, 5))
     return alike and same(left[5], re.sub(old, new, right[5]))
-
-

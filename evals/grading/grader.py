@@ -271,7 +271,9 @@ class Grader:
             if len(self._outcomes) + len(outcomes) > _REMEMBERED:
                 self._outcomes = {pair: outcome for pair, outcome in self._outcomes.items() if isinstance(outcome, str)}
             self._outcomes |= {pair: outcome for pair, outcome in outcomes.items() if not _crashed(outcome)}
-            self._out_of_time |= {answer for (_, answer), o in outcomes.items() if isinstance(o, str) and o[:5] == "time:"}
+            self._out_of_time |= {
+                answer for (_, answer), o in outcomes.items() if isinstance(o, str) and o[:5] == "time:"
+            }
 
 
 def _crashed(outcome: Outcome) -> bool:

@@ -86,7 +86,7 @@ def has_symbols(text: str) -> bool:
     return bool(_SYMBOL.search(_COMMANDS.sub("", _NO_SYMBOL.sub("", text))))
 
 
-# -------------------------------------------------------------------------------------------------------------- numbers
+# ------------------------------------------------------------------------------------------------------- numbers
 
 _SIGN = r"(?P<sign>[-+]?)\s*"
 _DECIMAL = r"(?P<decimal>[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?|[1-9]\d{0,2}(?: \d{3})+(?:\.\d+)?|\d+(?:\.\d*)?|\.\d+)"
@@ -223,7 +223,7 @@ def _ratio(match: re.Match[str]) -> Number | None:
     return Number(_signed(match, value + int(match["whole"] or 0)))
 
 
-# ---------------------------------------------------------------------------------------------------------------- words
+# --------------------------------------------------------------------------------------------------------- words
 
 _UNITS = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen"
 _UNITS += " seventeen eighteen nineteen"
@@ -236,7 +236,9 @@ _PARTS = {"half": 2, "halve": 2, "quarter": 4} | {word: n for word, n in _ORDINA
 _DIGITS = re.compile(rf"(-?[\d.,]*\d) ?(dozen|hundred|{'|'.join(_SCALES)})")
 _ORDINAL = re.compile(r"(\d{1,9}) ?(?:\^ ?)?\{? ?(?:st|nd|rd|th) ?\}?")
 _PART = re.compile(rf"(?:(?P<whole>.+) , )?(?P<count>[a-z ]+|\d+) (?P<part>{'|'.join(_PARTS)})s?")
-NUMBER_WORD = "|".join([*_VALUES, *_SCALES, *_ORDINALS, "half", "halves", "quarter", "dozen", "hundred", "once", "twice"])
+NUMBER_WORD = "|".join(
+    [*_VALUES, *_SCALES, *_ORDINALS, "half", "halves", "quarter", "dozen", "hundred", "once", "twice"]
+)
 
 
 def spoken(text: str) -> str | None:

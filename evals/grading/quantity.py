@@ -1,4 +1,4 @@
-r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`; and what may not follow it."""
+r"""A number with a unit or a counted thing: `5\text{ cm}`, `28\%`, `74^\circ`, `125 miles`; and what may not follow."""
 
 from __future__ import annotations
 
@@ -121,14 +121,19 @@ def converted(unit_: Unit, other: Unit) -> Fraction | None:
     (size, kind), (other_size, other_kind) = _size(unit_), _size(other)
     return size / other_size if kind == other_kind else None
 
-# ---------------------------------------------------------------------------------------------------------- their words
+
+# --------------------------------------------------------------------------------------------------- their words
 
 # words for any count
-_ANY_COUNT = frozenset("""way possibility solution value number total integer unit time point different possible
-in all the of per and square cubic""".split())
+_ANY_COUNT = frozenset(
+    ["way", "possibility", "solution", "value", "number", "total", "integer", "unit", "time", "point"]
+)
+_ANY_COUNT |= {"different", "possible", "in", "all", "the", "of", "per", "and", "square", "cubic"}
 # what stands after a number and changes it, leaves it open, or is a number of its own: no unit and no counted thing
 HEDGE = re.compile(
-    r"(?<![A-Za-z\\])(?:(?:" + NUMBER_WORD + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
+    r"(?<![A-Za-z\\])(?:(?:"
+    + NUMBER_WORD
+    + r"|or|but|maybe|perhaps|possibly|probably|either|neither|nor|not|never|none"
     r"|half|halves|thirds|quarters|base|negative|minus|plus|over|modulo|mod|squared|cubed|doubled|tripled|halved"
     r"|double|triple|factorial|choose|inverse|inverted|negated|reciprocal|opposite|conjugate|root|remainder|instead|otherwise"
     r"|wrong|incorrect|false|impossible|except|excluding|unless|up\s+to|more|less|fewer|greater|larger|smaller|least|most"
@@ -190,7 +195,9 @@ def quantity(text: str) -> Quantity | None:
     """
     if together := _together(text):
         return together
-    if scaled := re.fullmatch(r"(\S*\d\s+(?:thousand|million|billion|trillion))\s+([a-z]{3,}(?:\s+[a-z]{3,})?)", plain(text)):
+    if scaled := re.fullmatch(
+        r"(\S*\d\s+(?:thousand|million|billion|trillion))\s+([a-z]{3,}(?:\s+[a-z]{3,})?)", plain(text)
+    ):
         return _quantity(spoken(scaled[1]) or "", unit(scaled[2]), scaled[2])  # 5 million people
     without_text = re.sub(r"\\text\s*\{[^{}]*\}(?:\s*\^\s*\{?\s*-?\d\s*\}?)?", "", text)
     if len(split(without_text, ",;")) > 1 and not re.search(r"\d,\d{3}(?:\.\d+)?\D*$", without_text):
@@ -261,7 +268,7 @@ def _quantity(body: str, known: Unit, written: str) -> Quantity | None:
     return Quantity(body, known, counted) if re.search(r"[\w)}\]|!]$", body) else None
 
 
-# ---------------------------------------------------------------------------------------------------------------- rules
+# --------------------------------------------------------------------------------------------------------- rules
 
 
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
@@ -362,4 +369,3 @@ def rounded_value(gold: str, answer: str, same: Same) -> bool | None:
             if within_rounding(exact, text, digits):
                 return True
     return None
-

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 
 from evals.grading import Same, evaluation
-from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, number, split
 from evals.grading.collection import collection, expanded, is_name, named, renamed, tuple_of_names
+from evals.grading.numbers import RELATION, has_symbols, is_relation, literal, number, split
 
 _INFINITY = r"\infty"
 _VARIABLE = re.compile(r"\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\(\w\))?")
@@ -74,7 +74,11 @@ def _punctured(low: tuple[str, str], high: tuple[str, str], points: list[str]) -
     if len(points) > 1 or low[1] != f"-{_INFINITY}" or high[0] != _INFINITY:
         ends = [low[1].replace(_INFINITY, "10^{90}"), *points, high[0].replace(_INFINITY, "10^{90}")]
         values = [value for end in ends if (value := evaluation.constant(end)) is not None]
-        if len(values) < len(ends) or len(set(values)) < len(values) or [*values[:1], *values[-1:]] != [min(values), max(values)]:
+        if (
+            len(values) < len(ends)
+            or len(set(values)) < len(values)
+            or [*values[:1], *values[-1:]] != [min(values), max(values)]
+        ):
             return None  # a point outside, or twice
         points = [point for _, point in sorted(zip(values[1:-1], points, strict=True))]
     bounds = [f"{low[0]}{low[1]}", *(f"{point})\\cup({point}" for point in points), f"{high[0]}{high[1]}"]
@@ -187,7 +191,9 @@ def chain(gold: str, answer: str, same: Same) -> bool | None:
     if len(symbols) < 2 or (literal(last) == "0" and _OF_A_LINE.search(first)):
         return False if len(symbols) > 1 else None  # the equation of a line is not 0
     if has_symbols(last):
-        several_terms = re.search(r"[\w})]\s*[-+]", first) and len(set(re.findall("[A-Za-z]", _CALL.sub("", first)))) > 1
+        several_terms = (
+            re.search(r"[\w})]\s*[-+]", first) and len(set(re.findall("[A-Za-z]", _CALL.sub("", first)))) > 1
+        )
         return False if several_terms or len(sides[1]) > 2 else same(gold, last)
     return all(same(gold, side) for side in right)  # m+n=13+29=42
 
@@ -246,7 +252,9 @@ def congruence(gold: str, answer: str, same: Same) -> bool | None:
             return None
         remainder, modulus = (number(part) for part in (match[2], match[3] or match[4])) if match else (None, None)
         whole = remainder and modulus and modulus.value > 0 and left and right
-        values.append(str(remainder.value % modulus.value) if whole and remainder and modulus else match[2] if match else text)
+        values.append(
+            str(remainder.value % modulus.value) if whole and remainder and modulus else match[2] if match else text
+        )
     if left and right and not same(left[3] or left[4], right[3] or right[4]):
         return False
     return None if any(map(is_relation, values)) else same(*(value.strip() for value in values))

@@ -20,7 +20,7 @@ _FUNCTIONS = "arcsinh|arccosh|arctanh|arcsin|arccos|arctan|arccot|arcsec|arccsc|
 _FUNCTIONS += "|sin|cos|tan|cot|sec|csc|cis|log|ln|exp"
 _OPERATORS = "gcd|lcm|max|min|det|tr|rank|dim|ker|deg|arg|Re|Im|mod|sgn|proj|ord|Pr"
 
-# -------------------------------------------------------------------------------------------------------------- commands
+# ------------------------------------------------------------------------------------------------------ commands
 
 _SAME_COMMANDS = {
     r"\frac": "dfrac tfrac cfrac nicefrac sfrac",
@@ -54,9 +54,9 @@ _SAME_COMMANDS = {
     r"\text": "mathrm mathbf mathit mathsf mathtt textbf textit textrm textsf textnormal mbox hbox",
     " ": "quad qquad enspace thinspace",
     "£": "pounds",
-    "": "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle scriptstyle limits rm bf"
-    " it sf tt bfseries itshape boldmath hline tiny small normalsize large Large LARGE huge Huge boldsymbol bm pmb mathcal"
-    " uline underline",
+    "": "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle scriptstyle limits"
+    " rm bf it sf tt bfseries itshape boldmath hline tiny small normalsize large Large LARGE huge Huge"
+    " boldsymbol bm pmb mathcal uline underline",
 }
 _COMMANDS = {name: spelling for spelling, names in _SAME_COMMANDS.items() for name in names.split()}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
@@ -75,7 +75,7 @@ def _same_commands(text: str) -> str:
     return _COMMAND.sub(spelled, text)
 
 
-# -------------------------------------------------------------------------------------------------------------- rewrites
+# ------------------------------------------------------------------------------------------------------ rewrites
 
 
 class Rewrite(NamedTuple):
@@ -123,7 +123,11 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("triangle", r"\\triangle\s*(?:\{\s*([A-Z]{3})\s*\}|([A-Z]{3})(?![A-Z]))", r"\1\2"),
     ("segment", r"\\overline\s*\{\s*([A-Z]{2})\s*\}", r"\1"),  # over digits it is a period
     ("empty set", r"\\\{\s*\\\}", r"\\emptyset "),
-    ("the reals as a sign", r"^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$", r"(-\\infty,\\infty)"),
+    (
+        "the reals as a sign",
+        r"^\s*(?:\w\s*\\in\s*)?\\math(?:bb|bf)\s*\{?\s*R\s*\}?\s*$|^\s*\w\s*\\in\s*R\s*$",
+        r"(-\\infty,\\infty)",
+    ),
     (
         "combinations",
         r"\{\s*\}\s*[_^]\s*\{?(\d+)\}?\s*C\s*_\s*\{?(\d+)\}?|(?<![A-Za-z\\}])C_\s*\{?(\w+)\}?\s*\^\s*\{?(\d+)\}?"
@@ -145,12 +149,20 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("label of the answer", f"(?i){LABEL}", ""),
     ("text of a number", r"(?<!\d)\\text\s*\{([^{}A-Za-z]*)\}|^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1\2"),
     ("text after a number", r"(?<=\d)\\text\s*\{([^{}A-Za-z\d]*)\}", r"\1"),
-    ("choices one by one", r"\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}", r"\1\2"),
+    (
+        "choices one by one",
+        r"\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}(?=\s*,)|(?<=,)\s*\\text\s*\{\s*(\(?[A-Z]\)?)\s*\}",
+        r"\1\2",
+    ),
     ("quotation marks", r"[\"“”]", ""),
     ("nothing in braces", r"^\s*\{\s*\}|\{\.\}\s*$", ""),
     ("array", r"\\begin\s*\{(?:array\}\s*\{[^{}]*|smallmatrix)\}", r"\\begin{matrix}"),
     ("end of array", r"\\end\s*\{(?:array|smallmatrix)\}", r"\\end{matrix}"),
-    ("matrix in brackets", r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]", r"\\begin{pmatrix}\1\\end{pmatrix}"),
+    (
+        "matrix in brackets",
+        r"[(\[]\s*\\begin\{matrix\}(.*?)\\end\{matrix\}\s*[)\]]",
+        r"\\begin{pmatrix}\1\\end{pmatrix}",
+    ),
     (
         "unit vector",
         r"\\(?:text|hat|vec)(?:\s*\{\s*\\?([ijk])(?:math)?\s*\}|\s+\\?([ijk])(?:math)?(?![A-Za-z]))",
@@ -172,7 +184,11 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("both hold", r"(?s)^.+$", _both_hold),
     ("text that begins with and", r"\\text\s*\{\s*(?:and|or)\b(?!\s*\})", r",\\text{"),
     ("text that ends with and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
-    ("and, or", r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])|(?<=\d)(?:and|or)(?=[A-Z\d(\\-])", ","),
+    (
+        "and, or",
+        r",?\s*\\text\s*\{\s*,?\s*(?:and|or)\s*\}\s*|(?:,\s*|(?<![A-Za-z\\]))\b(?:and|or)\b(?![A-Za-z])|(?<=\d)(?:and|or)(?=[A-Z\d(\\-])",
+        ",",
+    ),
     ("commas", r",(?:\s*,)+|\{,\}", ","),
     # units
     ("ohm", rf"(?<=[\d}}])\s*{_TEXT}?([kMGm]?)\s*\}}?\s*{_TEXT}?\\Omega{END}\s*\}}*\s*$", r"\\text{ \1ohm}"),
@@ -181,7 +197,11 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
         r"\\text{ u\1}",
     ),
-    ("mass of the sun", r"^([-\d.]+(?:\s*\\(?:times|cdot)\s*10\s*\^\s*\{?-?\d+\}?)?)\s*([MLR])_\s*\{?\s*\\odot\s*\}?\s*$", r"\1\\text{ solar\2}"),
+    (
+        "mass of the sun",
+        r"^([-\d.]+(?:\s*\\(?:times|cdot)\s*10\s*\^\s*\{?-?\d+\}?)?)\s*([MLR])_\s*\{?\s*\\odot\s*\}?\s*$",
+        r"\1\\text{ solar\2}",
+    ),
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
     ("money", rf"(?<![{{\w])(\\\$|[€£₹¥])\s*({_SCALED})(?![\d{{}}\\^_]|\.\d|\s?[A-Za-z])", _money),
@@ -192,16 +212,25 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("arrow before an answer", r"^\s*\\(?:to|Rightarrow|therefore)(?![A-Za-z])\s*(?=[-\d.\\A-Za-z(])", ""),
     (
         "exactly",
-        rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all|obviously|clearly|of course)\s*\}}?[.!]*\s*$",
+        rf"(?<=[\d}})])\s*,?\s*{_TEXT}?(?:exactly|precisely|altogether|in total|in all|obviously|clearly|of course)"
+        r"\s*\}?[.!]*\s*$",
         "",
     ),
-    ("infinity in words", r"(?i)(?:(?<=[(\[,])|^)\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*(?:[,)\]]|$))", r"\1\\infty"),
+    (
+        "infinity in words",
+        r"(?i)(?:(?<=[(\[,])|^)\s*([-+]?)\s*(?:\\text\s*\{\s*)?(?:infinity|infty|inf|oo)\s*\}?(?=\s*(?:[,)\]]|$))",
+        r"\1\\infty",
+    ),
     ("the reals", rf"{_OPEN}(?:the set of )?(?:all )?real(?:s| numbers){_CLOSE}$", r"(-\\infty,\\infty)"),
     ("the integers", rf"{_OPEN}(?:the set of |all |the )+integers{_CLOSE}$", r"\\mathbb{Z}"),
     ("minus", rf"{_OPEN}(?:minus|negative){_CLOSE}(?=[\d.\\])", "-"),
     ("out of", rf"^\s*(\d+)\s*{_TEXT}?\s*(?:out\s+of|in)\s*\}}?\s*(\d+)\s*$", r"\\frac{\1}{\2}"),
     ("constant of integration", r"(?<=[^\s+\-])\s*\+\s*(?:\\text\s*\{\s*)?const(?:ant|\.)?\s*\}?\s*$", r" + C"),
-    ("undefined", rf"{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}$", r"\\text{undefined}"),
+    (
+        "undefined",
+        rf"{_OPEN}(?:undefined|not defined|(?:it |the limit )?does not exist|DNE){_CLOSE}$",
+        r"\\text{undefined}",
+    ),
     ("infinitely many", rf"{_OPEN}(?:infinitely many|infinite)(?: solutions?)?{_CLOSE}$", r"\\infty"),
     (
         "no solution",
@@ -223,12 +252,9 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("index that is a sign", r"([_^])\s*(\\(?:odot|oplus|infty|max|min))(?![A-Za-z])", r"\1{\2}"),
     ("power of one sign", r"([_^])\s*(\d|[A-Za-z])", r"\1{\2}"),
 )
-REWRITES = tuple(
-    Rewrite(name, re.compile(pattern), replacement)
-    for name, pattern, replacement in _TABLE
-)
+REWRITES = tuple(Rewrite(name, re.compile(pattern), replacement) for name, pattern, replacement in _TABLE)
 
-# ------------------------------------------------------------------------------------------------------------------ code
+# ---------------------------------------------------------------------------------------------------------- code
 
 _MODULE = r"(?<![\\A-Za-z])(?:(?:np|numpy|math|sympy|sp)\.)?"
 _CALLS = {  # a call and its LaTeX, by the number of its arguments
@@ -251,8 +277,17 @@ _CALLS = {  # a call and its LaTeX, by the number of its arguments
     ("Eq", 2): "{0}={1}",
     ("Matrix", 1): "{0}",
 }
-_SUMS = {"summation": r"\sum", "Sum": r"\sum", "sum": r"\sum", "product": r"\prod", "int": r"\int", "integrate": r"\int"}
-_CALL = re.compile(rf"{_MODULE}({'|'.join(sorted({name for name, _ in _CALLS} | {*_SUMS}, key=len, reverse=True))})\s*\(")
+_SUMS = {
+    "summation": r"\sum",
+    "Sum": r"\sum",
+    "sum": r"\sum",
+    "product": r"\prod",
+    "int": r"\int",
+    "integrate": r"\int",
+}
+_CALL = re.compile(
+    rf"{_MODULE}({'|'.join(sorted({name for name, _ in _CALLS} | {*_SUMS}, key=len, reverse=True))})\s*\("
+)
 _MOST_CALLS = 50
 _CODE = re.compile(rf"(?:np|numpy|math)\.|\*\*|{_MODULE}(?:{_FUNCTIONS})\s*\(|\d\.(?=\s*[/*])|==")
 _BARE = re.compile(rf"(?<![\\A-Za-z])(?:pi|sqrt|{_FUNCTIONS})(?![A-Za-z])")
@@ -274,8 +309,12 @@ def _in_mathematica(call: re.Match[str]) -> str:
 
 def from_code(text: str) -> str:
     """LaTeX for code, or for plain text without other words; other answers unchanged."""
-    text = re.sub(rf"(?<![\\A-Za-z])((?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt))(?:\[([^\[\]]*)\]|(?=\())", _in_mathematica, text)
-    text = re.sub(rf"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())", r"\1*\2", text)
+    text = re.sub(
+        r"(?<![\\A-Za-z])((?:Arc)?(?:Sin|Cos|Tan|Exp|Log|Sqrt))(?:\[([^\[\]]*)\]|(?=\())", _in_mathematica, text
+    )
+    text = re.sub(
+        r"(?<![\\A-Za-z])([b-zA-Z])((?:sin|cos|tan|sec|csc|cot|exp|log|ln|sqrt)(?=\(|(?:\*\*|\^)\d\())", r"\1*\2", text
+    )
     text = re.sub(r"(?<![\\A-Za-z])a(sinh?|cosh?|tanh?|cot|sec|csc)(?=\s*(?:\(|\*\*|\^))", r"arc\1", text)
     if (re.search(r"[-+*/^=(]", text) or _GREEK_NAME.fullmatch(text)) and not _OTHER_WORD.search(text):
         text = _GREEK_NAME.sub(r"\\\1 ", text)
@@ -311,9 +350,11 @@ def from_code(text: str) -> str:
     return text.replace("*", r"\cdot ")
 
 
-# --------------------------------------------------------------------------------------------------------------- Unicode
+# ------------------------------------------------------------------------------------------------------- Unicode
 
-_LETTERS = "α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi"
+_LETTERS = (
+    "α alpha β beta γ gamma δ delta ε epsilon ϵ epsilon ζ zeta η eta θ theta ι iota κ kappa λ lambda μ mu ν nu ξ xi"
+)
 _LETTERS += " π pi ρ rho σ sigma τ tau φ phi ϕ phi χ chi ψ psi ω omega Γ Gamma Δ Delta Θ Theta Λ Lambda Ξ Xi Σ Sigma"
 _LETTERS += " Φ Phi Ψ Psi Ω Omega × times · cdot ⋅ cdot ÷ div ± pm ∓ mp ≤ le ≥ ge ⩽ le ⩾ ge ≠ neq ≈ approx ∈ in ∞ infty"
 _LETTERS += " ∪ cup ∩ cap ∅ emptyset √ sqrt ∠ angle ∧ land → to ⇒ Rightarrow ∥ parallel ⊥ perp … ldots"
@@ -334,7 +375,9 @@ _CHARACTERS = str.maketrans(
 )
 _ROOT = re.compile(r"([√∛])\s*(\d+(?:\.\d+)?|\([^()]*\))")
 _LEVEL = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺₀₁₂₃₄₅₆₇₈₉", "0123456789-+0123456789")
-_CHINESE = "千米 km 公里 km 厘米 cm 毫米 mm 米 m 公斤 kg 千克 kg 克 g 吨 t 小时 h 时 h 分钟 min 秒 s 升 L 毫升 mL 元 yuan"
+_CHINESE = (
+    "千米 km 公里 km 厘米 cm 毫米 mm 米 m 公斤 kg 千克 kg 克 g 吨 t 小时 h 时 h 分钟 min 秒 s 升 L 毫升 mL 元 yuan"
+)
 _CHINESE_UNITS = dict(zip(*[iter(_CHINESE.split())] * 2, strict=True))
 _CHINESE_UNIT = re.compile(
     r"(?<=[\d)}$])\s*(平方|立方)?([\u4e00-\u9fff]{1,4}|[\u4e00-\u9fff]{1,2}\s*[/每]\s*[\u4e00-\u9fff]{1,2})\s*[.$]*$"
@@ -367,7 +410,7 @@ def in_latex(text: str) -> str:
     return re.sub(r"\s+", " ", text.translate(_CHARACTERS))
 
 
-# ----------------------------------------------------------------------------------------------------------------- clean
+# --------------------------------------------------------------------------------------------------------- clean
 
 _DELIMITERS = re.compile(r"\$\$|(?<!\\)\\[()\[\]]|\\(?:boxed|fbox|framebox)(?![A-Za-z])")
 _SYSTEM = re.compile(

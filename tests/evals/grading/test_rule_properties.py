@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpc, mpf
 
 from evals.grading import Conventions
-from evals.grading.evaluation import OPERATIONS, OutOfRangeError
 from evals.grading.equivalence import quick
+from evals.grading.evaluation import OPERATIONS, OutOfRangeError
 from evals.grading.quantity import converted, unit
 
 COEFFICIENT = st.integers(-9, 9).filter(bool)
