@@ -1,9 +1,18 @@
-"""Notebook output as HTML."""
+"""Results for people: tables as text, notebook output as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
+
+
+def text_table(header: Sequence[str], rows: Iterable[Sequence[str]], left: int = 1) -> str:
+    """A table for a terminal; the first `left` columns are aligned left, the others right."""
+    from tabulate import tabulate
+
+    cells = [list(row) for row in rows]
+    alignment = ["left" if i < left else "right" for i in range(len(header))]
+    return tabulate(cells, list(header), "simple", disable_numparse=True, colalign=alignment if cells else None)
 
 
 def html_text(text: str) -> str:

@@ -69,12 +69,6 @@ class Benchmark:
     changed: bool = False
     choice_seed: int | None = None
 
-    def shuffled(self, seed: int) -> Benchmark:
-        """The same problems in an order that the seed decides."""
-        problems = list(self.problems)
-        random.Random(f"{self.name} {seed}").shuffle(problems)
-        return replace(self, problems=tuple(problems))
-
     def first(self, rows: int | None) -> Benchmark:
         """The first `rows` problems (all of them for None).
 

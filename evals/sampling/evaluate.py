@@ -81,7 +81,6 @@ def evaluate(
     progress: bool | None = None,
     allow_changed_data: bool = False,
     after_batch: Callable[[str], object] | None = None,
-    shuffled: int | None = None,
 ) -> dict[str, Path]:
     """Sample and grade; returns the verdict table of each benchmark, in the protocol's order.
 
@@ -94,7 +93,6 @@ def evaluate(
         workers, limit_s: grading processes, and seconds until an answer is `unscored`.
         progress: shown on stderr, as a bar or (without a terminal) as lines; None shows it only on a terminal.
         after_batch: called after each batch is stored, with the state of the evaluation; it raises to stop.
-        shuffled: a seed that orders the problems, so that the protocol's first `rows` are a random sample of them.
     Raises:
         ValueError: before the model is loaded: unknown name, wrong data, or `out_dir` has samples of other settings.
     """
@@ -110,7 +108,6 @@ def evaluate(
     if isinstance(engine, ModelFiles) and Path(model_path).is_dir():
         for dataset in datasets:
             prompts.check_template(chosen[dataset.name], dataset.problems[0], Path(model_path))
-    datasets = datasets if shuffled is None else [dataset.shuffled(shuffled) for dataset in datasets]
     if any(prompt.policy in PROGRAMS for prompt in chosen.values()):
         sandbox.require()
     plans = [_plan(protocol, dataset, engine, seed) for dataset in datasets]

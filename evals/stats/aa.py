@@ -6,52 +6,98 @@ The verdict is that of a table of differences: avg on every benchmark, paired by
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from evals.notebook import text_table
 from evals.stats.differences import Paired, holm, paired, word
-from evals.stats.intervals import Vector
+from evals.stats.intervals import MIN_SEEDS, Vector
 
-SIZES = (1, 2, 3, 5, 10)
+SIZES = (1, 3, 5, 10)
+Sides = tuple[tuple[int, ...], tuple[int, ...]]  # the runs of either side
 
 
 @dataclass(frozen=True)
 class SplitRate:
-    """Splits of the runs into two disjoint sides of `seeds` each.
+    """Splits of the runs into two disjoint sides of `seeds` each; `untrained`: some of the runs against an equal model
+    without seeds.
 
     Attributes:
         splits: how many were tried. disjoint: how many of them can share no run at all.
-        false: those with a verdict about the method (higher, lower) on some benchmark.
-        checkpoints: those with a word about two checkpoints (with one seed a side there are no other words).
-        by_benchmark: verdicts and words on each benchmark, corrected likewise.
-        low, high: 95 % interval of the share of false verdicts (of words, for one seed), by the jackknife over runs;
-            if none or all are false, Clopper and Pearson's for `disjoint` splits.
+        false: those with a verdict on some benchmark: about the method, or, with fewer than `MIN_SEEDS` seeds, about
+            the checkpoints.
+        by_benchmark: those on each benchmark, corrected likewise.
+        low, high: 95 % interval of the share of false verdicts, by the jackknife over runs; if none or all are false,
+            Clopper and Pearson's for `disjoint` splits.
     """
 
     seeds: int
+    untrained: bool
     splits: int
     disjoint: int
     false: int
-    checkpoints: int
     by_benchmark: Mapping[str, int]
     low: float
     high: float
 
+    @property
+    def about_method(self) -> bool:
+        """Whether the verdicts are about the method; else about checkpoints, which do differ."""
+        return self.seeds >= MIN_SEEDS
 
-def aa_test(
-    tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
-) -> list[SplitRate]:
-    """How often equal methods differ, by the number of seeds on each side.
+
+@dataclass(frozen=True)
+class AATest:
+    """How often equal methods differ, by the number of seeds on each side. It prints itself."""
+
+    rates: tuple[SplitRate, ...]
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Of the columns of `cells`."""
+        return ("seeds", "against", "splits (at once disjoint)", "false", "share [95 %]", *self.rates[0].by_benchmark)
+
+    @property
+    def cells(self) -> list[tuple[str, ...]]:
+        """A row for each rate, as text."""
+        return [
+            (
+                str(rate.seeds),
+                "untrained" if rate.untrained else "itself" if rate.about_method else "itself, checkpoints",
+                f"{rate.splits} ({rate.disjoint})",
+                str(rate.false),
+                f"{100 * rate.false / rate.splits:.1f} % [{100 * rate.low:.1f}, {100 * rate.high:.1f}]",
+                *map(str, rate.by_benchmark.values()),
+            )
+            for rate in self.rates
+        ]
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """A dictionary for each rate."""
+        return [asdict(rate) for rate in self.rates]
+
+    def __str__(self) -> str:
+        return text_table(self.header, self.cells, left=2)
+
+
+def aa(tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0) -> AATest:
+    """How often a method differs from itself, and from an untrained model that is equal to it.
+
+    The untrained model is made of the same runs: with m the mean of the chosen s of R, o that of the others and
+    c = sqrt(1 - s / R), it has m + c (o - m) on every problem. Where runs of variance v are independent, the difference
+    c (m - o) has mean 0 and variance c^2 (v / s + v / (R - s)) = v / s: that of s runs against a model that has exactly
+    the method's mean. One side has no seeds, so a skew of the seeds does not cancel.
 
     Args:
         tables: benchmark -> [R, P], a value for each run and problem; the same runs in all.
         sizes: seeds a side; those with 2 s > R are skipped.
         splits: approximate number for each size (all of them if there are fewer). Each random order of the runs is cut
-            into as many disjoint pairs of sides as possible.
+            into as many disjoint sides as possible.
     Raises:
         ValueError: fewer than two runs, or the tables have different numbers of runs.
     """
@@ -60,56 +106,57 @@ def aa_test(
     if len(counts) != 1 or min(counts) < 2:
         raise ValueError(f"A/A test: expected the same runs on all benchmarks, two at least, got {sorted(counts)}")
     (runs,) = counts
-    return [_rate(matrices, runs, size, splits, seed) for size in sizes if 2 * size <= runs]
-
-
-def _rate(matrices: Mapping[str, Vector], runs: int, size: int, splits: int, seed: int) -> SplitRate:
-    pairs = _pairs(runs, size, splits, np.random.default_rng([seed, size]))
-    words = [_words(matrices, a, b) for a, b in pairs]
-    wrong = [any(w in ("higher", "lower") for w in own.values()) for own in words]
-    checkpoints = [any(w.startswith("checkpoint ") for w in own.values()) for own in words]
-    by_benchmark = {name: sum(own[name] != "not resolved" for own in words) for name in matrices}
-    counted = checkpoints if size == 1 else wrong
-    low, high = _interval(counted, pairs, runs, runs // (2 * size))
-    return SplitRate(size, len(pairs), runs // (2 * size), sum(wrong), sum(checkpoints), by_benchmark, low, high)
-
-
-def untrained_test(
-    tables: Mapping[str, ArrayLike], *, sizes: Sequence[int] = SIZES, splits: int = 200, seed: int = 0
-) -> list[SplitRate]:
-    """How often runs are called different from an equal untrained model: `aa_test` for a base model.
-
-    The untrained model is made of the same runs: with m the mean of the chosen s of R, o that of the others and
-    c = sqrt(1 - s / R), it has m + c (o - m) on every problem. Where runs of variance v are independent, the difference
-    c (m - o) has mean 0 and variance c^2 (v / s + v / (R - s)) = v / s: that of s runs against a model that has exactly
-    the method's mean.
-
-    Args:
-        tables, sizes, splits, seed: as for `aa_test`; sizes with 2 s > R, and one run, are skipped.
-    """
-    matrices = {name: np.asarray(table, dtype=float) for name, table in tables.items()}
-    (runs,) = {len(matrix) for matrix in matrices.values()}
+    fitting = [size for size in sizes if 2 * size <= runs]
     rates = []
-    for size in sizes:
-        if size < 2 or 2 * size > runs:
-            continue
-        pairs = _chosen(runs, size, splits, np.random.default_rng([seed, size, 1]))
-        words = [_words_untrained(matrices, list(chosen), list(others)) for chosen, others in pairs]
-        false = [any(w in ("higher", "lower") for w in of.values()) for of in words]
-        by_benchmark = {name: sum(of[name] in ("higher", "lower") for of in words) for name in matrices}
-        sides = [(chosen, ()) for chosen, _ in pairs]  # the others enter as one mean
-        low, high = _interval(false, sides, runs, runs // size)
-        rates.append(SplitRate(size, len(pairs), runs // size, sum(false), 0, by_benchmark, low, high))
-    return rates
+    for size in fitting:
+        pairs = _pairs(runs, size, splits, np.random.default_rng([seed, size]))
+        rates.append(_rate(matrices, size, pairs, _compare, False, runs // (2 * size)))
+    for size in fitting:
+        if size >= MIN_SEEDS:
+            pairs = _chosen(runs, size, splits, np.random.default_rng([seed, size, 1]))
+            rates.append(_rate(matrices, size, pairs, _compare_untrained, True, runs // size))
+    return AATest(tuple(rates))
 
 
-Pair = tuple[tuple[int, ...], tuple[int, ...]]
+def _rate(
+    matrices: Mapping[str, Vector],
+    size: int,
+    pairs: Sequence[Sides],
+    compare: Callable[[Vector, Sides], Paired],
+    untrained: bool,
+    disjoint: int,
+) -> SplitRate:
+    resolved = []  # of each split, for each benchmark
+    for sides in pairs:
+        results = [compare(matrix, sides) for matrix in matrices.values()]
+        adjusted = holm([result.p_value for result in results])
+        words = [word(r.difference, p, None, r.seeds_covered) for r, p in zip(results, adjusted, strict=True)]
+        resolved.append([verdict not in ("not resolved", "not known") for verdict in words])
+    false = [any(row) for row in resolved]
+    by_benchmark = {name: sum(row[i] for row in resolved) for i, name in enumerate(matrices)}
+    runs = len(next(iter(matrices.values())))
+    counted = [(a, () if untrained else b) for a, b in pairs]  # the others enter as one mean
+    low, high = _interval(false, counted, runs, disjoint)
+    return SplitRate(size, untrained, len(pairs), disjoint, sum(false), by_benchmark, low, high)
 
 
-def _pairs(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Pair]:
+def _compare(matrix: Vector, sides: Sides) -> Paired:
+    a, b = sides
+    return paired(matrix[list(a)], matrix[list(b)])
+
+
+def _compare_untrained(matrix: Vector, sides: Sides) -> Paired:
+    chosen, others = map(list, sides)
+    mean, rest = matrix[chosen].mean(axis=0), matrix[others].mean(axis=0)
+    share = math.sqrt(1 - len(chosen) / len(matrix))
+    return paired(matrix[chosen], mean + share * (rest - mean), trained=(True, False))
+
+
+def _pairs(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Sides]:
+    """About `splits` pairs of disjoint sides."""
     if size == 1 and runs * (runs - 1) // 2 <= splits:
         return [((a,), (b,)) for a, b in combinations(range(runs), 2)]
-    pairs: dict[Pair, None] = {}
+    pairs: dict[Sides, None] = {}
     each = runs // (2 * size)
     for _ in range(math.ceil(splits / each)):
         order = rng.permutation(runs).tolist()
@@ -119,38 +166,17 @@ def _pairs(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[
     return list(pairs)
 
 
-def _chosen(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Pair]:
+def _chosen(runs: int, size: int, splits: int, rng: np.random.Generator) -> list[Sides]:
     """About `splits` choices of `size` runs, with the others."""
     chosen: dict[tuple[int, ...], None] = {}
     each = runs // size
     for _ in range(math.ceil(splits / each)):
         order = rng.permutation(runs).tolist()
         chosen.update(dict.fromkeys(tuple(sorted(order[i * size : (i + 1) * size])) for i in range(each)))
-    return [(one, tuple(run for run in range(runs) if run not in one)) for one in chosen]
+    return [(side, tuple(run for run in range(runs) if run not in side)) for side in chosen]
 
 
-def _words_untrained(matrices: Mapping[str, Vector], chosen: list[int], others: list[int]) -> dict[str, str]:
-    share = math.sqrt(1 - len(chosen) / (len(chosen) + len(others)))
-    results = []
-    for matrix in matrices.values():
-        mean, rest = matrix[chosen].mean(axis=0), matrix[others].mean(axis=0)
-        results.append(paired(matrix[chosen], mean + share * (rest - mean), trained=(True, False)))
-    return _corrected(list(matrices), results)
-
-
-def _words(matrices: Mapping[str, Vector], a: Sequence[int], b: Sequence[int]) -> dict[str, str]:
-    return _corrected(list(matrices), [paired(matrix[list(a)], matrix[list(b)]) for matrix in matrices.values()])
-
-
-def _corrected(names: Sequence[str], results: Sequence[Paired]) -> dict[str, str]:
-    p_values = holm([result.p_value for result in results])
-    return {
-        name: word(result.difference, p, None, result.seeds_covered)
-        for name, result, p in zip(names, results, p_values, strict=True)
-    }
-
-
-def _interval(counted: Sequence[bool], pairs: Sequence[Pair], runs: int, disjoint: int) -> tuple[float, float]:
+def _interval(counted: Sequence[bool], pairs: Sequence[Sides], runs: int, disjoint: int) -> tuple[float, float]:
     from scipy.stats import beta, norm
 
     share = float(np.mean(counted))

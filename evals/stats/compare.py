@@ -8,11 +8,10 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from evals.provenance import differing_fields
 from evals.stats.differences import Word, holm, paired_average, word
-from evals.stats.exchange import exchange_p
 from evals.stats.measured_run import MeasuredRun, decisive_differences
 from evals.stats.score import (
     TAUS,
@@ -28,9 +27,6 @@ from evals.stats.score import (
 )
 from evals.stats.verdict_table import METRICS, OF_K, VerdictTable
 
-if TYPE_CHECKING:
-    pass
-
 AVERAGE = "average"  # the benchmark of a line over the mean of several
 
 
@@ -39,8 +35,7 @@ class Line:
     """One metric on one benchmark: a minus b over the `problems` with a value in both runs.
 
     Values are fractions (mean length: tokens). `p_holm` is `p_value` corrected for the comparisons that `family`
-    names. `p_samples`: of two checkpoints, by `evals.stats.exchange`.
-    `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
+    names. `seeds_covered`: about methods, not about two checkpoints. `margin` and `p_equal_holm` are those of "equal
     within the margin". `shared` counts the problems that are in both tables, `only_a` and `only_b` those in one.
     Values that cannot be computed are None, and `why` gives the reason.
     """
@@ -77,7 +72,6 @@ class Line:
     p_not_lower: float | None = None
     p_not_higher: float | None = None
     p_equal_holm: float | None = None
-    p_samples: float | None = None
 
     @property
     def factor(self) -> float:
@@ -295,7 +289,6 @@ def _compared(
             compare(of_a, of_b, metric, k, tau, trained=(a.trained, b.trained), margin=margin),
             counts,
             margin,
-            exchange_p(of_a, of_b, metric, k),
         )
         for metric, k, tau in asked
     ]
@@ -324,7 +317,7 @@ def _counts(benchmark: str, a: VerdictTable, b: VerdictTable) -> Counts:
     return counts
 
 
-def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None, p_samples: float | None = None) -> Line:
+def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None) -> Line:
     result = c.result
     interval = result.interval if result else None
     return Line(
@@ -351,6 +344,5 @@ def _line(benchmark: str, c: Comparison, counts: Counts, margin: float | None, p
         margin=margin,
         p_not_lower=result.p_not_lower if result else None,
         p_not_higher=result.p_not_higher if result else None,
-        p_samples=p_samples,
         **counts,
     )

@@ -1,12 +1,11 @@
 """The difference of two runs on the same problems, paired by problem: interval, p-values and verdict.
 
-A verdict about a *method* needs at least two training seeds of each trained run; the interval then includes their
-spread. With one seed the difference is between two checkpoints. Nothing here is random.
+A verdict about a *method* needs at least three training seeds of each trained run; the interval then includes their
+spread. With fewer the difference is between the checkpoints that were measured. Nothing here is random.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -14,7 +13,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from evals.stats.intervals import SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate, seeds_df
+from evals.stats.intervals import MIN_SEEDS, Bounds, Estimate, Interval, Vector, checked, joined_estimate
 
 ALPHA = 0.05
 Word = Literal[
@@ -27,9 +26,9 @@ Word = Literal[
     "checkpoints equal",
     "not known",
 ]
-ONE_SEED = (
-    "checkpoint higher, checkpoint lower: these two checkpoints differ; with one training seed of a trained arm this "
-    "says nothing of the method"
+FEW_SEEDS = (
+    "checkpoint higher, checkpoint lower: the measured checkpoints differ; with fewer than three training seeds of a "
+    "trained arm this says nothing about the method"
 )
 
 
@@ -41,7 +40,7 @@ class Paired:
         interval: None for one problem, or for unbounded values that are all equal: no spread is known.
         p_value: of "no difference", two-sided; consistent with the interval at every level (`Estimate.p_value`).
         test: the test in words.
-        seeds_covered: every trained side has at least two training seeds, so that this is about methods.
+        seeds_covered: every trained side has at least `MIN_SEEDS` training seeds, so that this is about methods.
         p_not_lower, p_not_higher: one-sided p-values of "a loss (gain) of at least the margin"; None without a margin.
     """
 
@@ -72,8 +71,8 @@ def paired(
 ) -> Paired:
     """The difference a - b of two runs on the same problems.
 
-    Where every trained side has at least two seeds, interval and p-values cover problems and seeds; else problems only,
-    with the seeds averaged.
+    Where every trained side has at least `MIN_SEEDS` seeds, interval and p-values cover problems and seeds; else
+    problems only, with the seeds averaged.
 
     Args:
         a, b: [P], or [S, P] with training seeds that are independent in a and b (S may differ).
@@ -100,51 +99,7 @@ def paired_average(
         pairs: (a, b) of each benchmark, as for `paired`; the seeds of a run are in the same order in all of them.
     """
     estimate, covered = _estimate(pairs, trained, level, bounds)
-    if any(len(values) < 2 for values, _ in estimate.blocks):
-        return Paired(estimate.mean, None, None, "none: one problem", covered)
-    low, high = (None, None) if margin is None else (estimate.p_above(-margin), estimate.p_below(margin))
-    test = f"t over {estimate.covers}"
-    return Paired(estimate.mean, estimate.interval(level), estimate.p_value(), test, covered, low, high)
-
-
-def over_seeds_difference(
-    a: Sequence[float],
-    b: Sequence[float],
-    *,
-    paired_by_seed: bool = False,
-    level: float = 0.95,
-    margin: float | None = None,
-) -> Paired:
-    """The difference of two means over training seeds alone, from one unbounded value per seed (of a training curve).
-
-    Student's t with the degrees of freedom of `evals.stats.intervals.seeds_df`.
-
-    Args:
-        a, b: [S_a], [S_b]. paired_by_seed: the same runs in the same order (two windows of one curve).
-    Raises:
-        ValueError: no value, or paired sides of different lengths.
-    """
-    from scipy.stats import t
-
-    sides = [checked(side, 1, level, None) for side in (a, b)]
-    if paired_by_seed:
-        if len(sides[0]) != len(sides[1]):
-            raise ValueError(f"paired by seed: expected the same seeds, got {len(sides[0])} and {len(sides[1])}")
-        sides = [sides[0] - sides[1], np.zeros(1)]
-    difference = float(sides[0].mean() - sides[1].mean())
-    counts = [len(side) for side in (sides[:1] if paired_by_seed else sides)]
-    covered = min(counts) > 1
-    variances = [float(side.var(ddof=1)) / len(side) for side in sides[: len(counts)]] if covered else []
-    error = math.sqrt(sum(variances))
-    if error == 0:
-        return Paired(difference, None, None, "none: the seeds show no spread", covered)
-    df = float(seeds_df(variances, counts))
-    half = float(t.ppf((1 + level) / 2, df)) * error
-    interval = Interval(difference - half, difference + half, level, SEEDS, df <= 1)
-    p_value = float(2 * t.sf(abs(difference) / error, df))
-    low = None if margin is None else float(t.sf((difference + margin) / error, df))
-    high = None if margin is None else float(t.cdf((difference - margin) / error, df))
-    return Paired(difference, interval, p_value, "t over seeds", True, low, high)
+    return _tested(estimate, level, margin, covered, "one problem")
 
 
 def paired_interval(
@@ -159,18 +114,56 @@ def paired_interval(
     return _estimate([(a, b)], trained, level, bounds)[0].interval(level)
 
 
+def over_seeds_difference(
+    a: Sequence[float],
+    b: Sequence[float],
+    *,
+    paired_by_seed: bool = False,
+    level: float = 0.95,
+    margin: float | None = None,
+) -> Paired:
+    """The difference of two means over training seeds alone, from one unbounded value per seed (of a training curve):
+    Welch's t.
+
+    Args:
+        a, b: [S_a], [S_b]. paired_by_seed: the same runs in the same order (two windows of one curve), by the t of
+            their differences.
+    Raises:
+        ValueError: no value, or paired sides of different lengths.
+    """
+    sides = [checked(side, 1, level, None) for side in (a, b)]
+    difference = float(sides[0].mean() - sides[1].mean())
+    if paired_by_seed:
+        if len(sides[0]) != len(sides[1]):
+            raise ValueError(f"paired by seed: expected the same seeds, got {len(sides[0])} and {len(sides[1])}")
+        sides = [sides[0] - sides[1]]
+    if min(len(side) for side in sides) < MIN_SEEDS:
+        return Paired(difference, None, None, f"none: fewer than {MIN_SEEDS} training seeds")
+    return _tested(Estimate(difference, (), tuple(sides), None), level, margin, True, "the seeds show no spread")
+
+
 def _estimate(
     pairs: Sequence[tuple[ArrayLike, ArrayLike]], trained: tuple[bool, bool], level: float, bounds: Bounds
 ) -> tuple[Estimate, bool]:
+    """The estimate, and whether it covers the training seeds of every trained side."""
     tables = [_same_problems(a, b, level, bounds) for a, b in pairs]
     sides: list[list[Vector]] = [[pair[side] for pair in tables] for side in (0, 1)]
-    covered = all(len(side[0]) > 1 for side, was_trained in zip(sides, trained, strict=True) if was_trained)
+    covered = all(len(side[0]) >= MIN_SEEDS for side, was_trained in zip(sides, trained, strict=True) if was_trained)
     sides = [
         side if was_trained and covered else [table.mean(axis=0, keepdims=True) for table in side]
         for side, was_trained in zip(sides, trained, strict=True)
     ]
     wide = None if bounds is None else (bounds[0] - bounds[1], bounds[1] - bounds[0])
     return joined_estimate(sides, wide), covered
+
+
+def _tested(estimate: Estimate, level: float, margin: float | None, seeds_covered: bool, why_none: str) -> Paired:
+    """The interval and p-values of an estimated difference."""
+    interval = estimate.interval(level)
+    if interval is None:
+        return Paired(estimate.mean, None, None, f"none: {why_none}", seeds_covered)
+    low, high = (None, None) if margin is None else (estimate.p_above(-margin), estimate.p_below(margin))
+    return Paired(estimate.mean, interval, estimate.p_value(), f"t over {estimate.covers}", seeds_covered, low, high)
 
 
 def word(difference: float | None, p_holm: float | None, p_equal: float | None, seeds_covered: bool) -> Word:

@@ -1,21 +1,7 @@
-"""Confidence intervals of scores over problems and training seeds. Of differences: `evals.stats.differences`.
+"""Confidence intervals of scores and differences, over problems and training seeds. docs/metrics.md has the formulas.
 
-One method throughout; results/coverage.md has its coverage by simulation (benchmarks/coverage.py):
-
-- Problems: Student's t with as many degrees of freedom as problems that vary (Kish's effective number: of 30 problems
-  with 29 at zero, one does), capped at the Bernoulli variance. For one sample a problem this is Wilson's
-  interval exactly. For differences the cap is that of values -1, 0, 1 with mean zero, as in McNemar's test.
-- Seeds: the variance of the seed means, noise included; the noise is then subtracted from the problems' variance (in
-  the crossed model this keeps the t distribution of the seeds' part exact). The half-width is the average of Howe's
-  (JASA 69, 1974: squares add up), which covers slightly too much, and Satterthwaite's (Biometrics 2, 1946), which
-  covers slightly too little; below two degrees of freedom it is Howe's alone.
-- Few seeds: their spread alone has almost no degrees of freedom, and two seeds would resolve nothing. Bounded values
-  therefore get the narrower of two half-widths: from the seeds' own spread, and from a spread moderated as in Smyth
-  (Stat. Appl. Genet. Mol. Biol. 3, 2004), with a prior declared here (`SEED_SD`, `SEED_DF`) and never estimated from
-  other runs.
-- mean +- half is bent to the bounds of the values as Wilson (JASA 22, 1927) bends that of a proportion: for values that
-  vary within problems this is his interval at the effective size of a cluster sample (Korn and Graubard, Survey
-  Methodology 24, 1998; Franco et al., J. Survey Stat. Methodol. 7, 2019).
+One estimator: problems and seeds each have a half-width of Student's t, and independent half-widths add as squares
+(Howe, JASA 69, 1974). Its coverage by simulation: results/coverage.md.
 """
 
 from __future__ import annotations
@@ -34,19 +20,10 @@ Bounds = tuple[float, float] | None  # of a single value; None: unbounded
 PROBLEMS = "problems"
 SEEDS = "seeds"
 BOTH = "problems and seeds"
-FEW = 5.0
-SEED_SD = 0.10  # of the seeds' means, as a share of the values' width: 10 points of accuracy
-SEED_DF = 2.0
-"""The declared prior of the seeds' spread: as if two more degrees of freedom had shown a deviation of 10 points.
-
-Assumed, and deliberately larger than the spread of arms with many seeds (1 to 8 points, results/egsw/aa.md). If the
-seeds of a method truly differ by 20 points, equal methods get verdicts too often (results/coverage.md says how often).
-"""
-ROUGH = "~: approximate; too few varying problems or seeds for nominal coverage"
-FEW_SEEDS = (
-    f"With few training seeds the interval assumes that a method's seeds differ by about {100 * SEED_SD:g} points at "
-    "most (standard deviation; results/coverage.md, few seeds)"
-)
+MIN_SEEDS = 3  # of a trained arm: fewer are averaged, and the interval covers problems only
+FEW = 5  # varying problems, or training seeds: fewer make an interval approximate
+ROUGH = "~: approximate; fewer than five problems vary, or fewer than five training seeds"
+TINY = 1e-12  # differences below this are rounding
 
 
 @dataclass(frozen=True)
@@ -56,8 +33,8 @@ class Interval:
     `covers`: "problems" (other problems of the same kind and other samples of them, same trained models), "seeds"
     (other training seeds, same problems), or "problems and seeds".
 
-    `rough`: fewer than `FEW` problems vary (as Kish counts them), or there are only two seeds (three
-    against an untrained model); a 95 % interval then contains the truth in 90 to 100 % of cases (results/coverage.md).
+    `rough`: fewer than `FEW` problems vary, or the seeds' part has fewer than `FEW` - 1 degrees of freedom. A nominal
+    95 % is then 81 to 100 % in the simulations of results/coverage.md.
     """
 
     low: float
@@ -78,30 +55,36 @@ class Estimate:
 
     Attributes:
         mean: the estimate: the mean over blocks of the mean over problems.
-        blocks: a pair for each benchmark: (one value a problem [P], the sampling noise in their mean that belongs to
-            the seeds' part).
-        seeds: the variance of `mean` that comes from training seeds, on `df` degrees of freedom; df = 0: not covered.
+        blocks: a pair for each benchmark: (one value a problem [P], the variance of their mean that the seeds' part
+            contains too). None: only seeds are covered.
+        seeds: the mean of each training seed [S], of each side that is covered. None: problems only.
         bounds: of a single value, see `over_problems`.
-        moderated: the same variance and its degrees of freedom by `moderated_seeds`; None: unbounded, or not covered.
     """
 
     mean: float
     blocks: tuple[tuple[Vector, float], ...]
-    seeds: float
-    df: float
+    seeds: tuple[Vector, ...]
     bounds: Bounds
-    moderated: tuple[float, float] | None = None
 
     @property
     def covers(self) -> str:
-        return BOTH if self.df else PROBLEMS
+        return PROBLEMS if not self.seeds else BOTH if self.blocks else SEEDS
 
     def interval(self, level: float = 0.95) -> Interval | None:
-        """None if a benchmark has one problem, or if unbounded values are all equal: no spread is known."""
-        if self._count < 2:
+        """None without a known spread: for one problem, for unbounded values that are all equal, for equal seeds."""
+        if any(len(values) < 2 for values, _ in self.blocks):
             return None
-        half = self._half((1 + level) / 2)
-        return bent(self.mean, half, self._count, level, self.bounds, self.covers, self._rough)
+        half, rough = self._half((1 + level) / 2), self._rough
+        width = abs(self.mean) if self.bounds is None else self.bounds[1] - self.bounds[0]
+        if half > 1e-9 * width:  # less is rounding
+            if self.bounds is None:
+                return Interval(self.mean - half, self.mean + half, level, self.covers, rough)
+            return Interval(*_wilson(self.mean, half, *self.bounds), level, self.covers, rough)
+        if self.bounds is None or not self.blocks:
+            return None
+        unseen = 1 - ((1 - level) / 2) ** (1 / min(len(values) for values, _ in self.blocks))
+        low = self.mean - unseen * (self.mean - self.bounds[0])
+        return Interval(low, self.mean + unseen * (self.bounds[1] - self.mean), level, self.covers, rough)
 
     def p_value(self, null: float = 0.0) -> float | None:
         """Two-sided p-value of "the mean is `null`": 1 - the largest confidence level whose interval excludes it.
@@ -127,39 +110,49 @@ class Estimate:
         p = self.p_value(null)
         return None if p is None else p / 2 if self.mean < null else 1 - p / 2
 
-    @cached_property
-    def _count(self) -> int:
-        return min(len(values) for values, _ in self.blocks)
-
-    @cached_property
-    def _rough(self) -> bool:
-        return 0 < self.df <= 1 or any(effective_number(values, self.bounds) < FEW for values, _ in self.blocks)
-
-    @cached_property
-    def _parts(self) -> list[tuple[float, float, float]]:
-        return [_problems_part(values, noise, self.bounds) for values, noise in self.blocks]
-
     def _half(self, quantile: float) -> float:
+        """The half-width before it is fitted to the bounds; `quantile` is 0.975 for 95 %."""
         normal = t_quantile(quantile, math.inf)
         halves = [
             min(t_quantile(quantile, df) * error if df else 0.0, normal * most) for error, df, most in self._parts
         ]
-        alone = math.hypot(*halves) / len(halves)
-        if not self.df:
-            return alone
-        own = float(joined_half(alone, self.seeds, self.df, quantile))
-        return own if self.moderated is None else min(own, float(joined_half(alone, *self.moderated, quantile)))
+        problems = math.hypot(*halves) / max(1, len(halves))
+        error, df = self._seeds_part
+        return math.hypot(problems, t_quantile(quantile, df) * error) if df else problems
+
+    @cached_property
+    def _parts(self) -> list[tuple[float, int, float]]:
+        """Of each benchmark: the standard error, its degrees of freedom (one for each problem that varies, at most
+        P - 1), and the standard error if every value were all or nothing."""
+        parts = []
+        for values, noise in self.blocks:
+            error = math.sqrt(max(0.0, _variance_of_mean(values) - noise))
+            df = min(len(values) - 1, varying(values, self.bounds))
+            parts.append((error, df, math.sqrt(_most_variance(values, self.bounds) / len(values))))
+        return parts
+
+    @cached_property
+    def _seeds_part(self) -> tuple[float, float]:
+        """The standard error and Welch's degrees of freedom (Biometrika 34, 1947); S - 1 for one side, 0 without."""
+        if not self.seeds:
+            return 0.0, 0.0
+        variances = [_variance_of_mean(side) for side in self.seeds]
+        squares = sum(v**2 / (len(side) - 1) for v, side in zip(variances, self.seeds, strict=True))
+        total, least = sum(variances), min(len(side) for side in self.seeds) - 1.0
+        return math.sqrt(total), total**2 / squares if squares else least
+
+    @cached_property
+    def _rough(self) -> bool:
+        _, df = self._seeds_part
+        return 0 < df < FEW - 1 or any(varying(values, self.bounds) < FEW for values, _ in self.blocks)
 
 
 def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Estimate:
     """The mean over training seeds and problems of one benchmark, or of several with equal weights.
 
-    In the crossed model value = mean + problem + seed + noise the mean's variance is (MS_problems - MS_noise) / (S P),
-    the problems' part, and MS_seeds / (S P), the seeds' part with the noise in it.
-
     Args:
         tables: [S, P] for each benchmark, every seed on every problem, the same seeds in the same order in all. With
-            S = 1 the interval covers problems only.
+            fewer than `MIN_SEEDS` seeds the interval covers problems only.
         bounds: as for `over_problems`.
     Raises:
         ValueError: as `over_problems`, for matrices; or the numbers of seeds differ.
@@ -168,73 +161,22 @@ def estimate(tables: Sequence[ArrayLike], *, bounds: Bounds = (0.0, 1.0)) -> Est
 
 
 def joined_estimate(sides: Sequence[Sequence[Vector]], bounds: Bounds) -> Estimate:
-    """The first side, minus the second if there are two; each side has one table [S, P] for each benchmark. A side with
-    one row has no seeds' part.
+    """The first side, minus the second if there are two; each side has one table [S, P] for each benchmark.
 
     Args:
-        bounds: of a value of the result (of a difference if there are two sides). The seeds' part has the degrees of
-            freedom of `seeds_df` for two sides, S - 1 for one.
+        bounds: of a value of the result (of a difference if there are two sides).
     """
     if any(len(table) != len(side[0]) for side in sides for table in side):
         raise ValueError("every benchmark must have the same training seeds")
-    signs = (1.0, -1.0)
     blocks = []
-    for number in range(len(sides[0])):
-        tables = [side[number] for side in sides]
-        values = sum(sign * table.mean(axis=0) for sign, table in zip(signs, tables, strict=False))
-        blocks.append((np.asarray(values), sum(map(_noise_of_mean, tables))))
-    seeded = [np.mean([table.mean(axis=1) for table in side], axis=0) for side in sides if len(side[0]) > 1]
-    variances, counts = [_variance_of_mean(means) for means in seeded], [len(means) for means in seeded]
-    df = 0.0 if not seeded else float(seeds_df(variances, counts)) if len(sides) == 2 else counts[0] - 1.0
-    moderated = None
-    if bounds is not None and df:
-        width = bounds[1] if len(sides) == 2 else bounds[1] - bounds[0]  # of the values, not of their difference
-        variance, its_df = moderated_seeds(variances, counts, width)
-        moderated = float(variance), float(its_df)
+    for tables in zip(*sides, strict=True):
+        by_problem = [table.mean(axis=0) for table in tables]
+        values = by_problem[0] if len(by_problem) == 1 else by_problem[0] - by_problem[1]
+        blocks.append((values, sum(_noise_of_mean(table) for table in tables)))
+    covered = [side for side in sides if len(side[0]) >= MIN_SEEDS]
+    seeds = tuple(np.asarray(np.mean([table.mean(axis=1) for table in side], axis=0)) for side in covered)
     mean = float(np.mean([values.mean() for values, _ in blocks]))
-    return Estimate(mean, tuple(blocks), sum(variances), df, bounds, moderated)
-
-
-def seeds_df(variances: Sequence[ArrayLike], counts: Sequence[int]) -> Vector:
-    """Degrees of freedom of the seeds' part of a difference: Welch's, from half of each side's, at most min(S) - 1.
-
-    Two sides whose seeds vary alike have min(S) - 1: these never give too narrow an interval with normal seeds,
-    whatever the two variances are (Mickey and Brown, Ann. Math. Stat. 37, 1966), and a skew of both sides cancels. The
-    more one side carries the variance, as a trained arm does against a base model, the less cancels: a few seeds of a
-    skewed or bimodal distribution may be close together by chance, and Student's t on S - 1 then errs in up to a
-    quarter of cases (results/coverage.md). One side alone therefore has (S - 1) / 2.
-
-    Args:
-        variances: of the mean, one for each side with several seeds, [...]. counts: their numbers of seeds, S >= 2.
-    """
-    sides = [np.asarray(variance, dtype=float) for variance in variances]
-    most = (min(counts) - 1.0) / (1 if len(sides) > 1 else 2)  # even if no side varies
-    return np.minimum(most, _welch(sides, [(count - 1) / 2 for count in counts]))
-
-
-def _welch(variances: Sequence[Vector], degrees: Sequence[float]) -> Vector:
-    """Degrees of freedom of a sum of estimated variances; infinite if all are 0."""
-    squares = np.asarray(sum(v**2 / df for v, df in zip(variances, degrees, strict=True)), dtype=float)
-    total = np.asarray(sum(variances), dtype=float)
-    return np.asarray(np.divide(total**2, squares, out=np.full_like(squares, np.inf), where=squares > 0))
-
-
-def moderated_seeds(variances: Sequence[ArrayLike], counts: Sequence[int], width: float = 1.0) -> tuple[Vector, Vector]:
-    """The seeds' part of a mean with the declared prior: its variance and degrees of freedom.
-
-    Each side's spread s^2 of S seeds becomes (d0 s0^2 + (S - 1) s^2) / (d0 + S - 1) on d0 + S - 1 degrees of freedom;
-    the sum of both has Welch's, and at most those of the side with fewer seeds.
-
-    Args:
-        variances: of the mean, s^2 / S, one for each side with several seeds, [...]. counts: their S. width: of the
-            values' bounds.
-    """
-    known = [SEED_DF + count - 1 for count in counts]
-    sides = [
-        (SEED_DF * (SEED_SD * width) ** 2 / count + (count - 1) * np.asarray(variance, dtype=float)) / df
-        for variance, count, df in zip(variances, counts, known, strict=True)
-    ]
-    return np.asarray(sum(sides)), np.minimum(min(known), _welch(sides, known))
+    return Estimate(mean, tuple(blocks), seeds, bounds)
 
 
 def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
@@ -260,22 +202,17 @@ def over_problems(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0
 def over_seeds(values: ArrayLike, *, level: float = 0.95, bounds: Bounds = (0.0, 1.0)) -> Interval | None:
     """The interval for the mean over training seeds on these fixed problems, from one mean per seed.
 
-    Seeds that happen to be equal (at most 3 % of simulated cases with S = 3 and 16 % with S = 2; 30 problems, one
-    sample each) have no interval. With S = 2 it is so wide that the bounds cut it (`rough`).
-
     Args:
         values: [S]. bounds: as for `over_problems`.
     Returns:
-        None for a single seed, and for equal seeds: so few equal values say little about their spread.
+        None for fewer than `MIN_SEEDS` seeds, and for equal seeds: so few equal values say little about their spread.
     Raises:
         ValueError: as `over_problems`.
     """
     per_seed = checked(values, 1, level, bounds)
-    seeds = len(per_seed)
-    if seeds < 2 or np.ptp(per_seed) == 0:
+    if len(per_seed) < MIN_SEEDS:
         return None
-    half = t_quantile((1 + level) / 2, seeds - 1) * math.sqrt(_variance_of_mean(per_seed))
-    return bent(float(per_seed.mean()), half, seeds, level, bounds, SEEDS, seeds == 2)
+    return Estimate(float(per_seed.mean()), (), (per_seed,), bounds).interval(level)
 
 
 @lru_cache(maxsize=4096)
@@ -286,98 +223,53 @@ def t_quantile(probability: float, df: float) -> float:
     return float(ndtri(probability) if math.isinf(df) else stdtrit(df, probability))
 
 
-def effective_number(values: Vector, bounds: Bounds) -> float:
-    """The effective number of values in a mean: (sum |v|)^2 / sum v^2, as Kish (Survey Sampling, 1965) counts weights.
-
-    Counted from the bound that gives fewer: it is 1 if one problem of thirty is ever solved, or one ever failed.
-    Differences are counted from zero; unbounded values all count. values: [P]. bounds: as for `over_problems`.
+def varying(values: Vector, bounds: Bounds) -> int:
+    """How many of the values [P] vary: those above the least possible, or those below the greatest, whichever are
+    fewer; of differences those that are not zero. It is 1 if one problem of thirty is ever solved, or one ever failed.
     """
     if bounds is None:
-        return float(len(values))
+        return len(values)
+    low, high = bounds
     if _of_differences(bounds):
-        return _kish(np.abs(values))
-    return min(_kish(values - bounds[0]), _kish(bounds[1] - values))
+        return int(np.count_nonzero(np.abs(values) > TINY * high))
+    rounding = TINY * (high - low)
+    return int(min(np.count_nonzero(values > low + rounding), np.count_nonzero(values < high - rounding)))
 
 
-def joined_half(problems: ArrayLike, seeds: ArrayLike, df: ArrayLike, quantile: float) -> Vector:
-    """The half-width of a sum of two independent parts (see the module's text).
-
-    Args:
-        problems: the half-width from the problems alone, [...].
-        seeds: the seeds' estimated variance of the mean, on `df` > 0 degrees of freedom, [...].
-    """
-    from scipy.special import stdtrit
-
-    alone, seeds, df = (np.asarray(x, dtype=float) for x in (problems, seeds, df))
-    howe = np.hypot(alone, stdtrit(df, quantile) * np.sqrt(seeds))
-    if (df < 2).all():  # Satterthwaite's degrees of freedom are then unreliable, and the average covers too little
-        return np.asarray(howe)
-    variance = (alone / t_quantile(quantile, math.inf)) ** 2 + seeds
-    share = np.divide(seeds, variance, out=np.ones_like(variance), where=variance > 0)
-    df_joined = df / np.maximum(share**2, 1e-9)  # beyond 1e9 degrees of freedom, t is normal
-    mixed = (howe + stdtrit(df_joined, quantile) * np.sqrt(variance)) / 2
-    return np.asarray(np.where(df < 2, howe, mixed))
-
-
-def _problems_part(by_problem: Vector, noise: float, bounds: Bounds) -> tuple[float, float, float]:
-    """(standard error, degrees of freedom, the largest standard error possible) of the mean of [P] values.
-
-    `noise` is the variance in it that belongs to the seeds' part. No degrees of freedom: all values are at one bound.
-    """
-    count = len(by_problem)
-    error = math.sqrt(max(0.0, _variance_of_mean(by_problem) - noise))
+def _most_variance(values: Vector, bounds: Bounds) -> float:
+    """The variance of values with this mean that are all or nothing: m (1 - m) for 0 and 1; of differences that are
+    -1, 0 or 1 with mean zero it is E|x|, as in McNemar's test."""
     if bounds is None:
-        return error, count - 1.0, math.inf
-    effective = min(count - 1.0, round(effective_number(by_problem, bounds), 6))
-    nothing, everything = (0.0, bounds[1]) if _of_differences(bounds) else bounds
-    share = (by_problem - nothing) / (everything - nothing)
-    # values of 0 or 1 with this mean have the variance m - m^2; values of -1, 0 or 1 with this mean size and, as where
-    # nothing differs, mean zero have E|x|
-    centre = 0.0 if _of_differences(bounds) else float(share.mean())
-    most = float(np.abs(share).mean()) - centre**2
-    return error, effective, (everything - nothing) * math.sqrt(max(0.0, most) / count)
+        return math.inf
+    low, high = bounds
+    if _of_differences(bounds):
+        return float(np.abs(values).mean()) * high
+    return max(0.0, float((values.mean() - low) * (high - values.mean())))
 
 
 def _of_differences(bounds: tuple[float, float]) -> bool:
     return bounds[0] == -bounds[1]
 
 
-def _kish(values: Vector) -> float:
-    squares = float(np.square(values).sum())
-    return float(values.sum()) ** 2 / squares if squares > 0 else 0.0
-
-
 def _variance_of_mean(values: Vector) -> float:
+    """The estimated variance of the mean of independent values [N], N >= 2."""
     return float(values.var(ddof=1)) / len(values)
 
 
 def _noise_of_mean(table: Vector) -> float:
-    """The part of the variance of the mean of [S, P] that comes from residual noise (neither the problem's nor the
-    seed's)."""
-    seeds, problems = len(table), len(table[0])
-    if seeds < 2 or problems < 2:
+    """The part of the variance of the mean of [S, P] that comes from neither the problem nor the seed, if the seeds are
+    covered: it is then in the seeds' part as well."""
+    seeds, problems = table.shape
+    if seeds < MIN_SEEDS or problems < 2:
         return 0.0
     noise = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0, keepdims=True) + table.mean()
-    return float(np.square(noise).sum()) / ((seeds - 1) * (problems - 1)) / (seeds * problems)
-
-
-def bent(
-    mean: float, half: float, count: int, level: float, bounds: Bounds, covers: str, rough: bool
-) -> Interval | None:
-    """mean +- half, fitted to the bounds; by Clopper and Pearson if the data show no spread."""
-    spread = half > 1e-9 * (abs(mean) if bounds is None else bounds[1] - bounds[0])  # less is rounding
-    if bounds is None:
-        return Interval(mean - half, mean + half, level, covers, rough) if spread else None
-    if spread:
-        return Interval(*_wilson(mean, half, *bounds), level, covers, rough)
-    unseen = 1 - ((1 - level) / 2) ** (1 / count)
-    return Interval(mean - unseen * (mean - bounds[0]), mean + unseen * (bounds[1] - mean), level, covers, rough)
+    return float(np.square(noise).sum() / ((seeds - 1) * (problems - 1)) / (seeds * problems))
 
 
 def _wilson(mean: float, half: float, low: float, high: float) -> tuple[float, float]:
     """The two x with (x - p)^2 = h^2 x(1 - x) / (p(1 - p)): p is the mean, h the half-width, low..high is 0..1.
 
-    For a proportion of n, h = z sqrt(p(1 - p)/n), and this is Wilson's equation.
+    For a proportion of n, h = z sqrt(p(1 - p)/n), and this is Wilson's equation (JASA 22, 1927).
     """
     width = high - low
     p, h = (mean - low) / width, half / width
@@ -387,6 +279,7 @@ def _wilson(mean: float, half: float, low: float, high: float) -> tuple[float, f
 
 
 def checked(values: ArrayLike, dimensions: int, level: float, bounds: Bounds) -> Vector:
+    """The values as an array; the errors of `over_problems`."""
     array = np.asarray(values, dtype=float)
     if array.ndim != dimensions or array.size == 0:
         shape = "[P], one value per problem (or seed)" if dimensions == 1 else "[S, P], seeds x problems"

@@ -1,4 +1,4 @@
-"""How many problems, samples and training seeds a difference between two methods needs.
+"""What a difference between two methods needs: problems, samples and training seeds.
 
 The model, for the share of correct samples of method m under training seed s on problem p, n samples each:
 
@@ -10,28 +10,29 @@ have correlation rho. Both methods are measured on the same P problems, each wit
 
     (effect^2 + 2 (1 - rho) between^2) / P  +  2 (interaction^2 + within^2 / n) / (S P)  +  2 seed^2 / S
 
-The test is that of `evals.stats.differences.paired`: with one seed a side, over the problems alone (it does not cover
-other seeds, and `seed_sd` has no effect); with more, over problems and seeds.
+The test is that of `evals.stats.differences.paired`: with fewer than `MIN_SEEDS` seeds a side, over the problems alone
+(it does not cover other seeds, and `seed_sd` has no effect); with more, over problems and seeds.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from evals.provenance import Sourced, assumed
-from evals.stats.intervals import joined_half, moderated_seeds, seeds_df, t_quantile
+from evals.notebook import text_table
+from evals.provenance import Origin, Sourced, assumed, paper
+from evals.stats.intervals import MIN_SEEDS, t_quantile
+from evals.stats.verdict_table import VerdictTable
 
 Vector = NDArray[np.float64]
 MOST = 4096  # seeds or problems; a difference that needs more is reported as out of reach
-
-
+FEW_CARRY = 0.1  # share of problems that carries the whole difference, in the pessimistic case
 ALIKE: Sourced[float] = assumed(0.0, "every problem has the same true difference, the most favourable case")
 
 
@@ -64,9 +65,20 @@ class Spread:
         """Every value with its source."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
+    def override(self, values: Mapping[str, float], source: str = "given by the caller") -> Spread:
+        """The spread with some values replaced.
 
-def power(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int, level: float = 0.95) -> float:
-    """The chance that the test resolves a true difference, at significance 1 - level.
+        Raises:
+            ValueError: as `Spread`; or no value has this name.
+        """
+        present = self.sourced()
+        if strange := [name for name in values if name not in present]:
+            raise ValueError(f"{strange[0]}: expected one of {', '.join(present)}")
+        return replace(self, **{name: present[name].replace(v, Origin.USER, source) for name, v in values.items()})
+
+
+def chance(difference: float, spread: Spread, *, problems: int, samples: int, seeds: int, level: float = 0.95) -> float:
+    """The power: the chance that the test resolves a true difference, at significance 1 - level.
 
     The difference is normal, its three estimated variances (from the problems; from either side's seeds with the noise)
     are chi-square, and all are independent: the chance is integrated over the three. Exact in the normal model, except
@@ -77,7 +89,7 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     Raises:
         ValueError: a value out of these ranges, or level outside (0, 1).
     """
-    from scipy.special import erfc
+    from scipy.special import erfc, stdtrit
 
     _check(difference, problems, samples, seeds, level)
     quantile = (1 + level) / 2
@@ -86,23 +98,21 @@ def power(difference: float, spread: Spread, *, problems: int, samples: int, see
     variance = (effect + 2 * cell / seeds) / problems
     ratio, weight = _chi_square_over_df(problems - 1)
     half = t_quantile(quantile, problems - 1) * np.sqrt(variance * ratio)
-    if seeds > 1:
+    if seeds >= MIN_SEEDS:
         noise = 2 * cell / (seeds * problems)  # in the seeds' part of the interval, not in the problems'
         half = t_quantile(quantile, problems - 1) * np.sqrt(np.maximum(0.0, variance * ratio - noise))
         from_seeds = 2 * spread.seed_sd.value**2 / seeds
         variance += from_seeds
         side, side_weight = _chi_square_over_df(seeds - 1)
-        of_a, of_b = side[:, None], side[None, :]
-        of_one = (from_seeds + noise) / 2
-        variances, counts = [of_one * of_a, of_one * of_b], [seeds, seeds]
-        own = joined_half(half[:, None, None], sum(variances), seeds_df(variances, counts), quantile)
-        half = np.minimum(own, joined_half(half[:, None, None], *moderated_seeds(variances, counts), quantile))
+        welch = (seeds - 1) * (side[:, None] + side) ** 2 / (side[:, None] ** 2 + side**2)
+        of_seeds = stdtrit(welch, quantile) * np.sqrt((from_seeds + noise) / 2 * (side[:, None] + side))
+        half = np.hypot(half[:, None, None], of_seeds)
         weight = weight[:, None, None] * side_weight[:, None] * side_weight
     if variance == 0:
         return 1.0
     scale = math.sqrt(2 * variance)
-    chance = 0.5 * (erfc((half - difference) / scale) + erfc((half + difference) / scale))
-    return min(1.0, float(np.sum(weight * chance)))
+    resolved = 0.5 * (erfc((half - difference) / scale) + erfc((half + difference) / scale))
+    return min(1.0, float(np.sum(weight * resolved)))
 
 
 def carried_by(difference: float, share: float) -> float:
@@ -121,10 +131,12 @@ def carried_by(difference: float, share: float) -> float:
 def seeds_needed(
     difference: float, spread: Spread, *, wanted: float, problems: int, samples: int, level: float = 0.95
 ) -> int | None:
-    """The fewest training seeds (at least 2, so that the interval covers them) that give power `wanted`; None beyond
-    MOST."""
+    """The fewest training seeds (at least `MIN_SEEDS`, so that the interval covers them) that give power `wanted`; None
+    beyond MOST."""
     return _fewest(
-        lambda s: power(difference, spread, problems=problems, samples=samples, seeds=s, level=level), 2, wanted
+        lambda s: chance(difference, spread, problems=problems, samples=samples, seeds=s, level=level),
+        MIN_SEEDS,
+        wanted,
     )
 
 
@@ -133,7 +145,7 @@ def problems_needed(
 ) -> int | None:
     """The fewest problems that give power `wanted`; None beyond MOST."""
     return _fewest(
-        lambda p: power(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, wanted
+        lambda p: chance(difference, spread, problems=p, samples=samples, seeds=seeds, level=level), 3, wanted
     )
 
 
@@ -178,3 +190,261 @@ def _check(difference: float, problems: int, samples: int, seeds: int, level: fl
             raise ValueError(f"{name}: expected a whole number of at least {least}, got {value!r}")
     if not 0 < level < 1:
         raise ValueError(f"level: expected a number between 0 and 1, got {level!r}")
+
+
+# -- the table of a difference -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PowerRow:
+    """With `samples` responses a problem: seeds -> the power (and in the pessimistic case; None where the data show how
+    much problems differ), the seeds that the wanted power needs, and seeds -> the problems that it needs (None: more
+    than `MOST`)."""
+
+    samples: int
+    by_seeds: Mapping[int, float]
+    low_by_seeds: Mapping[int, float] | None
+    seeds_needed: int | None
+    problems_needed: Mapping[int, int | None]
+
+
+@dataclass(frozen=True)
+class Power:
+    """What a difference needs, and with which chance a plan resolves it. It prints itself.
+
+    `problems` of `benchmark` ("" if none was named); `wanted` power; `level` of the interval.
+    """
+
+    difference: float
+    benchmark: str
+    problems: int
+    wanted: float
+    level: float
+    spread: Spread
+    rows: tuple[PowerRow, ...]
+
+    def as_json(self) -> dict[str, Any]:
+        """One JSON document."""
+        return {
+            "difference": self.difference,
+            "power": self.wanted,
+            "level": self.level,
+            "benchmark": self.benchmark or None,
+            "problems": self.problems,
+            "model": {name: sourced.as_dict() for name, sourced in self.spread.sourced().items()},
+            "most": MOST,
+            "rows": [
+                {
+                    "samples": row.samples,
+                    "power_by_seeds": {str(s): p for s, p in row.by_seeds.items()},
+                    "seeds_needed": row.seeds_needed,
+                    "problems_needed_by_seeds": {str(s): p for s, p in row.problems_needed.items()},
+                    **({} if row.low_by_seeds is None else {"power_low_by_seeds": _texts(row.low_by_seeds)}),
+                }
+                for row in self.rows
+            ],
+        }
+
+    def __str__(self) -> str:
+        """Two tables, then the model's values with their sources."""
+        wanted = f"{100 * self.wanted:.0f} %"
+        by_seeds = [f"{s} seed" if s == 1 else f"{s} seeds" for s in self.rows[0].by_seeds]
+        lines = [
+            f"A difference of {100 * self.difference:g} points between two methods on the same problems, two-sided "
+            f"test at the {100 * (1 - self.level):.0f} % level; seeds are for each method.",
+            "",
+            f"Power with {self.benchmark + ', ' if self.benchmark else ''}{self.problems} problems, and the seeds that "
+            f"{wanted} needs:",
+            text_table(
+                ("samples", *by_seeds, f"seeds for {wanted}"),
+                [(str(r.samples), *(_range(r, s) for s in r.by_seeds), _count(r.seeds_needed)) for r in self.rows],
+            ),
+            "",
+            f"Problems that {wanted} needs:",
+            text_table(
+                ("samples", *by_seeds),
+                [(str(r.samples), *map(_count, r.problems_needed.values())) for r in self.rows],
+            ),
+            "",
+        ]
+        if self.rows[0].low_by_seeds is not None:
+            lines.append(
+                "The range: from a difference that a tenth of the problems carries alone to one that is the same on "
+                "every problem; two measured runs, or effect_sd, narrow it."
+            )
+        if min(self.rows[0].by_seeds) < MIN_SEEDS:
+            lines.append(
+                f"With fewer than {MIN_SEEDS} seeds the test covers problems only: it says nothing about other "
+                "training seeds."
+            )
+        lines.append("Standard deviations in points, and where they come from:")
+        for name, sourced in self.spread.sourced().items():
+            value = f"{sourced.value:.2f}" if name == "correlation" else f"{100 * sourced.value:.1f}"
+            lines.append(f"  {name:<15} {value:>5}  {sourced.origin}: {sourced.note}")
+        return "\n".join(lines)
+
+
+def power(
+    difference: float,
+    *,
+    problems: int,
+    benchmark: str = "",
+    samples: Sequence[int] = (1, 4, 16, 64),
+    seeds: Sequence[int] = (1, 3, 5, 10),
+    wanted: float = 0.8,
+    level: float = 0.95,
+    spread: Spread | None = None,
+) -> Power:
+    """The chance that each number of samples and seeds resolves a difference, and what the wanted chance needs.
+
+    Args:
+        difference: of the two methods' scores, a fraction. problems: of the benchmark.
+        benchmark: decides the published noise, if `spread` is None. samples, seeds: what to try; seeds for each method.
+        spread: see `default_spread` and `measured_spread`. Unless two runs or the caller state how much the difference
+            varies over problems, the power is a range (`FEW_CARRY`).
+    Raises:
+        ValueError: a value out of range, as of `chance`.
+    """
+    spread = default_spread(benchmark) if spread is None else spread
+    few = None
+    if Origin.USER not in (spread.correlation.origin, spread.effect_sd.origin):
+        carried = min(1.0, carried_by(difference, FEW_CARRY))
+        few = replace(spread, effect_sd=assumed(carried, "a tenth of the problems carries the difference"))
+
+    def by_seeds(s: Spread, n: int) -> dict[int, float]:
+        return {k: chance(difference, s, problems=problems, samples=n, seeds=k, level=level) for k in seeds}
+
+    rows = []
+    for n in samples:
+        needed = {k: problems_needed(difference, spread, wanted=wanted, samples=n, seeds=k, level=level) for k in seeds}
+        fewest = seeds_needed(difference, spread, wanted=wanted, problems=problems, samples=n, level=level)
+        low = None if few is None else by_seeds(few, n)
+        rows.append(PowerRow(n, by_seeds(spread, n), low, fewest, needed))
+    return Power(difference, benchmark, problems, wanted, level, spread, tuple(rows))
+
+
+def _texts(by_seeds: Mapping[int, float]) -> dict[str, float]:
+    return {str(seeds): value for seeds, value in by_seeds.items()}
+
+
+def _count(value: int | None) -> str:
+    return f"> {MOST}" if value is None else str(value)
+
+
+def _range(row: PowerRow, seeds: int) -> str:
+    high = f"{100 * row.by_seeds[seeds]:.0f} %"
+    return high if row.low_by_seeds is None else f"{100 * row.low_by_seeds[seeds]:.0f}-{high}"
+
+
+# -- where the spread is from --------------------------------------------------------------------------------------
+
+
+# Mean and standard deviation in points over repeated evaluations of one checkpoint, one response a problem (arXiv
+# 2504.07086): Qwen2.5-Math-7B, -Math-7B-Instruct, Qwen2.5-7B, and for AIME24 DAPO-32B.
+_PUBLISHED = {
+    "aime24": (30, ((20.7, 3.8), (15.7, 3.9), (8.0, 3.2), (43.0, 4.0))),
+    "aime25": (30, ((8.7, 3.9), (10.7, 3.8), (3.7, 3.7))),
+    "amc23": (40, ((56.2, 5.7), (67.0, 3.9), (35.8, 4.9))),
+    "math500": (500, ((64.3, 0.5), (82.9, 0.1), (59.7, 0.3))),
+}
+_SOURCE = "arXiv 2504.07086, mean and std over seeds"
+
+
+def default_spread(benchmark: str = "") -> Spread:
+    """The published noise of a benchmark, and assumptions for the rest.
+
+    A repeated evaluation with one response for each of P problems has the variance within^2 / P; one sample, correct at
+    the mean rate r, has r (1 - r) = within^2 + between^2. Averages over the published models.
+    """
+    correlation = assumed(0.9, "stated nowhere; methods trained from one base find the same problems hard")
+    interaction = assumed(0.0, "stated nowhere; 0 is the most favourable")
+    seed = assumed(0.02, "stated nowhere: the published spread over seeds is of evaluations, not of trainings")
+    if benchmark not in _PUBLISHED:
+        return Spread(
+            assumed(0.3, "nothing published on this benchmark; about the largest published, that of amc23"),
+            assumed(0.4, "nothing published on this benchmark; with within_sd 0.3, a mean rate of one half"),
+            correlation,
+            interaction,
+            seed,
+        )
+    problems, models = _PUBLISHED[benchmark]
+    within = problems * sum((std / 100) ** 2 for _, std in models) / len(models)
+    single = sum(mean / 100 * (1 - mean / 100) for mean, _ in models) / len(models)
+    return Spread(
+        paper(math.sqrt(within), f"{_SOURCE}, {len(models)} models: sqrt({problems}) std"),
+        paper(math.sqrt(single - within), f"{_SOURCE}, {len(models)} models: mean (1 - mean) less within^2"),
+        correlation,
+        interaction,
+        seed,
+    )
+
+
+def measured_spread(rows: Any, name: str, *, fallback: Spread, other: Any = None) -> Spread:
+    """The components that a verdict table shows, by the method of moments; the others come from `fallback`.
+
+    Args:
+        rows: a verdict table of one benchmark, as for `score`. One training seed gives neither `seed_sd` nor
+            `interaction_sd`, which is then part of `between_sd`.
+        name: of the table, for the source.
+        other: a second method on the same problems, for the correlation.
+    Raises:
+        ValueError: fewer than 3 problems with 2 scored samples under every seed; or as `VerdictTable`.
+    """
+    moments = _moments(rows, name)
+    seeds, problems = moments.means.shape
+    interaction, seed, correlation = fallback.interaction_sd, fallback.seed_sd, fallback.correlation
+    if seeds > 1:
+        interaction = _measured(moments.cell - moments.noise, name)
+        seed = _measured(float(moments.means.mean(axis=1).var(ddof=1)) - moments.cell / problems, name)
+    effect = fallback.effect_sd
+    if other is not None:
+        correlation = _correlation(moments, _moments(other, name), name)
+        effect = assumed(0.0, f"problems that differ in their effect lower the correlation, measured on {name}")
+    return Spread(
+        _measured(moments.within, name), _measured(moments.between, name), correlation, interaction, seed, effect
+    )
+
+
+@dataclass(frozen=True)
+class _Moments:
+    """The means [S, P] of the problems with two scored samples under every seed, and variances: `within` of single
+    samples, `noise` that this leaves in a cell of `means`, `cell` all that is random in it, `between` the problems."""
+
+    problems: tuple[str, ...]
+    means: Vector
+    within: float
+    noise: float
+    cell: float
+    between: float
+
+
+def _moments(rows: Any, name: str) -> _Moments:
+    table = rows if isinstance(rows, VerdictTable) else VerdictTable(rows)
+    usable = np.asarray((table.scored >= 2).all(axis=0))
+    problems = tuple(p for p, has_two in zip(table.problems, usable, strict=True) if has_two)
+    if len(problems) < 3:
+        raise ValueError(f"{name}: expected at least 3 problems with 2 scored samples each, got {len(problems)}")
+    sizes = table.scored[:, usable]
+    means = table.correct[:, usable] / sizes
+    within = float((means * (1 - means) * sizes / (sizes - 1)).mean())
+    noise = cell = within * float((1 / sizes).mean())
+    if len(means) > 1:
+        residual = means - means.mean(axis=1, keepdims=True) - means.mean(axis=0, keepdims=True) + means.mean()
+        cell = float(np.square(residual).sum()) / ((len(means) - 1) * (len(problems) - 1))
+    between = float(means.mean(axis=0).var(ddof=1)) - cell / len(means)
+    return _Moments(problems, means, within, noise, cell, between)
+
+
+def _correlation(a: _Moments, b: _Moments, name: str) -> Sourced[float]:
+    """The covariance of the problem means (the noise of two separate runs does not bias it) over the variance between
+    problems."""
+    if a.problems != b.problems:
+        raise ValueError(f"{name}: expected two runs on the same problems")
+    if min(a.between, b.between) <= 0:
+        raise ValueError(f"{name}: the problems do not differ beyond the noise, so nothing shows their correlation")
+    correlation = float(np.cov(a.means.mean(axis=0), b.means.mean(axis=0))[0, 1]) / math.sqrt(a.between * b.between)
+    return Sourced(max(-1.0, min(1.0, correlation)), Origin.USER, f"measured on {name}")
+
+
+def _measured(variance: float, name: str) -> Sourced[float]:
+    return Sourced(math.sqrt(max(0.0, variance)), Origin.USER, f"measured on {name}")

@@ -13,10 +13,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from evals.stats.intervals import moderated_seeds, seeds_df, t_quantile
+from evals.stats.intervals import MIN_SEEDS, t_quantile
 
 Answer = Literal["comes back", "does not come back", "cannot tell"]
-MOST_SEEDS = 64
 
 
 @dataclass(frozen=True)
@@ -25,11 +24,8 @@ class Repeat:
 
     Attributes:
         mean: our value. ours: its variance on these problems. theirs: the variance of one measurement of the paper's.
-        df: degrees of freedom of both, from the spread of our S seeds: (S - 1) / 2, as `seeds_df`; inf if the variance
-            is a bound and not an estimate.
+        df: degrees of freedom of both, S - 1 of our seeds; inf if the variance is a bound and not an estimate.
         unknown: why there is no variance; then the others are NaN.
-        moderated: both variances together, and their degrees of freedom, with the declared prior of the seeds' spread
-            (`evals.stats.intervals.moderated_seeds`); None: not of bounded values of a trained arm.
     """
 
     mean: float
@@ -37,21 +33,15 @@ class Repeat:
     theirs: float
     df: float
     unknown: str = ""
-    moderated: tuple[float, float] | None = None
 
     def half(self, level: float = 0.95) -> float:
         """Half of the prediction interval for the published value."""
-        own = t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
-        if self.moderated is None:
-            return own
-        variance, df = self.moderated
-        return min(own, t_quantile((1 + level) / 2, df) * math.sqrt(variance))
+        return t_quantile((1 + level) / 2, self.df) * math.sqrt(self.ours + self.theirs)
 
 
 @dataclass(frozen=True)
 class Comeback:
-    """low, high: the 95 % prediction interval for the published value; None if unknown. why: for "cannot tell", how
-    many seeds or samples would suffice."""
+    """low, high: the 95 % prediction interval for the published value; None if unknown. why: of "cannot tell"."""
 
     answer: Answer
     low: float | None
@@ -100,24 +90,16 @@ def repeat(
         if math.isnan(one):
             return Repeat(mean, math.nan, math.nan, math.nan, "the noise of this metric is not known from one sample")
         return Repeat(mean, one / seeds, one * more, math.inf)
-    if seeds < 2:
-        return Repeat(mean, math.nan, math.nan, math.nan, "one training seed of ours: two at least would tell")
+    if seeds < MIN_SEEDS:
+        few = f"{seeds} of our training seeds: at least {MIN_SEEDS} are needed"
+        return Repeat(mean, math.nan, math.nan, math.nan, few)
     one = float(table.mean(axis=1).var(ddof=1))
     if one == 0 and bounded:  # seeds that happen to be equal
         one = most / samples
-    return trained_repeat(mean, one, seeds, one * more / paper_seeds, bounded)
+    return Repeat(mean, one / seeds, one * more / paper_seeds, seeds - 1.0)
 
 
-def trained_repeat(mean: float, one: float, seeds: int, theirs: float, bounded: bool) -> Repeat:
-    """Of a trained arm: `one` is the variance over its S seeds (> 0 where bounded), `theirs` a multiple of it."""
-    moderated = None
-    if bounded:
-        variance, df = (float(x) for x in moderated_seeds([one / seeds], [seeds]))
-        moderated = variance * (1 + theirs * seeds / one), df
-    return Repeat(mean, one / seeds, theirs, float(seeds_df([one], [seeds])), moderated=moderated)
-
-
-def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
+def come_back(published: float, ours: Repeat, margin: float | None) -> Comeback:
     """Whether the published value comes back.
 
     comes back: the true difference lies within the margin (two one-sided tests at 5 %). does not come back: the
@@ -126,34 +108,17 @@ def come_back(published: float, of: Repeat, margin: float | None) -> Comeback:
     Args:
         margin: the largest difference that counts as none; None: not declared, so nothing comes back.
     """
-    if of.unknown:
-        return Comeback("cannot tell", None, None, margin, of.unknown)
-    half = of.half()
-    low, high = of.mean - half, of.mean + half
-    if margin is not None and abs(published - of.mean) + of.half(0.9) < margin:
+    if ours.unknown:
+        return Comeback("cannot tell", None, None, margin, ours.unknown)
+    half = ours.half()
+    low, high = ours.mean - half, ours.mean + half
+    if margin is not None and abs(published - ours.mean) + ours.half(0.9) < margin:
         return Comeback("comes back", low, high, margin)
     if not low <= published <= high:
         return Comeback("does not come back", low, high, margin)
-    return Comeback("cannot tell", low, high, margin, _what_would_tell(of, margin))
-
-
-def _what_would_tell(of: Repeat, margin: float | None) -> str:
     if margin is None:
-        return "the paper claims no gain that would say how close is close"
-    alone = t_quantile(0.95, math.inf) * math.sqrt(of.theirs)
-    if alone >= margin:
-        return (
-            f"no number of our runs would: the paper's own noise is +-{100 * alone:.1f} points, the margin "
-            f"{100 * margin:.1f}"
-        )
-    if math.isinf(of.df):
-        times = next((k for k in range(2, 1025) if alone * math.sqrt(1 + of.ours / of.theirs / k) < margin), None)
-        return "more than a thousand times our samples would" if times is None else f"{times} times our samples would"
-    seeds = round(2 * of.df) + 1
-    one, bounded = of.ours * seeds, of.moderated is not None
-    more = (trained_repeat(of.mean, one, s, of.theirs, bounded) for s in range(seeds + 1, MOST_SEEDS + 1))
-    needed = next((s for s, then in enumerate(more, start=seeds + 1) if then.half(0.9) < margin), None)
-    return f"more than {MOST_SEEDS} seeds of ours would" if needed is None else f"{needed} seeds of ours would"
+        return Comeback("cannot tell", low, high, margin, "the paper claims no gain that would say how close is close")
+    return Comeback("cannot tell", low, high, margin, "the noise of both sides is wider than the margin")
 
 
 def sampling_noise(correct: NDArray[np.int64], scored: NDArray[np.int64]) -> float | None:

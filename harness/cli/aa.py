@@ -14,7 +14,7 @@ AA = """options:
   paper=KEY              required
   arm=A,B                required; trained arms with many seeds in the store (20 or more: rlvr run ... seeds=20)
   scale=tiny  model=KEY  which runs (default: tiny; the model that has most seeds)
-  sizes=[1,2,3,5,10]     training seeds on each side
+  sizes=[1,3,5,10]       training seeds on each side
   splits=200             about how many splits for each size
   seed=0                 of the random splits
   out=FOLDER             default results; the page is FOLDER/KEY/aa.md"""
@@ -41,15 +41,16 @@ def do_aa(arguments: Any) -> int:
     model, out = take(values, "model", str), Path(take(values, "out", str, "results"))
     no_more(values, ("paper", "arm", "scale", "model", "sizes", "splits", "seed", "out"))
     from harness.runs.track import Tracker
-    from harness.tables.aa import document, page, pick, tested
+    from harness.tables.aa import aa_of, page, pick
     from harness.tables.measured import gather
 
     chosen = pick(gather(paper, Tracker.open(), arms=arms), scale=scale, model=model, arms=arms)
-    of_arms = [tested(m, sizes=sizes, splits=splits, seed=seed) for m in chosen]
+    tests = [(m, aa_of(m, sizes=sizes, splits=splits, seed=seed)) for m in chosen]
     command = " ".join(["rlvr aa", *arguments.options])
     path = out / paper / "aa.md"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(page(paper, command, of_arms), encoding="utf-8")
+    path.write_text(page(paper, command, tests), encoding="utf-8")
     print(f"wrote {path}", file=sys.stderr)
-    print(json.dumps(document(paper, of_arms), indent=2) if arguments.json else path.read_text(encoding="utf-8"))
+    document = {"paper": paper, "arms": [{"arm": m.arm, "runs": len(m.seeds), "rates": t.as_json()} for m, t in tests]}
+    print(json.dumps(document, indent=2) if arguments.json else path.read_text(encoding="utf-8"))
     return 0

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from evals.stats.compare import CompareResult, Line
 from evals.stats.differences import ALPHA
-from evals.stats.intervals import FEW_SEEDS, ROUGH
+from evals.stats.intervals import ROUGH
 from evals.stats.score import bounds_text, line_interval, number_text, p_text
 from harness.cli.terminal import paragraph, table
 
-SINGLE = (
-    "One benchmark, so nothing is corrected: where training seeds are skewed or few of them fail, such a single "
-    "comparison of equal methods errs in up to 19 % of cases (results/coverage.md, one comparison, seeds alone); "
-    "look at the seeds"
+FEW = (
+    "With three to five seeds of which some fail, equal methods get a verdict too often, most of all against an "
+    "untrained model (results/coverage.md): look at each seed"
 )
 
 
@@ -35,25 +34,16 @@ def _notes(result: CompareResult) -> list[str]:
     ]
     if any(line.verdict.startswith("checkpoint") for line in result.lines):
         notes.append(
-            "*: these two checkpoints differ (or are equal). A trained run has one training seed here, so this says "
-            "nothing of the method: give the folders or run ids of several seeds, joined by commas."
+            "*: the measured checkpoints differ (or are equal). A trained run has fewer than three training seeds "
+            "here, so this says nothing about the method: give the folders or run ids of its seeds, joined by commas."
         )
     if (margin := result.lines[0].margin) is not None:
         notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
     if any(line.rough for line in result.lines):
         notes.append(f"{ROUGH}.")
     if any(line.seeds_covered and max(line.seeds_a, line.seeds_b) > 1 for line in result.lines):
-        notes.append(f"{FEW_SEEDS}.")
-        if len({line.benchmark for line in result.lines}) == 1:
-            notes.append(SINGLE + ".")
+        notes.append(FEW + ".")
     notes += [f"Test: {test}." for test in tests]
-    exact = [f"{line.benchmark} {line.name} {p_text(line.p_samples)}" for line in result.lines if line.p_samples]
-    if exact:
-        notes.append(
-            f"Exact p-values of these two checkpoints on these very problems, uncorrected: {', '.join(exact)}. By "
-            "exchange of each problem's samples; more powerful for pass@k. They say nothing of other problems, and no "
-            "verdict uses them."
-        )
     notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
     notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
     return notes + [f"Note: {text}" for text in result.notes]

@@ -10,9 +10,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from harness.cli import stopping
 from harness.cli.reading import READING_KEYS, take_reading
-from harness.cli.stopping import run_until_decided, take_stop
 from harness.command.config import no_more, parse_overrides, take, take_number, take_numbers
 from harness.errors import UsageError, choose
 
@@ -36,9 +34,6 @@ EVAL = """options:
                          max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code
                          (boxed_code, gpqa_code, boxed_code_plain) takes the protocol's place. Not with openai
   tools.KEY=VALUE        turns=4 (blocks run for a response), seconds=10 and memory_mb=1024 for each, output_chars=2000
-  stop=decided           problems in random order, until a sequential test says that the score is above or below
-                         against=SHARE (as 0.5), or that of versus=RUN; wrong with a chance of alpha=0.05 at most,
-                         however often it looks (every=16 problems). One benchmark
   allow_changed_data=true  accept rows other than the pinned ones; the record says so"""
 GRADE = """FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples),
 or with answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there.
@@ -78,7 +73,6 @@ class Evaluation:
     data_dir: str | None
     allow_changed_data: bool
     out: Path
-    shuffled: int | None = None  # a seed: problems in random order, so that the first of them are a random sample
 
     def run(self, *, progress: bool | None = None) -> dict[str, Path]:
         """The verdict table of each benchmark; `progress` as of `evaluate`.
@@ -101,7 +95,6 @@ class Evaluation:
                     engine=self.engine,
                     allow_changed_data=self.allow_changed_data,
                     after_batch=check,
-                    shuffled=self.shuffled,
                     progress=progress,
                 )
         except (ValueError, OSError) as error:
@@ -186,17 +179,12 @@ def do_eval(arguments: Any) -> int:
     from evals.sampling.engines.base import EngineError
 
     values = parse_overrides(arguments.options)
-    stop = take_stop(values)
     evaluation = take_evaluation(values, take(values, "model", str, required=True))
     from harness.cli.eval_report import as_text, summary
     from harness.runs.interrupt import handled
 
     try:
         with handled():
-            if stop is not None:
-                decided = run_until_decided(evaluation, stop)
-                print(json.dumps(decided, indent=2) if arguments.json else stopping.as_text(decided))
-                return 0
             verdicts = evaluation.run(progress=True)
     except EngineError as error:
         print(

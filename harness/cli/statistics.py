@@ -77,9 +77,9 @@ def do_compare(arguments: Any) -> int:
 
 def do_power(arguments: Any) -> int:
     from evals.data import benchmarks
-    from evals.stats.variance_components import default_spread
-    from harness.cli.power_report import as_text, measured, override, power_document
-    from harness.runs.find import check_names
+    from evals.stats.power import default_spread, measured_spread, power
+    from harness.cli.terminal import wrapped
+    from harness.runs.find import check_names, load_run
 
     values = parse_overrides(arguments.options)
     difference = take_number(values, "difference", required=True)
@@ -91,37 +91,40 @@ def do_power(arguments: Any) -> int:
         raise UsageError(f"versus={versus}: needs from=RUN, which is missing")
     check_names(*(text for text in (source, versus) if text is not None))
     problems = take(values, "problems", int)
-    if problems is None and benchmark is not None:
-        problems = benchmarks.task(benchmark)["metadata"]["rows"]
     samples = take_numbers(values, "samples", int) or [1, 4, 16, 64]
     seeds = take_numbers(values, "seeds", int) or [1, 3, 5, 10]
     wanted, level = take_number(values, "power", 0.8), take_number(values, "level", 0.95)
     try:
-        spread = default_spread(benchmark)
+        spread = default_spread(benchmark or "")
         keys = list(spread.sourced())
-        mine = {key: take_number(values, key) for key in keys if key in values}
+        given = {key: take_number(values, key) for key in keys if key in values}
         no_more(values, (*_POWER_KEYS, *keys))
-        spread = override(spread, mine)
         if source is not None:
-            measured_benchmark, sizes = measured(source, versus, benchmark, spread)
-            spread = override(sizes, mine)
-            benchmark = benchmark or measured_benchmark
-            problems = problems or benchmarks.task(benchmark)["metadata"]["rows"]
-        if problems is None:
+            runs = [load_run(text) for text in (source, versus) if text is not None]
+            names = [name for name in runs[0].tables if name in runs[-1].tables]
+            if benchmark is None and len(names) == 1:
+                (benchmark,) = names
+            if benchmark not in names:
+                raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(names) or 'none'}")
+            tables = [run.held(benchmark) for run in runs]
+            name = source if versus is None else f"{source} and {versus}"
+            spread = measured_spread(tables[0], name, fallback=spread, other=tables[1] if versus else None)
+        spread = spread.override(given, "command line")
+        if problems is None and benchmark is None:
             raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or from=RUN")
-        document = power_document(
+        result = power(
             difference,
-            spread,
-            benchmark=benchmark,
-            problems=problems,
+            benchmark=benchmark or "",
+            problems=problems or int(benchmarks.task(benchmark or "")["metadata"]["rows"]),
             samples=samples,
             seeds=seeds,
             wanted=wanted,
             level=level,
+            spread=spread,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
-    print(json.dumps(document, indent=2) if arguments.json else as_text(document))
+    print(json.dumps(result.as_json(), indent=2) if arguments.json else wrapped(str(result)))
     return 0
 
 

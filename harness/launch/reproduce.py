@@ -13,8 +13,7 @@ from typing import Any
 
 from evals.data import benchmarks
 from evals.provenance import Origin
-from evals.stats.power import power
-from evals.stats.variance_components import default_spread
+from evals.stats.power import chance, default_spread
 from harness.command.resolve import resolve
 from harness.errors import UsageError, nearest
 from harness.plan.machine import Machine
@@ -23,7 +22,7 @@ from harness.spec import catalogue
 from harness.spec.claim import Claim
 from harness.spec.job import Job
 
-SEEDS = tuple(range(2, 33))  # fewer than two do not cover other training seeds
+SEEDS = tuple(range(3, 33))  # fewer than three do not cover other training seeds
 SAMPLES = (1, 2, 4, 8, 16, 32, 64)
 
 
@@ -110,9 +109,9 @@ def _cheapest(
             hours = seeds * trained + once
             if best is not None and best.hours is not None and hours >= best.hours:
                 break
-            chance = power(difference, spread, problems=problems, samples=samples, seeds=seeds)
-            if chance >= wanted:
-                best = Design(*common, seeds, samples, round(hours, 1), round(chance, 3))
+            resolved = chance(difference, spread, problems=problems, samples=samples, seeds=seeds)
+            if resolved >= wanted:
+                best = Design(*common, seeds, samples, round(hours, 1), round(resolved, 3))
                 break
     return best or Design(*common, None, None, None, None)
 

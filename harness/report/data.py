@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from evals.analysis.forks import fork_threshold
 from evals.plots.plot import Plot, save
 from evals.redaction import public_address
-from evals.stats.differences import ONE_SEED
+from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import bounds_text, line_form, line_interval, number_text, p_text
 from harness.analysis.runs import Analysed, read_runs
 from harness.analysis.token_cache import token_table
@@ -183,7 +183,7 @@ def claim_row(c: Checked) -> ClaimRow:
         (
             *(f"{e.line.benchmark}: {e.line.why}" for e in c.evidence if e.line.why),
             f"Family of the p-values: {c.family}.",
-            *((f"{ONE_SEED}.",) if c.outcome == "one seed" else ()),
+            *((f"{FEW_SEEDS}.",) if c.outcome == "few seeds" else ()),
         ),
     )
     return ClaimRow(c.claim.text, c.claim.where, c.outcome, grid, c.missing, c.controls)

@@ -28,7 +28,7 @@ OUTCOMES = {
     "holds": "●",
     "does not hold": "✕",
     "not resolved": "◐",
-    "one seed": "◔",
+    "few seeds": "◔",
     "not tested": "=",
     "not measured": "○",
 }

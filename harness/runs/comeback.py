@@ -23,7 +23,7 @@ from pathlib import Path
 from statistics import NormalDist, fmean, variance
 from typing import Any
 
-from evals.stats.prediction import trained_repeat
+from evals.stats.prediction import Repeat
 from evals.stats.verdict_table import pass_at_k
 from harness.runs.archive import read_archive, verdict_table
 
@@ -123,7 +123,7 @@ def prediction(seeds: list[Run], old: Run, benchmark: str, key: str) -> tuple[fl
     values = [v for run in seeds if (v := run.scores.get(benchmark, {}).get(key)) is not None]
     if len(values) < 2 or (one := variance(values)) == 0:
         return None, None
-    half = trained_repeat(fmean(values), one, len(values), one, bounded=not key.startswith("mean_tokens")).half()
+    half = Repeat(fmean(values), one / len(values), one, len(values) - 1.0).half()
     return fmean(values) - half, fmean(values) + half
 
 

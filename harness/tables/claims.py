@@ -23,7 +23,7 @@ from harness.tables.controls import control_sentences
 from harness.tables.measured import Measured
 from harness.tables.tolerance import published_margin
 
-Outcome = Literal["holds", "does not hold", "not resolved", "one seed", "not tested", "not measured"]
+Outcome = Literal["holds", "does not hold", "not resolved", "few seeds", "not tested", "not measured"]
 Support = Literal["for", "against", "open"]
 
 
@@ -47,7 +47,7 @@ class Checked:
     Outcome:
         holds, does not hold: resolved, over the settings that the claim asks for (`Claim.over`).
         not resolved: neither.
-        one seed: a trained arm has one training seed, which allows no verdict on the method.
+        few seeds: a trained arm has fewer than three training seeds, which allow no verdict on the method.
         not tested: the two arms gave the same samples in every seed, so they cannot differ.
         not measured: no comparison.
     `missing` says which part of the claim was not measured, and which seeds diverged. `family` names the comparisons
@@ -98,7 +98,7 @@ def outcome_of(claim: Claim, evidence: Sequence[Evidence]) -> Outcome:
     if not evidence:
         return "not measured"
     if not any(e.line.seeds_covered for e in evidence):
-        return "one seed"
+        return "few seeds"
     says = [support(claim, e) for e in evidence]
     if claim.over == "most":
         if 2 * says.count("for") > len(says):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from evals.stats.compare import Line, compare_average, compare_runs, corrected
-from evals.stats.differences import ONE_SEED
+from evals.stats.differences import FEW_SEEDS
 from evals.stats.score import NONE, difference_text, number_text, p_text
 from harness.spec.controls import CONTROLS, split_key
 from harness.tables.comparable import comparable, same_setting
@@ -46,7 +46,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
         "arm", "control", "model", "scale", "benchmark", "gain of the arm", "gain of the control",
         "excess [95 % interval]", "seeds", "p (Holm)", "so",
     )  # fmt: skip
-    one_seed = f" {ONE_SEED}." if any("checkpoint" in row[-1] for row in rows) else ""
+    few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[-1] for row in rows) else ""
     return Grid(
         f"{paper}: gains beside those of controls",
         header,
@@ -54,7 +54,7 @@ def control_grid(paper: str, measured: Sequence[Measured]) -> Grid | None:
         (
             "Points of mean accuracy; gains are over the untrained base model, where it was measured. An excess that "
             "is not resolved says that the control gains as much, as far as these runs can tell. Family of each "
-            f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{one_seed}{rough(rows)}",
+            f"p-value: one arm and control on one model and scale, over its benchmarks (Holm).{few_seeds}{rough(rows)}",
         ),
     )
 

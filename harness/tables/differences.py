@@ -7,8 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from evals.stats.compare import Line, compare_runs
-from evals.stats.differences import ALPHA, ONE_SEED
-from evals.stats.intervals import FEW_SEEDS
+from evals.stats.differences import ALPHA, FEW_SEEDS
 from evals.stats.score import difference_text, p_text
 from harness.spec import Reproduction
 from harness.tables.alike import alike, why_alike
@@ -39,16 +38,15 @@ def difference_grid(paper: Reproduction, measured: Sequence[Measured]) -> Grid |
     if any(row[-1] for row in rows):
         header.append("diverged")
     shown = [row[: len(header)] for row in rows]
-    one_seed = f" {ONE_SEED}." if any("checkpoint" in row[7] for row in rows) else ""
-    few_seeds = "" if all("checkpoint" in row[7] for row in rows) else f" {FEW_SEEDS}."
+    few_seeds = f" {FEW_SEEDS}." if any("checkpoint" in row[7] for row in rows) else ""
     return Grid(
         f"{paper.key}: paired differences of mean accuracy",
         tuple(header),
         tuple(shown),
         (
-            "Paired by problem. The interval covers problems and, where every trained arm has at least two, training "
+            "Paired by problem. The interval covers problems and, where every trained arm has at least three, training "
             "seeds. Family of each p-value: one difference on one model and scale, over its benchmarks (Holm). Not "
-            f"resolved: p (Holm) above {ALPHA}.{one_seed}{rough(rows)}{few_seeds}",
+            f"resolved: p (Holm) above {ALPHA}.{few_seeds}{rough(rows)}",
             *untested,
         ),
         in_all_arms(common),

@@ -120,13 +120,13 @@ def test_problems_in_one_run_only_are_counted(tmp_path: Path) -> None:
 
 
 def test_seeds_are_parts_of_one_run(tmp_path: Path) -> None:
-    parts = [save_run(tmp_path / name, "x", rows) for name, rows in (("0", A), ("1", B))]
-    other = [save_run(tmp_path / name, "x", B) for name in ("2", "3")]
+    parts = [save_run(tmp_path / name, "x", rows) for name, rows in (("0", A), ("1", B), ("2", B))]
+    other = [save_run(tmp_path / name, "x", B) for name in ("3", "4", "5")]
     (line,) = compare_runs(read_run(parts), read_run(other), metrics=("avg",)).lines
     a, b = [1, 1, 0.5, 0.5, 1], [0, 0.5, 0, 0, 0]
-    expected = paired([a, b], [b, b])
+    expected = paired([a, b, b], [b, b, b])
     assert (line.difference, line.p_value) == (expected.difference, expected.p_value)
-    assert (line.seeds_a, line.seeds_b, line.covers) == (2, 2, "problems and seeds")
+    assert (line.seeds_a, line.seeds_b, line.covers) == (3, 3, "problems and seeds")
 
 
 DIFFERENT = {

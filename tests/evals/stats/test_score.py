@@ -148,9 +148,10 @@ def seeds(*runs: dict[str, str]) -> pd.DataFrame:
 
 
 def test_training_seeds_are_averaged_and_covered() -> None:
-    (got,) = score(seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"}), ks=(), metrics=("avg",))
-    assert (got.name, got.value, got.samples) == ("avg@2", pytest.approx((0.5 + 0 + 1 + 0.5) / 4), 8)
-    assert got.interval == estimate([[[0.5, 0], [1, 0.5]]]).interval()
+    rows = seeds({"p": "+a", "q": "aa"}, {"p": "++", "q": "+a"}, {"p": "++", "q": "aa"})
+    (got,) = score(rows, ks=(), metrics=("avg",))
+    assert (got.name, got.value, got.samples) == ("avg@2", pytest.approx((0.5 + 0 + 1 + 0.5 + 1 + 0) / 6), 12)
+    assert got.interval == estimate([[[0.5, 0], [1, 0.5], [1, 0]]]).interval()
     assert got.interval is not None
     assert got.interval.covers == "problems and seeds"
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from evals.data import benchmarks
-from evals.stats.power import power
-from evals.stats.variance_components import default_spread
+from evals.stats.power import chance, default_spread
 from harness.cli.main import main
 from harness.cli.reproducing import as_text
 from harness.errors import UsageError
@@ -31,9 +30,9 @@ def test_each_design_has_the_power_and_no_fewer_seeds_do() -> None:
         problems = benchmarks.task(design.benchmark)["metadata"]["rows"]
         at = {"problems": problems, "samples": design.samples}
         spread = default_spread(design.benchmark)
-        assert power(design.difference, spread, **at, seeds=design.seeds) >= 0.8
+        assert chance(design.difference, spread, **at, seeds=design.seeds) >= 0.8
         if design.seeds > SEEDS[0]:
-            assert power(design.difference, spread, **at, seeds=design.seeds - 1) < 0.8
+            assert chance(design.difference, spread, **at, seeds=design.seeds - 1) < 0.8
     hours = [design.hours for design in resolved]
     assert hours == sorted(hours)
 

@@ -25,23 +25,21 @@ def run(seed: int, value: float | None, arm: str = "grpo", trained: bool = True,
 
 
 def test_answers() -> None:
-    # seeds 0.4, 0.5, 0.6: mean 0.5, s = 0.1, as the declared prior: on 2 + 2 degrees of freedom, t = 2.7764, which is
-    # less than that of half of two: 0.5 +- 2.7764 * 0.1 * sqrt(4/3) = 0.5 +- 0.3206
+    # seeds 0.4, 0.5, 0.6: mean 0.5, s = 0.1, two degrees of freedom, t = 4.3027: 0.5 +- 4.3027 * 0.1 * sqrt(4/3)
     committed = [run(0, 0.4), run(1, 0.5), run(2, 0.6)]
     low, high = prediction(committed, committed[0], "b", "avg_at_4")
-    assert low == pytest.approx(0.1794, abs=1e-4) and high == pytest.approx(0.8206, abs=1e-4)
+    assert low == pytest.approx(0.0032, abs=1e-4) and high == pytest.approx(0.9968, abs=1e-4)
     for today, answer in ((0.4, EQUAL), (0.8, BACK), (0.0, NOT_BACK), (None, NOT_BACK)):
         (cell,) = compare(committed, [run(0, today)])
         assert cell.answer == answer, today
 
 
-def test_lengths_have_no_prior() -> None:
-    # half of two degrees of freedom: t = tan(0.475 pi) = 12.706
+def test_lengths_have_the_same_t() -> None:
     seeds = [run(i, None) for i in range(3)]
     for i, of in enumerate(seeds):
         of.scores["b"]["mean_tokens"] = 10.0 + i
     _, high = prediction(seeds, seeds[0], "b", "mean_tokens")
-    assert high is not None and high - 11 == pytest.approx(12.7062 * math.sqrt(4 / 3), abs=1e-3)
+    assert high is not None and high - 11 == pytest.approx(4.3027 * math.sqrt(4 / 3), abs=1e-3)
     assert prediction([run(0, 0.4), run(1, 0.4)], run(0, 0.4), "b", "avg_at_4") == (None, None)  # alike: no spread
 
 

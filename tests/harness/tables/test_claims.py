@@ -116,7 +116,7 @@ def test_no_difference_within_a_wide_margin_is_equal_and_not_lower_and_speaks_ag
 def test_one_training_seed_decides_no_claim(seeds_old: int, seeds_new: int) -> None:
     arms = [measured("old", 5, seeds=seeds_old), measured("new", 35, seeds=seeds_new)]
     (checked,) = check_claims(paper(HIGHER), arms, "tiny")
-    assert checked.outcome == "one seed"
+    assert checked.outcome == "few seeds"
     assert checked.evidence[0].line.verdict == "checkpoint higher"
 
 
@@ -203,11 +203,11 @@ def test_a_claim_on_curves_is_decided_over_seeds() -> None:
     line = checked.evidence[0].line
     assert (checked.outcome, line.covers, line.seeds_a) == ("holds", "seeds", 3)
     assert (line.a, line.difference) == (pytest.approx(0.21), pytest.approx(-0.7))
-    # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3); t of two
-    # degrees of freedom at 0.975 is 4.3027
-    assert line.high is not None and line.high == pytest.approx(-0.7 + 4.3027 * (2e-4 / 3) ** 0.5, abs=1e-5)
+    # seeds 0.2, 0.21, 0.22 and 0.9, 0.91, 0.92: variances 1e-4 each, so the standard error is sqrt(2e-4 / 3); Welch's t
+    # of four degrees of freedom at 0.975 is 2.7764
+    assert line.high is not None and line.high == pytest.approx(-0.7 + 2.7764 * (2e-4 / 3) ** 0.5, abs=1e-5)
     one_seed = [measured("old", 5, curves=curves(0.9, 1)), measured("new", 5, curves=curves(0.2, 1))]
-    assert check_claims(paper(lower), one_seed, "tiny")[0].outcome == "one seed"
+    assert check_claims(paper(lower), one_seed, "tiny")[0].outcome == "few seeds"
     none = [measured("old", 5), measured("new", 5)]
     assert check_claims(paper(lower), none, "tiny")[0].missing == ("no curve train/entropy of both arms on small",)
 

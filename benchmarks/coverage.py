@@ -1,0 +1,243 @@
+"""Coverage of the 95 % intervals and false verdicts, by simulation: `python -m benchmarks.coverage [--write]`.
+
+Writes results/coverage.md, in about two minutes. The tests in tests/evals/stats simulate some of the cases.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from evals.stats.differences import holm, paired, paired_interval, word
+from evals.stats.intervals import Interval, estimate, over_problems
+
+Vector = NDArray[np.float64]
+RUNS = 1000
+SEEDS = (3, 5, 10)
+SHAPES = ("normal", "two values", "collapse", "exponential")
+DEVIATIONS = (0.0, 0.02, 0.06, 0.15)  # of the training seeds' effects: 0 to 15 points
+# mean rate and s of Beta(rate s, (1 - rate) s): small s, most problems always or never solved; large s, all alike
+DIFFICULTIES = (
+    (0.01, 0.3), (0.02, 0.3), (0.05, 0.1), (0.05, 1), (0.1, 0.3), (0.5, 0.3), (0.5, 5), (0.9, 1), (0.98, 1)
+)  # fmt: skip
+PAGE = Path(__file__).parents[1] / "results" / "coverage.md"
+
+
+@dataclass(frozen=True)
+class Case:
+    """Shares of simulated intervals: those that contain the truth, and those marked approximate; their mean width."""
+
+    covered: float
+    marked: float
+    width: float
+
+    def __str__(self) -> str:
+        """Coverage (width), in percent and points."""
+        return f"{100 * self.covered:.1f} ({100 * self.width:.0f})"
+
+
+def case(truth: float, intervals: Iterable[Interval | None]) -> Case:
+    """Of intervals for one true value."""
+    known = [interval for interval in intervals if interval is not None]
+    covered = np.mean([i.low - 1e-12 <= truth <= i.high + 1e-12 for i in known])
+    return Case(
+        float(covered), float(np.mean([i.rough for i in known])), float(np.mean([i.high - i.low for i in known]))
+    )
+
+
+def seed_effects(shape: str, rng: np.random.Generator, size: tuple[int, ...]) -> Vector:
+    """Effects of training seeds with mean 0 and deviation 1. "two values": about +-0.95; "collapse": -1.9 in a fifth
+    of the trainings."""
+    if shape == "exponential":
+        return np.asarray(rng.exponential(1, size) - 1)
+    if shape == "two values":
+        return np.asarray(0.95 * rng.choice([-1.0, 1.0], size) + 0.312 * rng.standard_normal(size))
+    if shape == "collapse":
+        return np.asarray(0.95 * np.where(rng.random(size) < 0.2, -2.0, 0.5) + 0.312 * rng.standard_normal(size))
+    return rng.standard_normal(size)
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Problems of Beta(0.45, 0.55) difficulty; each training seed adds an effect to every problem's rate, which is then
+    clipped to 0..1; `samples` responses a problem."""
+
+    seeds: int
+    problems: int
+    samples: int
+    shape: str
+    deviation: float
+
+    def rates(self, rng: np.random.Generator, runs: int) -> Vector:
+        """[runs, 1, P] of the untrained model."""
+        return rng.beta(0.45, 0.55, (runs, 1, self.problems))
+
+    def measured(self, rates: Vector, rng: np.random.Generator) -> Vector:
+        """[runs, S, P]: the share of correct samples."""
+        runs = len(rates)
+        effects = self.deviation * seed_effects(self.shape, rng, (runs, self.seeds, 1))
+        size = (runs, self.seeds, self.problems)
+        return np.asarray(rng.binomial(self.samples, np.clip(rates + effects, 0, 1), size) / self.samples)
+
+    def mean_rates(self, rates: Vector) -> Vector:
+        """The mean over seeds of each rate; clipping moves it away from the rate."""
+        grid = np.linspace(0, 1, 201)
+        effects = self.deviation * seed_effects(self.shape, np.random.default_rng(9), (20_000,))
+        return np.interp(rates, grid, [np.clip(rate + effects, 0, 1).mean() for rate in grid])
+
+
+def one_score(problems: int, samples: int, rate: float, shape: float, runs: int = RUNS) -> Case:
+    """A score of one checkpoint, problems of Beta(rate s, (1 - rate) s) difficulty with s = `shape`."""
+    rng = np.random.default_rng([1, problems, samples, round(1000 * rate), round(10 * shape)])
+    rates = rng.beta(rate * shape, (1 - rate) * shape, (runs, problems))
+    return case(rate, map(over_problems, rng.binomial(samples, rates) / samples))
+
+
+def one_difference(problems: int, samples: int, rate: float, shape: float, kind: str, runs: int = RUNS) -> Case:
+    """Two checkpoints on the same problems. "same": equal rates; "other": a third of the problems drawn anew for the
+    second; "lift": its odds are doubled."""
+    rng = np.random.default_rng([2, problems, samples, round(1000 * rate), round(10 * shape), len(kind)])
+
+    def rates(size: tuple[int, int]) -> tuple[Vector, Vector]:
+        a = rng.beta(rate * shape, (1 - rate) * shape, size)
+        if kind == "lift":
+            return a, 2 * a / (1 + a)
+        if kind == "other":
+            return a, np.where(rng.random(size) < 1 / 3, rng.beta(rate * shape, (1 - rate) * shape, size), a)
+        return a, a
+
+    a, b = rates((1, 400_000))
+    truth = float((a - b).mean()) if kind == "lift" else 0.0
+    a, b = (rng.binomial(samples, r) / samples for r in rates((runs, problems)))
+    return case(truth, (paired_interval(x, y) for x, y in zip(a, b, strict=True)))
+
+
+def score_of_seeds(trained: Trained, runs: int = RUNS) -> Case:
+    """The score of a method: over problems and training seeds."""
+    rng = np.random.default_rng([3, trained.seeds, trained.problems, round(1000 * trained.deviation)])
+    truth = float(trained.mean_rates(rng.beta(0.45, 0.55, 400_000)).mean())
+    values = trained.measured(trained.rates(rng, runs), rng)
+    return case(truth, [estimate([table]).interval() for table in values])
+
+
+def difference_of_seeds(trained: Trained, *, untrained: bool = False, runs: int = RUNS) -> Case:
+    """Two equal methods with that many seeds each; `untrained`: the second side is one model with the first's mean."""
+    rng = np.random.default_rng([4, trained.seeds, trained.problems, round(1000 * trained.deviation), untrained])
+    rates = trained.rates(rng, runs)
+    a = trained.measured(rates, rng)
+    if untrained:
+        b = rng.binomial(trained.samples, trained.mean_rates(rates)) / trained.samples
+    else:
+        b = trained.measured(rates, rng)
+    pairs = zip(a, b, strict=True)
+    return case(0.0, (paired_interval(x, y, trained=(True, not untrained)) for x, y in pairs))
+
+
+def false_verdicts(seeds: int, shape: str, deviation: float, *, untrained: bool = False, runs: int = 400) -> float:
+    """How often a method is called higher or lower than itself on one of three benchmarks (48 problems, 16 samples,
+    Holm over the three, which share the seeds' effects)."""
+    rng = np.random.default_rng([5, seeds, round(1000 * deviation), len(shape), untrained])
+    benchmarks = [np.linspace(low, high, 48) for low, high in ((0.5, 0.95), (0.3, 0.9), (0.1, 0.6))]
+    mean_rates = [Trained(1, 48, 16, shape, deviation).mean_rates(rates) for rates in benchmarks]
+    wrong = 0
+    for _ in range(runs):
+        sides = []
+        for trained in (True, not untrained):
+            if trained:
+                effect = deviation * seed_effects(shape, rng, (seeds, 1))
+                sides.append([rng.binomial(16, np.clip(r + effect, 0, 1), (seeds, 48)) / 16 for r in benchmarks])
+            else:
+                sides.append([rng.binomial(16, r, (1, 48)) / 16 for r in mean_rates])
+        results = [paired(a, b, trained=(True, not untrained)) for a, b in zip(*sides, strict=True)]
+        adjusted = holm([result.p_value for result in results])
+        words = [word(r.difference, p, None, r.seeds_covered) for r, p in zip(results, adjusted, strict=True)]
+        wrong += any(verdict in ("higher", "lower") for verdict in words)
+    return wrong / runs
+
+
+def document() -> Iterator[str]:
+    """The page, line by line."""
+    yield "# Coverage of the 95 % intervals"
+    yield (
+        f"\nWritten by `python -m benchmarks.coverage --write`; not edited by hand. {RUNS} simulated evaluations a "
+        "case, known truth, fixed seeds: one standard deviation of a share near 95 % is 0.7. Percent of the intervals "
+        "that contain the truth; widths in points. The method is in docs/metrics.md."
+    )
+    yield "\n## One training seed\n"
+    yield (
+        "Over problems of Beta difficulty: mean rates 1 to 98 %, from problems that are nearly all solved always or "
+        "never to problems that are nearly alike. A difference: equal checkpoints, a third of the problems of other "
+        "difficulty, or doubled odds. Each row is the least, the mean and the greatest coverage of its cases. "
+        "`marked`: intervals that say `~`, because fewer than five problems vary.\n"
+    )
+    yield "| | problems | samples | least | mean | greatest | width | marked |"
+    yield "|---|---:|---:|---:|---:|---:|---:|---:|"
+    for name in ("score", "difference"):
+        for problems in (30, 83, 500):
+            for samples in (1, 8, 32):
+                if name == "score":
+                    cases = [one_score(problems, samples, *difficulty) for difficulty in DIFFICULTIES]
+                else:
+                    kinds = ("same", "other", "lift")
+                    chosen = ((0.02, 0.3), (0.1, 0.3), (0.1, 3), (0.5, 0.3), (0.5, 3), (0.9, 0.3))
+                    cases = [one_difference(problems, samples, *d, kind) for d in chosen for kind in kinds]
+                covered = [100 * c.covered for c in cases]
+                width, marked = (100 * float(np.mean(x)) for x in ([c.width for c in cases], [c.marked for c in cases]))
+                yield (
+                    f"| {name} | {problems} | {samples} | {min(covered):.1f} | {np.mean(covered):.1f} | "
+                    f"{max(covered):.1f} | {width:.1f} | {marked:.0f} % |"
+                )
+    yield "\n## Several training seeds\n"
+    yield (
+        "Coverage in percent (width in points) by the deviation of the seeds' effects and their shape: two values, "
+        "collapse (a fifth of the trainings fail by two deviations), exponential."
+    )
+    for problems, samples in ((30, 16), (500, 4)):
+        for title in ("a score", "a difference of two methods", "a difference to an untrained model"):
+            yield f"\n### {problems} problems, {samples} samples: {title}\n"
+            yield "| seeds | shape | " + " | ".join(f"{100 * d:g} points" for d in DEVIATIONS) + " |"
+            yield "|---:|---|" + "---:|" * len(DEVIATIONS)
+            for seeds in SEEDS:
+                for shape in SHAPES:
+                    simulated = []
+                    for deviation in DEVIATIONS:
+                        trained = Trained(seeds, problems, samples, shape, deviation)
+                        if title == "a score":
+                            simulated.append(score_of_seeds(trained))
+                        else:
+                            simulated.append(difference_of_seeds(trained, untrained="untrained" in title))
+                    yield f"| {seeds} | {shape} | " + " | ".join(map(str, simulated)) + " |"
+    yield "\n## False verdicts: a method against itself\n"
+    yield (
+        "Three benchmarks of 48 problems, 16 samples, Holm over the three. Percent with higher or lower on some "
+        "benchmark; in brackets, against an untrained model with the same mean. Fewer than three seeds have no verdict "
+        "about a method.\n"
+    )
+    columns = [(shape, deviation) for shape in SHAPES for deviation in (0.02, 0.06)]
+    yield "| seeds | " + " | ".join(f"{shape}, {100 * deviation:g}" for shape, deviation in columns) + " |"
+    yield "|---:|" + "---:|" * len(columns)
+    for seeds in SEEDS:
+        pairs = [[false_verdicts(seeds, *column, untrained=u) for u in (False, True)] for column in columns]
+        yield f"| {seeds} | " + " | ".join(f"{100 * a:.1f} ({100 * b:.1f})" for a, b in pairs) + " |"
+    yield (
+        "\n**What no rule can guarantee.** If each training goes up or down with equal probability, all S seeds agree "
+        "with probability 2^(1 - S): 25, 12.5, 6.3 % for 3 to 5 seeds. The data then show one of two directions, and "
+        "against an untrained model nothing cancels it. No test keeps 5 % for every skew with any number of seeds "
+        "(Bahadur and Savage, Ann. Math. Stat. 27, 1956). Look at each seed before you believe a verdict from few."
+    )
+
+
+def main() -> None:
+    text = "\n".join(document()) + "\n"
+    if "--write" in sys.argv[1:]:
+        PAGE.write_text(text, encoding="utf-8")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
