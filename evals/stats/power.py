@@ -128,6 +128,30 @@ def carried_by(difference: float, share: float) -> float:
     return abs(difference) * math.sqrt(1 / share - 1)
 
 
+def average(parts: Sequence[tuple[Spread, int]]) -> tuple[Spread, int]:
+    """(spread, problems) of one benchmark with the variance of the mean over several, which the same trainings share.
+
+    `problems` is the number of the smallest benchmark; correlation and `seed_sd` are means.
+
+    Args:
+        parts: the spread and the number of problems of each benchmark.
+    """
+    fewest, count = min(problems for _, problems in parts), len(parts)
+
+    def root(name: str) -> Sourced[float]:
+        variance = sum(getattr(spread, name).value ** 2 / problems for spread, problems in parts)
+        return assumed(math.sqrt(fewest * variance) / count, "an average over benchmarks")
+
+    def mean(name: str) -> Sourced[float]:
+        return assumed(sum(getattr(spread, name).value for spread, _ in parts) / count, "a mean over benchmarks")
+
+    joined = Spread(
+        root("within_sd"), root("between_sd"), mean("correlation"), root("interaction_sd"), mean("seed_sd"),
+        root("effect_sd"),
+    )  # fmt: skip
+    return joined, fewest
+
+
 def seeds_needed(
     difference: float, spread: Spread, *, wanted: float, problems: int, samples: int, level: float = 0.95
 ) -> int | None:
