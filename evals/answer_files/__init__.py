@@ -1,8 +1,9 @@
 r"""`rlvr grade FILE`: verdicts and scores for existing answers, as JSON Lines.
 
-Rows hold `problem_id`, `answer` (the gold) and `response`; several rows with one `problem_id` are its samples. With
-`answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason` ("stop", "length" or null) is used; an
-`expected` (true or false) is compared with our verdicts, per `source` where rows name one. Other columns are kept.
+Rows hold `answer` (or `gold`) and `response`; several rows with one `problem_id` are its samples, and without it each
+row is a problem of its own. With `answers=True` they hold `gold` and `prediction`, bare answers. A `finish_reason`
+("stop", "length" or null) is used; an `expected` (true or false) is compared with our verdicts, per `source` where rows
+name one. Other columns are kept.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
-from evals.answer_files.formats import NEEDED
+from evals.answer_files.formats import NEEDED, format_of
 from evals.answer_files.graded import Graded, pieces
 from evals.answer_files.reading import NOTHING_SAID, AnswerFile, Reading, read_answers
 from evals.answer_files.report import Report, Stated, agreements
@@ -158,8 +159,10 @@ def _report(file: _File, asked: _Asked, graded: Graded, explanations: list[Expla
 
 def _stated(path: Path, reading: Reading) -> AnswerFile | None:
     """The file of another tool, or any table; None for JSON Lines of our own form."""
-    if reading == NOTHING_SAID and path.suffix == ".jsonl" and set(NEEDED) & set(next(read(path))[1]):
-        return None
+    if reading == NOTHING_SAID and path.suffix == ".jsonl":
+        first = next(read(path))[1]
+        if format_of(first) in (None, "rows", "gold_rows", "answer_rows") and set(first) & {*NEEDED, "gold"}:
+            return None
     return read_answers(path, reading)
 
 

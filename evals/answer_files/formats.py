@@ -1,35 +1,108 @@
-"""Answers as other tools save them, recognised by their content and read into rows of one form.
+"""Answers as other tools save them: a table of formats, recognised by their fields and read into rows of one form.
 
-Each reader turns one object of a file into rows with `problem_id`, `answer` (the gold) and `response`, and, where the
-file has them, `problem`, `finish_reason`, `tokens`, `step`, `labels` (their own verdicts on the sample, by the name
-that they have there: true, false, or null for values between), `their_answer` (what they extracted) and `benchmark`.
-Nothing is guessed: `evals.answer_files.reading` reports what a file lacks.
-
-    rows            our own: problem_id, answer, response
-    qwen_math       evaluation of Qwen2.5-Math and SimpleRL: `code` (responses), `gt`, `pred`, `score`, `idx`
-    lm_eval         samples_*.jsonl of lm-evaluation-harness: doc_id, target, resps; a row for each doc and filter
-    lighteval       details_*.parquet of lighteval: doc, model_response, metric
-    inspect         logs of inspect_ai, `.json` or `.eval` (zip): samples with target, output, scores
-    evalscope       reviews/<model>/*.jsonl of evalscope: index, target, sample_score
-    verl            validation dumps of veRL: input, output, gts, score
-    trl             completions_*.parquet of TRL's trainers: step, prompt, completion, a column for each reward
-    task_outputs    a JSON list of task_name, gt, model_output, reward (understand-r1-zero's evaluator)
-    example_rows    JSON Lines of example_id, answer, response (no verdicts)
+A row has `problem_id`, `answer` (the gold) and `response`, and, where the file has them, `problem`, `finish_reason`,
+`tokens`, `step`, `benchmark`, `labels` (their own verdicts on the sample, by the name that they have there: true,
+false, or null for values between) and `their_answer` (what they extracted). Nothing is guessed:
+`evals.answer_files.reading` reports what a file lacks.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 Row = dict[str, Any]
 NEEDED = ("problem_id", "answer", "response")
+ABSENT = object()
+
+
+@dataclass(frozen=True)
+class Format:
+    """How a tool saves samples.
+
+    Attributes:
+        made_by: the tool, and its files.
+        fields: those by which its objects are recognised.
+        columns: our name -> theirs. Dots reach into objects and lists; of `a|b`, the first that has a value. An object
+            with a list of responses is a row for each; their answers and verdicts are then lists too.
+        labels: their verdicts: a field, or an object with one for each name.
+        more: columns that need more than a name, from the object.
+    """
+
+    made_by: str
+    fields: tuple[str, ...]
+    columns: Mapping[str, str]
+    labels: str = ""
+    more: Callable[[Row], Row] = lambda row: {}
 
 
 def format_of(first: Mapping[str, Any]) -> str | None:
     """The format whose objects look like this one, or None."""
-    return next((name for name, (keys, _) in READERS.items() if set(keys) <= set(first)), None)
+    return next((name for name, form in FORMATS.items() if set(form.fields) <= set(first)), None)
+
+
+def read_object(name: str, number: int, value: Row) -> list[Row]:
+    """The rows of one object of a format.
+
+    Args:
+        number: of the object in its file, from 0; the problem's id where there is no other.
+    Raises:
+        KeyError, IndexError, TypeError, AttributeError, ValueError: it is not one.
+    """
+    if name == "rows":
+        return [value]
+    form = FORMATS[name]
+    row = {ours: found for ours, theirs in form.columns.items() if (found := reach(value, theirs)) is not ABSENT}
+    row |= _labels(form.labels, value) | form.more(value)
+    if name == "task_outputs":
+        row["problem_id"] = f"{row['benchmark']}-{number}"
+    row.setdefault("problem_id", row.get("problem", number))
+    for ours in NEEDED[:1] + NEEDED[2:]:
+        if ours not in row:
+            raise KeyError(form.columns[ours])
+    answer = row.get("answer")
+    known = {} if answer is None else {"answer": str(answer[0] if isinstance(answer, list) else answer)}
+    common = {**row, **known, "problem_id": str(row["problem_id"])}
+    if not isinstance(row["response"], list):
+        return [common]
+    alone = ("response", "labels", "their_answer", "tokens", "finish_reason")
+    per_sample = {key: row[key] for key in alone if isinstance(row.get(key), list)}
+    samples = zip(*per_sample.values(), strict=True)
+    return [{**common, **dict(zip(per_sample, sample, strict=True))} for sample in samples]
+
+
+def reach(value: Any, name: str) -> Any:
+    """value["a"]["b"] for "a.b" (or value["a.b"]); of "a|b", the first that has a value; ABSENT where there is none."""
+    found = [there for path in name.split("|") if (there := _reach(value, path)) is not ABSENT]
+    return next((there for there in found if there is not None), None if found else ABSENT)
+
+
+def _reach(value: Any, path: str) -> Any:
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    first, dot, rest = path.partition(".")
+    if isinstance(value, list) and first.isdecimal() and int(first) < len(value):
+        inside = value[int(first)]
+    elif isinstance(value, dict) and first in value:
+        inside = value[first]
+    else:
+        return ABSENT
+    return _reach(inside, rest) if dot else inside
+
+
+def _labels(name: str, value: Row) -> Row:
+    """`labels` of an object, or of each of its samples; nothing where it has none."""
+    field = next((path for path in name.split("|") if _reach(value, path) is not ABSENT), None)
+    verdicts = None if field is None else _reach(value, field)
+    if isinstance(verdicts, dict):
+        return {"labels": {key: as_label(verdict) for key, verdict in verdicts.items()}}
+    if isinstance(verdicts, list) and verdicts:
+        return {"labels": [{} if verdict is None else {field: as_label(verdict)} for verdict in verdicts]}
+    return (
+        {} if field is None or not isinstance(verdicts, str | int | float) else {"labels": {field: as_label(verdicts)}}
+    )
 
 
 def as_label(value: Any) -> bool | None:
@@ -47,42 +120,21 @@ _AS_TEXT = {
 }
 
 
-def _ours(_: int, row: Row) -> list[Row]:
-    return [row]
+# -- what a name does not say ------------------------------------------------------------------------------------------
 
 
-def _qwen_math(_: int, row: Row) -> list[Row]:
-    verdicts = row.get("score") or [None] * len(row["code"])
-    extracted = row.get("pred") or [None] * len(row["code"])
-    return [
-        {
-            "problem_id": str(row["idx"]),
-            "problem": row.get("question"),
-            "answer": str(row["gt"]),
-            "response": response,
-            "labels": {} if verdict is None else {"score": as_label(verdict)},
-            "their_answer": answer,
-        }
-        for response, verdict, answer in zip(row["code"], verdicts, extracted, strict=True)
-    ]
-
-
-def _lm_eval(_: int, row: Row) -> list[Row]:
+def _lm_eval(row: Row) -> Row:
     responses = [r for group in row["resps"] for r in (group if isinstance(group, list) else [group])]
-    doc = row.get("doc") or {}
-    common: Row = {
-        "problem_id": str(row["doc_id"]),
-        "problem": doc.get("problem") or doc.get("question"),
-        "answer": str(row["target"]),
-    }
     if len(responses) != 1:  # a metric of all samples is not a verdict on one
-        return [{**common, "response": response} for response in responses]
+        return {"response": responses}
     name = row.get("filter") or "none"
     metrics = [m for m in row.get("metrics") or ("exact_match",) if m in row]
-    labels = {f"{metric},{name}": as_label(row[metric]) for metric in metrics}
-    filtered = row.get("filtered_resps") or [None]
-    extracted = filtered[0] if isinstance(filtered[0], str) else None
-    return [{**common, "response": responses[0], "labels": labels, "their_answer": extracted}]
+    extracted = (row.get("filtered_resps") or [None])[0]
+    return {
+        "response": responses[0],
+        "labels": {f"{metric},{name}": as_label(row[metric]) for metric in metrics},
+        "their_answer": extracted if isinstance(extracted, str) else None,
+    }
 
 
 def samples_named(metric: str) -> int | None:
@@ -98,100 +150,44 @@ def _of_one(metric: str, value: Any) -> Any:
     return value * n if n and first and isinstance(value, float) and value == 1 / n else value
 
 
-def _lighteval(_: int, row: Row) -> list[Row]:
+def _lighteval(row: Row) -> Row:
     doc, output = row["doc"], row["model_response"]
-    gold = doc["gold_index"]
-    tokens, limit = output.get("output_tokens") or [], doc.get("generation_size")
-    single = len(output["text"]) == 1
-    metrics = (row.get("metric") or {}) if single else {}
-    labels = {name: as_label(_of_one(name, value)) for name, value in metrics.items()}
-    rows = []
-    for i, response in enumerate(output["text"]):
-        count = len(tokens[i]) if i < len(tokens) and tokens[i] else None
-        rows.append(
-            {
-                "problem_id": str(doc["id"]),
-                "problem": doc["query"],
-                "answer": doc["choices"][gold[0] if isinstance(gold, list) else gold],
-                "response": response,
-                "tokens": count,
-                "finish_reason": None if not limit or count is None else "length" if count >= limit else "stop",
-                "labels": labels,
-            }
-        )
-    return rows
+    gold, limit = doc["gold_index"], doc.get("generation_size")
+    texts = output["text"]
+    tokens = [len(of) if of else None for of in output.get("output_tokens") or ()]
+    counts = [*tokens, *[None] * len(texts)][: len(texts)]
+    metrics = (row.get("metric") or {}) if len(texts) == 1 else {}
+    return {
+        "answer": doc["choices"][gold[0] if isinstance(gold, list) else gold],
+        "tokens": counts,
+        "finish_reason": [
+            None if not limit or count is None else "length" if count >= limit else "stop" for count in counts
+        ],
+        "labels": {name: as_label(_of_one(name, value)) for name, value in metrics.items()},
+    }
 
 
-def _inspect(_: int, row: Row) -> list[Row]:
-    target, output = row["target"], row["output"]
-    choice = (output.get("choices") or [{}])[0]
-    completion = output.get("completion")
-    if completion is None:
-        completion = text_of((choice.get("message") or {}).get("content"))
-    scores = row.get("scores") or {}
-    question = row.get("input")
+def _inspect(row: Row) -> Row:
+    scores, question = row.get("scores") or {}, row.get("input")
     answers = [score.get("answer") for score in scores.values()]
-    return [
-        {
-            "problem_id": str(row["id"]),
-            "problem": question if isinstance(question, str) else text_of((question or [])[-1:]),
-            "answer": target[0] if isinstance(target, list) else target,
-            "response": completion,
-            "tokens": (output.get("usage") or {}).get("output_tokens"),
-            "finish_reason": {"stop": "stop", "max_tokens": "length"}.get(choice.get("stop_reason")),
-            "labels": {name: as_label(score.get("value")) for name, score in scores.items()},
-            "their_answer": answers[0] if len(answers) == 1 else None,
-        }
-    ]
+    completion = reach(row, "output.completion|output.choices.0.message.content")
+    return {
+        "problem": question if isinstance(question, str) else text_of((question or [])[-1:]),
+        "response": text_of(None if completion is ABSENT else completion),
+        "finish_reason": {"stop": "stop", "max_tokens": "length"}.get(str(reach(row, "output.choices.0.stop_reason"))),
+        "labels": {name: as_label(score.get("value")) for name, score in scores.items()},
+        "their_answer": answers[0] if len(answers) == 1 else None,
+    }
 
 
-def _evalscope(_: int, row: Row) -> list[Row]:
-    scored = row["sample_score"]
-    score = scored.get("score") or {}
-    target = row["target"]
+def _evalscope(row: Row) -> Row:
     asked = [m for m in row.get("messages") or () if m.get("role") == "user"]
-    group = scored.get("group_id")
-    return [
-        {
-            "problem_id": str(row["index"] if group is None else group),
-            "problem": text_of(asked[-1:]) or row.get("input"),
-            "answer": target[0] if isinstance(target, list) else target,
-            "response": score["prediction"],
-            "labels": {name: as_label(value) for name, value in (score.get("value") or {}).items()},
-            "their_answer": score.get("extracted_prediction"),
-        }
-    ]
+    return {"problem": text_of(asked[-1:]) or row.get("input")}
 
 
-def _verl(_: int, row: Row) -> list[Row]:
-    name = "acc" if "acc" in row else "score"
-    return [
-        {
-            "problem_id": row["input"],  # the dump has no id: equal prompts are one problem
-            "problem": row["input"],
-            "answer": str(row["gts"]),
-            "response": row["output"],
-            "step": row.get("step"),
-            "labels": {name: as_label(row[name])} if name in row else {},
-            "their_answer": row.get("pred"),
-        }
-    ]
-
-
-def _trl(_: int, row: Row) -> list[Row]:
-    problem = text_of(row["prompt"])
-    rewards = {k: v for k, v in row.items() if isinstance(v, float) and k != "advantage"}
-    known = {name: row[name] for name in ("answer",) if name in row}
-    return [
-        {
-            "problem_id": problem,  # the log has no id: equal prompts are one problem
-            "problem": problem,
-            **known,
-            "response": text_of(row["completion"]),
-            "step": row["step"],
-            "labels": {name: as_label(value) for name, value in rewards.items()},
-        }
-    ]
+def _trl(row: Row) -> Row:
+    rewards = {name: as_label(value) for name, value in row.items() if isinstance(value, float) and name != "advantage"}
+    return {"problem": text_of(row["prompt"]), "response": text_of(row["completion"]), "labels": rewards}
 
 
 def text_of(messages: Any) -> str:
@@ -202,43 +198,70 @@ def text_of(messages: Any) -> str:
     return "\n".join(text_of(part) for part in parts)
 
 
-def _task_outputs(number: int, row: Row) -> list[Row]:
-    rewards = row.get("reward") or [None] * len(row["model_output"])
-    gold = row["gt"][0] if isinstance(row["gt"], list) else row["gt"]
-    return [
+# -- the formats -------------------------------------------------------------------------------------------------------
+
+FORMATS: dict[str, Format] = {
+    "rows": Format("ours", NEEDED, {name: name for name in NEEDED}),
+    "qwen_math": Format(
+        "evaluation of Qwen2.5-Math and SimpleRL",
+        ("idx", "gt", "code"),
+        {"problem_id": "idx", "problem": "question", "answer": "gt", "response": "code", "their_answer": "pred"},
+        "score",
+    ),
+    "lm_eval": Format(
+        "lm-evaluation-harness, samples_*.jsonl: an object for each doc and filter",
+        ("doc_id", "target", "resps"),
+        {"problem_id": "doc_id", "problem": "doc.problem|doc.question", "answer": "target", "response": "resps"},
+        more=_lm_eval,
+    ),
+    "lighteval": Format(
+        "lighteval, details_*.parquet",
+        ("doc", "model_response"),
+        {"problem_id": "doc.id", "problem": "doc.query", "response": "model_response.text"},
+        more=_lighteval,
+    ),
+    "evalscope": Format(
+        "evalscope, reviews/<model>/*.jsonl",
+        ("index", "target", "sample_score"),
         {
-            "problem_id": f"{row['task_name']}-{number}",
-            "benchmark": row["task_name"],
-            "problem": row.get("prompt"),
-            "answer": str(gold),
-            "response": response,
-            "labels": {} if reward is None else {"reward": as_label(reward)},
-        }
-        for response, reward in zip(row["model_output"], rewards, strict=True)
-    ]
-
-
-def _example_rows(_: int, row: Row) -> list[Row]:
-    return [
-        {
-            "problem_id": str(row["example_id"]),
-            "problem": row.get("prompt"),
-            "answer": str(row["answer"]),
-            "response": row["response"],
-        }
-    ]
-
-
-READERS: dict[str, tuple[Sequence[str], Callable[[int, Row], list[Row]]]] = {
-    "rows": (NEEDED, _ours),
-    "qwen_math": (("idx", "gt", "code"), _qwen_math),
-    "lm_eval": (("doc_id", "target", "resps"), _lm_eval),
-    "lighteval": (("doc", "model_response"), _lighteval),
-    "evalscope": (("index", "target", "sample_score"), _evalscope),
-    "inspect": (("id", "target", "output"), _inspect),
-    "task_outputs": (("task_name", "gt", "model_output"), _task_outputs),
-    "example_rows": (("example_id", "answer", "response"), _example_rows),
-    "verl": (("input", "output", "gts"), _verl),
-    "trl": (("step", "prompt", "completion"), _trl),
+            "problem_id": "sample_score.group_id|index",
+            "answer": "target",
+            "response": "sample_score.score.prediction",
+            "their_answer": "sample_score.score.extracted_prediction",
+        },
+        "sample_score.score.value",
+        _evalscope,
+    ),
+    "inspect": Format(
+        "inspect_ai, logs .json or .eval (zip)",
+        ("id", "target", "output"),
+        {"problem_id": "id", "answer": "target", "tokens": "output.usage.output_tokens"},
+        more=_inspect,
+    ),
+    "task_outputs": Format(
+        "understand-r1-zero's evaluator: a JSON list",
+        ("task_name", "gt", "model_output"),
+        {"benchmark": "task_name", "problem": "prompt", "answer": "gt", "response": "model_output"},
+        "reward",
+    ),
+    "example_rows": Format(
+        "JSON Lines without verdicts",
+        ("example_id", "answer", "response"),
+        {"problem_id": "example_id", "problem": "prompt", "answer": "answer", "response": "response"},
+    ),
+    "verl": Format(
+        "veRL, validation dumps; without ids, so equal prompts are one problem",
+        ("input", "output", "gts"),
+        {"problem": "input", "answer": "gts", "response": "output", "step": "step", "their_answer": "pred"},
+        "acc|score",
+    ),
+    "trl": Format(
+        "TRL's trainers, completions_*.parquet; without ids, so equal prompts are one problem",
+        ("step", "prompt", "completion"),
+        {"answer": "answer", "step": "step"},
+        more=_trl,
+    ),
+    "gold_rows": Format("ours, by other names", ("gold", "response"), {"answer": "gold"}, more=dict),
+    "answer_rows": Format("ours, without ids", ("answer", "response"), {}, more=dict),
 }
-"""Format -> (fields that its objects have, reader of one object), tried in this order."""
+"""Tried in this order."""

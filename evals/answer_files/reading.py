@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from evals.answer_files.containers import contents
-from evals.answer_files.formats import NEEDED, READERS, Row, as_label, format_of
+from evals.answer_files.formats import ABSENT, NEEDED, Row, as_label, format_of, reach, read_object
 from evals.answer_files.stated import reported, settings
 from evals.suggest import expected
 
@@ -71,13 +71,15 @@ def read_answers(path: Path, reading: Reading = NOTHING_SAID, *, origin: str | N
     name = format_of(content.objects[0])
     if name is None and not reading.columns:
         raise ValueError(
-            f"{path}: no known format has the fields {', '.join(content.objects[0])}; expected {', '.join(NEEDED)}, or "
-            "give columns=problem_id:THEIRS,answer:THEIRS,response:THEIRS"
+            f"{path}: no known format has the fields {', '.join(content.objects[0])}; expected gold and response, or "
+            "give columns=answer:THEIRS,response:THEIRS; a file of pairs (gold, prediction) is graded with answers=true"
         )
     rows: list[Row] = []
     for number, value in enumerate(content.objects, 1):
         for row in _parsed(path, number, name, value):
             rows.append(_mapped(path, number, row, value, reading.columns) if reading.columns else dict(row))
+    for number, row in enumerate(rows, 1):
+        row.setdefault("problem_id", row.get("problem", number))
     if name == "lm_eval":
         rows = _without_filters(rows)
     if reading.gold is not None:
@@ -116,7 +118,7 @@ def _parsed(path: Path, number: int, name: str | None, value: Row) -> list[Row]:
     if name is None:
         return [value]
     try:
-        return READERS[name][1](number - 1, value)
+        return read_object(name, number - 1, value)
     except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
         raise ValueError(f"{path}, row {number}: not a row of {name}: {type(error).__name__} {error}") from error
 
@@ -124,13 +126,13 @@ def _parsed(path: Path, number: int, name: str | None, value: Row) -> list[Row]:
 def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, str]) -> Row:
     """The row with the columns that a user names, from the read row or from the original object."""
     mapped = dict(row)
-    needed = [] if row is not raw else NEEDED  # columns that no format reader provides
+    needed = [] if row is not raw else NEEDED[1:]  # columns that no format reader provides
     for ours in dict.fromkeys((*needed, *columns)):
         theirs = columns.get(ours, ours)
-        value = _reach(raw, theirs)
-        if value is _NOTHING:
-            value = row.get(theirs, _NOTHING)
-        if value is _NOTHING:
+        value = reach(raw, theirs)
+        if value is ABSENT:
+            value = row.get(theirs, ABSENT)
+        if value is ABSENT:
             if ours == "answer" and ours not in columns:
                 continue  # gold=FILE may have it
             raise ValueError(f"{path}, row {number}: no column {theirs!r} for {ours}; there are {', '.join(raw)}")
@@ -144,20 +146,6 @@ def _mapped(path: Path, number: int, row: Row, raw: Row, columns: Mapping[str, s
             )
         mapped.pop("labels", None)
     return mapped
-
-
-_NOTHING = object()
-
-
-def _reach(row: Any, name: str) -> Any:
-    """row["a.b"], or row["a"]["b"]."""
-    if isinstance(row, dict):
-        if name in row:
-            return row[name]
-        first, dot, rest = name.partition(".")
-        if dot and first in row:
-            return _reach(row[first], rest)
-    return _NOTHING
 
 
 def _without_filters(rows: Sequence[Row]) -> list[Row]:

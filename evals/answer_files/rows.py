@@ -51,10 +51,14 @@ def checked(path: Path, numbered: Iterable[tuple[int, Row]], answers: bool) -> I
     """
     texts = ("gold", "prediction") if answers else ("answer",)
     golds: dict[str, tuple[str, int]] = {}
-    for number, row in numbered:
-        for field in texts if answers else ("problem_id", "answer", "response"):
+    for number, given in numbered:
+        row = given if answers else _completed(number, given)
+        for field in texts if answers else ("answer", "response"):
             if field not in row:
-                raise ValueError(f"{path}, line {number}: no field {field!r}; the line has {', '.join(row) or 'none'}")
+                pairs = "; a file of pairs of bare answers is graded with answers=true" if "prediction" in row else ""
+                raise ValueError(
+                    f"{path}, line {number}: no field {field!r}; the line has {', '.join(given) or 'none'}{pairs}"
+                )
         for field in texts:
             _require(path, number, row, field, (str, int, float), "a string or a number")
         if not answers:
@@ -73,6 +77,16 @@ def checked(path: Path, numbered: Iterable[tuple[int, Row]], answers: bool) -> I
                 f"{path}, line {number}: expected is {_short(row['expected'])}; expected true, false or null"
             )
         yield row
+
+
+def _completed(number: int, row: Row) -> Row:
+    """The row with `answer` (its `gold`) and `problem_id` (its `problem`, or else its number): each row is then a
+    problem of its own, unless their texts are equal."""
+    if "answer" not in row and "gold" in row:
+        row = {**row, "answer": row["gold"]}
+    if "problem_id" not in row:
+        row = {**row, "problem_id": row.get("problem", number)}
+    return row
 
 
 def _require(path: Path, number: int, row: Row, field: str, kinds: tuple[type, ...], what: str) -> None:

@@ -93,6 +93,32 @@ def test_any_table_with_a_column_map(tmp_path: Path) -> None:
         read_rows(tmp_path / "t.csv", {"problem_id": "idx", "response": "out"})
 
 
+@pytest.mark.parametrize("suffix", [".jsonl", ".json", ".csv"])
+def test_gold_and_response_are_enough(tmp_path: Path, suffix: str) -> None:
+    """Without ids each row is a problem of its own; rows of one problem's text are its samples."""
+    rows = [{"gold": "5", "response": "so \\boxed{5}"}, {"gold": "5", "response": "so \\boxed{6}"}]
+    path = tmp_path / f"rows{suffix}"
+    if suffix == ".csv":
+        path.write_text("gold,response\n" + "".join(f"{row['gold']},{row['response']}\n" for row in rows))
+    elif suffix == ".json":
+        path.write_text(json.dumps(rows))
+    else:
+        lines(path, *rows)
+    report = grade_file(path, workers=1)
+    assert (report.problems, report.verdicts) == (2, {"correct": 1, "wrong": 1})
+    report = grade_file(lines(tmp_path / "p.jsonl", *({"problem": "2 + 3?", **row} for row in rows)), workers=1)
+    assert (report.problems, report.samples) == (1, (2, 2))
+
+
+def test_a_file_of_pairs_names_the_option_that_grades_it(tmp_path: Path) -> None:
+    pairs = {"gold": "5", "prediction": "5"}
+    for path in (lines(tmp_path / "a.jsonl", pairs), tmp_path / "a.csv"):
+        if path.suffix == ".csv":
+            path.write_text("gold,prediction\n5,5\n")
+        with pytest.raises(ValueError, match="answers=true"):
+            grade_file(path, workers=1)
+
+
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="no known format has the fields step, completion"):
         read_rows(lines(tmp_path / "trl.jsonl", {"step": 1, "completion": "x"}))
@@ -236,4 +262,5 @@ def test_the_causes_of_a_gap_add_up_to_it(tmp_path: Path) -> None:
     assert graded.gap["scientific notation"] == pytest.approx(50)
     assert (graded.reported, graded.where) == (40, "README")
     text = page([graded])
-    assert "| 40.0 | -15.0 (README) | scientific notation +50.0;" in text
+    assert "| r 1 | minerva | 40.0 | -15.0 | scientific notation +50.0;" in text
+    assert max(map(len, text.splitlines())) < 500
