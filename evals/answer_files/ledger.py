@@ -283,7 +283,7 @@ def _largest_gaps(entries: Sequence[Entry], names: Mapping[Entry, str]) -> list[
             _percent(e.reported),
             _percent(ours[e]),
             f"{gaps[e]:+.1f}",
-            _explained(e, most=1) or "-",
+            _first_cause(e),
         )
         for e in largest[:SHOWN]
     ]
@@ -321,6 +321,15 @@ def _attributed(entries: Sequence[Entry], names: Mapping[Entry, str]) -> list[st
         "",
         *_table(("file", "benchmark", "reported", "in the file", "causes", "ours", "not boxed"), rows),
     ]
+
+
+def _first_cause(e: Entry) -> str:
+    """The largest part of the gap between an entry's reported score and our verdicts."""
+    labels = None if e.labels is None else 100 * e.labels.value
+    in_file = 0.0 if labels is None or e.reported is None else labels - e.reported
+    if abs(in_file) > max([SMALL, *map(abs, e.gap.values())]):
+        return e.counting or f"the file's own labels give {_percent(labels)}"
+    return _explained(e, most=1) or "-"
 
 
 def _explained(e: Entry, most: int) -> str:
