@@ -23,7 +23,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -145,17 +145,17 @@ def with_texts(pairs: Sequence[Pair], folders: Sequence[Path]) -> list[Pair]:
         for path in sorted(folder.glob("*.jsonl")):
             for line in path.read_text(encoding="utf-8").splitlines():
                 row = json.loads(line)
-                gold, answer = str(row["gold"]), str(row["prediction"])
-                texts[digest(gold, answer)] = gold, answer
+                both = str(row["gold"]), str(row["prediction"])
+                texts |= {digest(*both): both, joined_digest(*both): both}
     by_source: dict[str, set[str]] = defaultdict(set)
     for pair in pairs:
         if pair.gold is None and pair.digest not in texts:
             by_source[pair.source].add(pair.digest)
     for source, digests in by_source.items():
-        repository, _, path = source.partition(":")
+        repository, _, name = source.partition(":")
         for folder in folders:
-            if found := committed_file(folder / repository.replace("/", "+") / "repo", path):
-                texts |= matching(candidates(path, found), digests)
+            if found := committed_file(folder / repository.replace("/", "+") / "repo", name):
+                texts |= matching(candidates(name, found), digests)
     return [p._replace(gold=texts[p.digest][0], answer=texts[p.digest][1]) if p.digest in texts else p for p in pairs]
 
 
@@ -359,7 +359,7 @@ def speed(pairs: Sequence[Pair]) -> str:
         grader.grade_answers([(r"\sqrt{2}+x", r"x+\sqrt{2}"), (r"\frac{x}{2}", r"0.5x")])  # starts the worker
         for name in ("plain", "latex", "symbolic"):
             chosen = random.Random(0).sample(by_class[name], min(TIMED, len(by_class[name])))
-            ours = quantiles([seconds(lambda t=texts: grader.grade_answers([t])) for texts in chosen])
+            ours = quantiles([seconds(partial(grader.grade_answers, [texts])) for texts in chosen])
             others = quantiles([_math_verify_seconds(*texts) for texts in chosen])
             ratios = [f"{theirs / own:.1f}" for own, theirs in zip(ours, others, strict=True)]
             rows.append((name, str(len(chosen)), *(f"{1000 * s:.2f}" for s in (*ours, *others)), *ratios))

@@ -15,6 +15,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.timeout(3600))
 
 
 class Undisturbed(NamedTuple):

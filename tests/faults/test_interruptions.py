@@ -100,13 +100,13 @@ def test_sigkill_before_each_write_loses_nothing(undisturbed: Undisturbed, tmp_p
     taken: list[str] = []
 
     def copy_each_time(process: Command) -> None:
+        log = home / "moments.txt"
         while process.poll() is None:
-            if stopped(process.pid):
+            moments = log.read_text().splitlines() if log.exists() else []
+            if len(moments) > len(taken) and stopped(process.pid):
                 shutil.copytree(home, copies / str(len(taken)))
-                taken.append((home / "moments.txt").read_text().splitlines()[-1])
+                taken.append(moments[-1])
                 process.send_signal(signal.SIGCONT)
-                while process.poll() is None and stopped(process.pid):
-                    time.sleep(0.001)
             time.sleep(0.002)
 
     assert run(SAVE_OFTEN, home, call=stop_at_each_write, meanwhile=copy_each_time).code == 0
