@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from evals.grading.verdicts import Verdict
-from evals.plots.intervals import offsets, points
+from evals.plots.intervals import dots
 from evals.plots.panels import describe_problems, span
-from evals.plots.parts import legend_below, legend_height
-from evals.plots.plot import WIDTH, Plot, tidy
+from evals.plots.parts import legend_below, rows_size
+from evals.plots.plot import Plot
 from evals.stats.differences import Paired, paired
 from evals.stats.intervals import Vector, joined_estimate, over_problems
 
@@ -143,35 +143,20 @@ def drops_by_run(frames: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
 
 
 def plot_groups(
-    name: str,
-    title: str,
-    caption: str,
-    source: str,
-    numbers: pd.DataFrame,
-    label: str,
-    words: Mapping[str, str] | None = None,
+    name: str, title: str, caption: str, source: str, numbers: pd.DataFrame, label: str, words: Mapping[str, str]
 ) -> Plot:
-    """Points with intervals: one position per group, one point per run."""
+    """A row for each group, with a point and an interval for each run. words: group -> the row's name."""
     groups, runs = list(dict.fromkeys(numbers["group"])), list(dict.fromkeys(numbers["model"]))
 
     def render(figure: Any) -> None:
         axis = figure.subplots()
-        axis.axhline(0, color="black", linewidth=0.8)
-        handles = []
-        for place, (run, shift) in enumerate(zip(runs, offsets(len(runs)), strict=True)):
-            rows = numbers[numbers["model"] == run]
-            x = np.arange(len(rows)) + shift
-            handles += points(axis, x, rows["low"], rows["drop"], rows["high"], place, upright=True)
-        axis.set_xticks(range(len(groups)), [(words or {}).get(group, group) for group in groups])
-        axis.set_xlim(-0.5, len(groups) - 0.5)
-        axis.set_ylabel(label)
-        tidy(axis)
-        axis.grid(axis="x", visible=False)
-        if len(runs) > 1:
-            legend_below(figure, handles, runs)
+        axis.axvline(0, color="black", linewidth=0.8)
+        labels = {group: words.get(group, group) for group in groups}
+        handles, _ = dots(axis, numbers, runs, "group", labels, ("low", "drop", "high"))
+        axis.set_xlabel(label)
+        legend_below(figure, handles, runs)
 
-    height = 3.0 + (legend_height(runs) if len(runs) > 1 else 0.0)
-    return Plot(name, title, caption, source, numbers, render, (WIDTH, height))
+    return Plot(name, title, caption, source, numbers, render, rows_size(len(groups), runs))
 
 
 def describe_counts(numbers: pd.DataFrame) -> str:

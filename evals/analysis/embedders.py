@@ -32,16 +32,15 @@ class SentenceBert:
 
     Args:
         path: the folder of a sentence-transformers model; None takes all-MiniLM-L6-v2 from the package `MINILM`.
-        device: "cpu", "cuda", ...; None takes a GPU if there is one.
     Raises:
         ValueError: a package is missing, or there is no such folder.
     """
 
-    def __init__(self, path: str | Path | None = None, *, device: str | None = None) -> None:
+    def __init__(self, path: str | Path | None = None) -> None:
         folder = _sbert_folder(path)
         from sentence_transformers import SentenceTransformer
 
-        self._model: Any = SentenceTransformer(str(folder), device=device, local_files_only=True)
+        self._model: Any = SentenceTransformer(str(folder), local_files_only=True)
         self._what = "all-MiniLM-L6-v2" if path is None else folder.resolve().name
 
     @property
@@ -79,13 +78,13 @@ def check_embedder(name: str) -> None:
     _sbert_folder(_path(name))
 
 
-def load_embedder(name: str, *, device: str | None = None) -> SentenceEmbedder:
+def load_embedder(name: str) -> SentenceEmbedder:
     """An embedder by name: "sbert", or the folder of a sentence-transformers model.
 
     Raises:
         ValueError: an unknown name, or as `SentenceBert`.
     """
-    return SentenceBert(_path(name), device=device)
+    return SentenceBert(_path(name))
 
 
 def _path(name: str) -> str | None:

@@ -55,30 +55,30 @@ def shares(values: ArrayLike, edges: ArrayLike) -> pd.DataFrame:
     return pd.DataFrame({"from": ends[:-1], "to": ends[1:], "count": counts, "share": counts / len(array)})
 
 
-def summary(table: pd.DataFrame, *, rho: float = RHO) -> dict[str, float]:
+def summary(table: pd.DataFrame, *, rho: float = RHO) -> dict[str, Any]:
     """`mean`, `q50`, `q80`, `q95` (nats, over tokens), and `in_forks`: the share of all entropy in the share rho of
     highest-entropy tokens (NaN if all entropies are 0)."""
     values = table["entropy"].to_numpy()
     total = values.sum()
     in_forks = values[top_share(values, rho)].sum() / total if total > 0 else np.nan
     quantiles = {f"q{round(100 * q)}": float(np.quantile(values, q)) for q in QUANTILES}
-    return {"mean": float(values.mean()), **quantiles, "in_forks": float(in_forks)}
+    return {"mean": values.mean(), **quantiles, "in_forks": in_forks}
 
 
-def by_position(table: pd.DataFrame, column: str = "entropy", *, count: int = 20) -> pd.DataFrame:
-    """A column's mean by relative position, for each outcome  (arXiv 2508.07534, Fig. 6a: entropy).
+def by_position(table: pd.DataFrame, *, count: int = 20) -> pd.DataFrame:
+    """Mean entropy by relative position, for each outcome  (arXiv 2508.07534, Fig. 6a).
 
     Returns:
         `by_bin`'s columns after `outcome`, and `position`, the middle of the bin in (0, 1).
     """
     import pandas as pd
 
-    need_columns(table, ("problem_id", "verdict", column))
+    need_columns(table, ("problem_id", "verdict", "entropy"))
     bins = position_bins(table, count)
     parts = []
     for outcome, rows in outcomes(table).items():
         chosen = rows.to_numpy()
-        means = by_bin(table[column][rows], bins[chosen], table["problem_id"][rows], count=count)
+        means = by_bin(table["entropy"][rows], bins[chosen], table["problem_id"][rows], count=count)
         means.insert(0, "outcome", outcome)
         parts.append(means.assign(position=(means["bin"] + 0.5) / count))
     return pd.concat(parts, ignore_index=True)
@@ -87,7 +87,7 @@ def by_position(table: pd.DataFrame, column: str = "entropy", *, count: int = 20
 BIN = 0.1  # nats
 
 
-def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO) -> Plot:
+def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
     """The distribution of token entropies (arXiv 2506.01939, Fig. 2a; arXiv 2603.28204, Fig. 1a shows one response)."""
     import pandas as pd
 
@@ -96,8 +96,8 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     parts = []
     for name in runs:
         values = tables[name]["entropy"]
-        histogram = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values, rho))
-        parts.append(histogram.assign(**summary(tables[name], rho=rho)))
+        histogram = shares(values.clip(lower=0), edges).assign(model=name, fork_threshold=fork_threshold(values))
+        parts.append(histogram.assign(**summary(tables[name])))
     numbers = pd.concat(parts, ignore_index=True)
     numbers["share"] = 100 * numbers["share"]
     numbers = numbers.rename(columns={"share": "share of tokens (%)", "from": "from (nats)", "to": "to (nats)"})
@@ -123,26 +123,21 @@ def entropy_distribution(names: Sequence[str], tables: Tables, benchmark: str, *
     )
     caption = (
         f"{benchmark}. Share of response tokens by the entropy of the model's distribution there (full vocabulary, "
-        f"temperature 1). Upright lines: where the {100 * rho:g} % of highest entropy begin, and what share of all "
+        f"temperature 1). Upright lines: where the {100 * RHO:g} % of highest entropy begin, and what share of all "
         f"entropy they hold ({of_forks}). {counted(tables)}"
     )
     return Plot(f"entropy_distribution_{benchmark}", f"Entropy of tokens on {benchmark}", caption,
                    f"{FORKING_TOKENS}, Fig. 2a", numbers, render, size(runs))  # fmt: skip
 
 
-def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str, *, count: int | None = None) -> Plot:
-    """Mean entropy along a response, separately for correct and incorrect ones (arXiv 2508.07534, Fig. 6a).
-
-    Args:
-        count: the number of parts of a response; None takes 20, or fewer if the shortest median length of a run has
-            less than two tokens for each.
-    """
+def entropy_by_position(names: Sequence[str], tables: Tables, benchmark: str) -> Plot:
+    """Mean entropy along a response, separately for correct and incorrect ones (arXiv 2508.07534, Fig. 6a), in 20 parts
+    of a response, or fewer if the shortest median length of a run has less than two tokens for each."""
     import pandas as pd
 
     runs = runs_with(names, tables)
-    if count is None:
-        lengths = (table.query("position == 0")["length"].median() for table in tables.values())
-        count = min(20, max(2, int(min(lengths)) // 2))
+    lengths = (table.query("position == 0")["length"].median() for table in tables.values())
+    count = min(20, max(2, int(min(lengths)) // 2))
     numbers = pd.concat([by_position(tables[n], count=count).assign(model=n) for n in runs], ignore_index=True)
     there = present(tables) or ["all"]
 

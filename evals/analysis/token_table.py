@@ -221,6 +221,6 @@ def describe_responses(tables: Tables, benchmark: str) -> str:
     return f"{benchmark}: {'; '.join(f'{name} {count}' for name, count in counts.items())}."
 
 
-def present(tables: Tables, wanted: Sequence[str] = (CORRECT, INCORRECT)) -> list[str]:
-    """The outcomes that occur."""
-    return [o for o in wanted if any(outcomes(table)[o].any() for table in tables.values())]
+def present(tables: Tables) -> list[str]:
+    """Those of correct and incorrect responses that occur."""
+    return [o for o in (CORRECT, INCORRECT) if any(outcomes(table)[o].any() for table in tables.values())]

@@ -21,8 +21,8 @@ COLUMNS = 4  # panels side by side
 PANEL = 2.15, 1.75  # inches
 
 
-def mean_over_seeds(curves: pd.DataFrame, metric: str, *, level: float = 0.95) -> pd.DataFrame:
-    """The mean of a metric over training seeds at each step, with its pointwise t-interval.
+def mean_over_seeds(curves: pd.DataFrame, metric: str) -> pd.DataFrame:
+    """The mean of a metric over training seeds at each step, with its pointwise 95 % t-interval.
 
     Args:
         curves: `arm`, `seed`, `step` and the metric; missing values are excluded.
@@ -40,7 +40,7 @@ def mean_over_seeds(curves: pd.DataFrame, metric: str, *, level: float = 0.95) -
                          f"{row['step']} twice")  # fmt: skip
     means = present.groupby(["arm", "step"], sort=False)[metric].agg(["mean", "std", "size"]).reset_index()
     means = means.sort_values(["arm", "step"], kind="stable", ignore_index=True)
-    t = np.array([t_quantile((1 + level) / 2, n - 1) if n > 1 else np.nan for n in means["size"]])
+    t = np.array([t_quantile(0.975, n - 1) if n > 1 else np.nan for n in means["size"]])
     half = t * means["std"] / np.sqrt(means["size"])
     means = means.assign(low=means["mean"] - half, high=means["mean"] + half, seeds=means["size"])
     return means[["arm", "step", "mean", "low", "high", "seeds"]]

@@ -28,8 +28,6 @@ def points(
     *,
     hollow: bool = False,
     upright: bool = False,
-    label: str | None = None,
-    linewidth: float = 1.2,
 ) -> list[Any]:
     """Points with intervals, in the style of a series.
 
@@ -41,10 +39,10 @@ def points(
     """
     style = {key: value for key, value in look(series).items() if key != "linestyle"}
     lines = axis.vlines if upright else axis.hlines
-    lines(at, low, high, color=style["color"], linewidth=linewidth)
+    lines(at, low, high, color=style["color"], linewidth=1.2)
     x, y = (at, middle) if upright else (middle, at)
     face = "white" if hollow else style["color"]
-    marks: list[Any] = axis.plot(x, y, **style, linestyle="none", markersize=5, markerfacecolor=face, label=label)
+    marks: list[Any] = axis.plot(x, y, **style, linestyle="none", markersize=5, markerfacecolor=face)
     return marks
 
 
@@ -56,9 +54,7 @@ def band(
     high: ArrayLike,
     series: int,
     *,
-    label: str | None = None,
     marker: bool = True,
-    linestyle: Any = None,
     clip_on: bool = True,
 ) -> list[Any]:
     """A curve with the band of its intervals, about eight markers on a long one; a single point gets a line instead.
@@ -74,15 +70,13 @@ def band(
     style = look(series) | {"markersize": 4, "markevery": max(1, count // 8), "linewidth": 1.4}
     if not marker:
         style["marker"] = ""
-    if linestyle is not None:
-        style["linestyle"] = linestyle
-    line: list[Any] = axis.plot(x, middle, label=label, clip_on=clip_on, **style)
+    line: list[Any] = axis.plot(x, middle, clip_on=clip_on, **style)
     return line
 
 
-def offsets(count: int, width: float = 0.7) -> list[float]:
+def offsets(count: int) -> list[float]:
     """Offsets of `count` series within a row, around 0, so that none covers another."""
-    step = min(0.18, width / max(1, count))
+    step = min(0.18, 0.7 / max(1, count))
     return [step * (place - (count - 1) / 2) for place in range(count)]
 
 
@@ -141,15 +135,9 @@ class ForestRow:
     note: str = ""
 
 
-def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str, *, equal_within: float | None = None) -> None:
-    """Differences with intervals around 0, one row each, with notes beside the axis.
-
-    Args:
-        equal_within: half-width of the band in which a difference counts as none; None shows no band.
-    """
+def forest(axis: Any, rows: Sequence[ForestRow], xlabel: str) -> None:
+    """Differences with intervals around 0, one row each, with notes beside the axis."""
     axis.axvline(0, color="black", linewidth=0.8)
-    if equal_within is not None:
-        axis.axvspan(-equal_within, equal_within, color="black", alpha=0.07, linewidth=0)
     name_rows(axis, [row.name for row in rows], 70)
     for text in axis.get_yticklabels():
         text.set(fontsize=7, linespacing=1.1)  # two lines of a long name fit into a row of a quarter inch

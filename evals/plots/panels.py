@@ -69,9 +69,9 @@ def above_zero(axis: Any, means: ArrayLike) -> None:
     axis.set_ylim(0, 1.5 * top if top > 0 else 1.0)
 
 
-def size(names: Sequence[str], count: int = 1, height: float = 2.9) -> tuple[float, float]:
+def size(names: Sequence[str], count: int = 1) -> tuple[float, float]:
     """The size, in inches, of `count` panels side by side with a legend of these names below."""
-    return (WIDTH if count < 3 else 1.35 * WIDTH), height + legend_height(names)
+    return (WIDTH if count < 3 else 1.35 * WIDTH), 2.9 + legend_height(names)
 
 
 def check_panels(runs: Mapping[str, object]) -> None:

@@ -223,8 +223,8 @@ def plot_perturbation(frames: Mapping[str, pd.DataFrame], *, benchmark: str, per
     )
     share = f"{100 * perturbation.share:g} %"
     title = f"Accuracy lost by perturbing tokens of high and of low entropy, on {benchmark}"
-    label = "accuracy lost by the perturbation\n(percentage points)"
-    words = {"top": f"highest\n{share} entropy", "bottom": f"lowest\n{share} entropy"}
+    label = "accuracy lost by the perturbation (percentage points)"
+    words = {"top": f"highest {share} entropy", "bottom": f"lowest {share} entropy"}
     source = f"{ERPO}, Fig. 1b"
     return plot_groups(f"perturbation_{benchmark}", title, caption, source, numbers, label, words)
 

@@ -61,21 +61,17 @@ def fork_overlap(before: pd.DataFrame, after: pd.DataFrame, *, rho: float = RHO)
 WORDS, MINIMUM = 15, 20
 
 
-def fork_words(
-    names: Sequence[str], tables: Tables, benchmark: str, *, rho: float = RHO, minimum: int | None = None
-) -> list[Plot]:
+def fork_words(names: Sequence[str], tables: Tables, benchmark: str, *, minimum: int | None = None) -> list[Plot]:
     """Each run's words of highest and of lowest mean entropy (arXiv 2506.01939, Fig. 2b and 2c: word clouds).
 
     Args:
         minimum: of a word's occurrences; None takes 20, or the count of the tenth most frequent word if that is less.
     """
-    return [
-        _fork_words(names.index(name), name, tables[name], benchmark, rho, minimum) for name in runs_with(names, tables)
-    ]
+    return [_fork_words(names.index(name), name, tables[name], benchmark, minimum) for name in runs_with(names, tables)]
 
 
-def _fork_words(number: int, name: str, table: pd.DataFrame, benchmark: str, rho: float, minimum: int | None) -> Plot:
-    every = word_entropies(table, rho=rho)
+def _fork_words(number: int, name: str, table: pd.DataFrame, benchmark: str, minimum: int | None) -> Plot:
+    every = word_entropies(table)
     least = minimum if minimum is not None else min(MINIMUM, int(every["count"].nlargest(10).iloc[-1]))
     words = every[every["count"] >= least].reset_index(drop=True)
     if words.empty:
@@ -103,7 +99,7 @@ def _fork_words(number: int, name: str, table: pd.DataFrame, benchmark: str, rho
     caption = (
         f"{name}, {benchmark}. Mean entropy of words that occur at least {least} times ({len(words)} of {len(every)}); "
         f"in brackets how often; the two scales differ. A word is a token without the white space around it. In the "
-        f"CSV: how often each is among the {100 * rho:g} % of tokens with the highest entropy. {counted({name: table})}"
+        f"CSV: how often each is among the {100 * RHO:g} % of tokens with the highest entropy. {counted({name: table})}"
     )
     return Plot(f"fork_words_{number}_{benchmark}", f"Words of high and low entropy: {name} on {benchmark}", caption,
                    f"{FORKING_TOKENS}, Fig. 2b, 2c", numbers, render, (WIDTH, 1.0 + 0.17 * shown))  # fmt: skip
@@ -114,7 +110,6 @@ def fork_kept(
     pairs: Pairs,
     benchmark: str,
     *,
-    rho: float = RHO,
     read: str = "the same responses",
 ) -> Plot:
     """The share of the base model's forks that are still forks after training (arXiv 2506.01939, section 3, table of
@@ -129,7 +124,7 @@ def fork_kept(
     before = {name: tables[0] for name, tables in pairs.items()}
     rows = []
     for name in runs_with(names, before):
-        side = fork_overlap(*pairs[name], rho=rho)
+        side = fork_overlap(*pairs[name])
         ends = (100 * side.mean, 100 * side.low, 100 * side.high, 100 * side.pooled)
         rows.append((name, *ends, side.count, side.problems))
     columns = ["model", "kept (%)", "low (%)", "high (%)", "pooled (%)", "forks", "problems"]
@@ -138,15 +133,15 @@ def fork_kept(
     def render(figure: Any) -> None:
         axis = figure.subplots()
         name_rows(axis, list(numbers["model"]))
-        axis.axvline(100 * rho, color="black", linewidth=0.8, linestyle=":")
+        axis.axvline(100 * RHO, color="black", linewidth=0.8, linestyle=":")
         for y, row in enumerate(numbers.to_dict("records")):
             points(axis, y, row["low (%)"], row["kept (%)"], row["high (%)"], names.index(row["model"]))
         axis.set_xlim(0, 103)
-        axis.set_xlabel(f"of the base model's top {100 * rho:g} %, still there (%)")
+        axis.set_xlabel(f"of the base model's top {100 * RHO:g} %, still there (%)")
 
     caption = (
-        f"{benchmark}. Of the {100 * rho:g} % of tokens with the highest entropy under {names[0]}, those that are "
-        f"among the run's own {100 * rho:g} %, both reading {read}; over problems. Dotted: chance. {BAND} "
+        f"{benchmark}. Of the {100 * RHO:g} % of tokens with the highest entropy under {names[0]}, those that are "
+        f"among the run's own {100 * RHO:g} %, both reading {read}; over problems. Dotted: chance. {BAND} "
         f"{counted(before)}"
     )
     return Plot(

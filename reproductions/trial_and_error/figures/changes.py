@@ -133,7 +133,7 @@ def change_distribution(
 
 
 def change_concentration(
-    names: Sequence[str], pairs: Pairs, benchmark: str, *, share: float = RHO, read: str = "the same responses"
+    names: Sequence[str], pairs: Pairs, benchmark: str, *, read: str = "the same responses"
 ) -> Plot:
     """Where the largest probability changes are (arXiv 2508.07534, Fig. 4b: entropy; Fig. 5a: perplexity; position)."""
     import pandas as pd
@@ -142,7 +142,7 @@ def change_concentration(
     parts = []
     for name in runs:
         before, after = pairs[name]
-        parts.append(concentration(before, probability_change(before, after), share=share).assign(model=name))
+        parts.append(concentration(before, probability_change(before, after)).assign(model=name))
     numbers = pd.concat(parts, ignore_index=True)
     numbers[["mean", "low", "high", "pooled"]] *= 100
 
@@ -150,14 +150,14 @@ def change_concentration(
         shown = numbers.assign(part=numbers["bin"] + 1)
         axes = band_panels(figure, shown, names, "by", {by: by for by in BINS}, "part")
         for axis, (by, count) in zip(axes, BINS.items(), strict=True):
-            axis.axhline(100 * share, color="black", linewidth=0.8, linestyle=":")
+            axis.axhline(100 * RHO, color="black", linewidth=0.8, linestyle=":")
             axis.set_xticks(range(1, count + 1, 1 if count < 6 else 3))
             axis.set_xlabel(AXES[by], fontsize=8)
-        axes[0].set_ylim(0, min(100.0, max(1.5 * numbers["mean"].max(), 150 * share)))
+        axes[0].set_ylim(0, min(100.0, max(1.5 * numbers["mean"].max(), 150 * RHO)))
         axes[0].set_ylabel("tokens that moved most (%)")
 
     caption = (
-        f"{benchmark}. Of the tokens of each part, those among the {100 * share:g} % whose probability moved most "
+        f"{benchmark}. Of the tokens of each part, those among the {100 * RHO:g} % whose probability moved most "
         f"between {names[0]} and the run, both reading {read}; over problems. Dotted: changes spread evenly. Parts go "
         f"from low to high: tenths of all tokens by entropy and fifths of the responses by perplexity (both under "
         f"{names[0]}), tenths of a response. {BAND} "

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FASTEST = 0.2  # the paper's share
 LEAST = 5  # ours: the minimum number of occurrences of a token
+SHOWN = 15  # tokens in a list
 BOTH = "both"
 PLACES = (CORRECT, INCORRECT, BOTH)
 
@@ -92,28 +93,25 @@ def fastest_tokens(
     names: Sequence[str],
     readings: Mapping[str, Mapping[int, pd.DataFrame]],
     benchmark: str,
-    *,
-    count: int = 15,
-    minimum: int = LEAST,
 ) -> list[Plot]:
     """For each run, the tokens whose entropy falls fastest, marked by their place (arXiv 2508.07534, Fig. 3b).
 
     Args:
-        readings, minimum: as `places_of_drops`. count: the number of tokens.
+        readings: as `places_of_drops`.
     Raises:
         ValueError: as `entropy_slopes`; no token occurs often enough.
     """
     return [
-        _fastest_tokens(number, name, entropy_slopes(readings[name], minimum=minimum), benchmark, count, minimum)
+        _fastest_tokens(number, name, entropy_slopes(readings[name]), benchmark)
         for number, name in enumerate(names)
         if name in readings
     ]
 
 
-def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str, count: int, minimum: int) -> Plot:
+def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str) -> Plot:
     if slopes.empty:
-        raise ValueError(f"{name}: no token occurs {minimum} times in scored responses")
-    rows = slopes.sort_values(["slope", "token_id"], ignore_index=True).head(count)
+        raise ValueError(f"{name}: no token occurs {LEAST} times in scored responses")
+    rows = slopes.sort_values(["slope", "token_id"], ignore_index=True).head(SHOWN)
     numbers = rows.assign(model=name, slope=1000 * rows["slope"]).rename(columns={"slope": "nats per 1,000 steps"})
     hatches = {CORRECT: "", INCORRECT: "///", BOTH: "..."}
 
@@ -130,7 +128,7 @@ def _fastest_tokens(number: int, name: str, slopes: pd.DataFrame, benchmark: str
 
     caption = (
         f"{name}, {benchmark}. The {len(rows)} vocabulary tokens whose mean entropy falls fastest over the steps, of "
-        f"{len(slopes)} with at least {minimum} occurrences; in brackets how often. One set of responses: no intervals."
+        f"{len(slopes)} with at least {LEAST} occurrences; in brackets how often. One set of responses: no intervals."
     )
     return Plot(f"entropy_drop_tokens_{number}_{benchmark}", f"Tokens of fastest entropy drop: {name} on {benchmark}",
                 caption, f"{TRIAL_AND_ERROR}, Fig. 3b", numbers, render, (WIDTH, 1.5 + 0.2 * len(rows)))  # fmt: skip
@@ -142,8 +140,6 @@ def places_of_drops(
     benchmark: str,
     *,
     read: str = "the same responses",
-    share: float = FASTEST,
-    minimum: int = LEAST,
 ) -> Plot:
     """The tokens whose entropy falls fastest over a training, by the responses they occur in (arXiv 2508.07534,
     Fig. 3c, the bars).
@@ -157,7 +153,7 @@ def places_of_drops(
     if not readings:
         raise ValueError("readings: expected those of one run or more, got none")
     held = [(number, name) for number, name in enumerate(names) if name in readings]
-    numbers, told = _drops({name: readings[name] for _, name in held}, share, minimum)
+    numbers, told = _drops({name: readings[name] for _, name in held})
     width = 0.8 / len(held)
 
     def render(figure: Any) -> None:
@@ -179,7 +175,7 @@ def places_of_drops(
 
     table = next(iter(readings[held[0][1]].values()))
     caption = (
-        f"{benchmark}. Bars: the {100 * share:g} % of vocabulary tokens (with at least {minimum} occurrences) "
+        f"{benchmark}. Bars: the {100 * FASTEST:g} % of vocabulary tokens (with at least {LEAST} occurrences) "
         "whose entropy falls fastest, by whether they occur only in correct responses, only in incorrect ones, or in "
         "both; black lines: all such tokens. The drop is the slope of the straight line through a token's mean "
         f"entropies; the checkpoint of each step reads {read}. {'; '.join(told)}. One set of responses: no intervals. "
@@ -189,19 +185,17 @@ def places_of_drops(
                    f"{TRIAL_AND_ERROR}, Fig. 3c", numbers, render, size([ALL, *(n for _, n in held)]))  # fmt: skip
 
 
-def _drops(
-    readings: Mapping[str, Mapping[int, pd.DataFrame]], share: float, minimum: int
-) -> tuple[pd.DataFrame, list[str]]:
+def _drops(readings: Mapping[str, Mapping[int, pd.DataFrame]]) -> tuple[pd.DataFrame, list[str]]:
     """(the shares of each run in per cent, a part of the caption for each run)."""
     import pandas as pd
 
     parts, told = [], []
-    for name, of in readings.items():
-        slopes = entropy_slopes(of, minimum=minimum)
-        parts.append(fastest_drops(slopes, share=share).assign(model=name))
-        steps = ", ".join(map(str, sorted(of)))
+    for name, steps in readings.items():
+        slopes = entropy_slopes(steps)
+        parts.append(fastest_drops(slopes).assign(model=name))
+        listed = ", ".join(map(str, sorted(steps)))
         told.append(
-            f"{name}: steps {steps}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
+            f"{name}: steps {listed}; {parts[-1]['fastest'].sum()} of {len(slopes)} tokens, "
             f"{1000 * slopes['slope'].mean():+.2g} nats per 1,000 steps on average"
         )
     numbers = pd.concat(parts, ignore_index=True)

@@ -41,18 +41,18 @@ class LineFit:
         """The line's height at x."""
         return self.intercept + self.slope * x
 
-    def interval_at(self, x: float, *, level: float = 0.95) -> tuple[float, float]:
-        """The interval for the line's height at x (not for a new point)."""
+    def interval_at(self, x: float) -> tuple[float, float]:
+        """The 95 % interval for the line's height at x (not for a new point)."""
         of_slope = self.slope_inflation * (x - self.mean_x) ** 2 / self.spread_x
-        half = self._half(self.mean_inflation / self.n + of_slope, level)
+        half = self._half(self.mean_inflation / self.n + of_slope)
         return self.at(x) - half, self.at(x) + half
 
-    def slope_interval(self, *, level: float = 0.95) -> tuple[float, float]:
-        half = self._half(self.slope_inflation / self.spread_x, level)
+    def slope_interval(self) -> tuple[float, float]:
+        half = self._half(self.slope_inflation / self.spread_x)
         return self.slope - half, self.slope + half
 
-    def _half(self, variance: float, level: float) -> float:
-        return t_quantile((1 + level) / 2, self.degrees) * self.scale * math.sqrt(variance)
+    def _half(self, variance: float) -> float:
+        return t_quantile(0.975, self.degrees) * self.scale * math.sqrt(variance)
 
 
 def fit_line(x: ArrayLike, y: ArrayLike) -> LineFit:

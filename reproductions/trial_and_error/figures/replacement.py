@@ -96,8 +96,8 @@ LABELS = {
     "top": "highest entropy",
     "bottom": "lowest entropy",
     "random": "random tokens",
-    "low PPL": "responses of\nlowest perplexity",
-    "high PPL": "responses of\nhighest perplexity",
+    "low PPL": "responses of lowest perplexity",
+    "high PPL": "responses of highest perplexity",
 }
 
 
@@ -116,5 +116,5 @@ def plot_replacement(frames: Mapping[str, pd.DataFrame], *, benchmark: str, by: 
         f"95 % intervals over problems. {describe_accuracies(numbers)}"
     )
     title = f"Accuracy lost by replacing a token, on {benchmark}"
-    source, label = f"{TRIAL_AND_ERROR}, {GROUPINGS[by][1]}", "accuracy lost by the replacement\n(percentage points)"
+    source, label = f"{TRIAL_AND_ERROR}, {GROUPINGS[by][1]}", "accuracy lost by the replacement (percentage points)"
     return plot_groups(f"replacement_by_{by}_{benchmark}", title, caption, source, numbers, label, LABELS)

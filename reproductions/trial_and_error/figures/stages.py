@@ -6,7 +6,7 @@ straight lines (a broken stick): this needs neither smoothing nor a chosen share
 gain a little, and the break has an interval. There are two stages only if
 - two lines fit better than one, by more than chance and serial correlation explain,
 - the first rises, and
-- the second gains at most `marginal` of the first's gain per step.
+- the second gains at most half of the first's gain per step.
 """
 
 from __future__ import annotations
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEAST = 4  # points of a stage
+MARGINAL = 0.5  # of the first stage's gain per step, at most, in the second
 CANDIDATES = 500  # breaks to try, evenly spaced
 THRESHOLD = 11.0  # of the improvement statistic; see find_stages
 
@@ -80,7 +81,7 @@ class _Stick:
         return float(self.residuals @ self.residuals)
 
 
-def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -> Stages:
+def find_stages(steps: ArrayLike, values: ArrayLike) -> Stages:
     """The stages of a performance curve (accuracy or reward), [N] each, in order of the steps.
 
     The improvement statistic is (E1 - E2) / E2 (n - 4) (1 - r) / (1 + r), where E1 and E2 are the squared errors of one
@@ -93,15 +94,13 @@ def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -
     0.05, is detected in 97 to 100 % for 50 steps or more and rho <= 0.6; the interval covers its break in 92 to 97 %.
 
     Raises:
-        ValueError: different lengths, a value that is not finite, or marginal outside [0, 1).
+        ValueError: different lengths, or a value that is not finite.
     """
     s, y = np.asarray(steps, dtype=float), np.asarray(values, dtype=float)
     if s.shape != y.shape or s.ndim != 1:
         raise ValueError(f"expected as many values as steps, got shapes {s.shape} and {y.shape}")
     if not (np.isfinite(s).all() and np.isfinite(y).all()):
         raise ValueError("steps and values must be finite: exclude what was not measured")
-    if not 0 <= marginal < 1:
-        raise ValueError(f"marginal: expected a number in [0, 1), got {marginal}")
     n = len(s)
     if n < 2 * LEAST + 2:
         return Stages(n, why=f"needs at least {2 * LEAST + 2} steps, got {n}")
@@ -115,8 +114,8 @@ def find_stages(steps: ArrayLike, values: ArrayLike, *, marginal: float = 0.5) -
     before, after = float(best.c[1]), float(best.c[1] + best.c[2])
     if before <= 0:
         return Stages(n, why="the curve does not rise before its break")
-    if after > marginal * before:
-        return Stages(n, why=f"after its break the curve gains more than {marginal:g} of what it gained a step before")
+    if after > MARGINAL * before:
+        return Stages(n, why=f"after its break the curve gains more than {MARGINAL:g} of what it gained a step before")
     t = t_quantile(0.975, max(1, math.floor(worth(n, r)) - 4))
     near = [stick.at for stick in sticks if stick.error <= best.error * (1 + t * t * noise / (n - 4))]
     level = float(best.c[0] + before * (best.at - s[0]))

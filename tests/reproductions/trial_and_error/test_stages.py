@@ -56,9 +56,9 @@ def test_without_two_stages_the_reason_is_given(values: np.ndarray, why: str) ->
     assert stages.break_step is None and stages.why is not None and why in stages.why
 
 
-def test_the_plateau_threshold_can_be_set() -> None:
-    assert find_stages(STEPS, broken(40, 0.01, 0.008), marginal=0.9).break_step == 40
-    assert find_stages(STEPS, broken(40, 0.01, -0.005), marginal=0).break_step == 40  # a decline is no gain
+def test_a_plateau_gains_at_most_half_of_what_the_rise_gained_a_step() -> None:
+    assert find_stages(STEPS, broken(40, 0.01, 0.004)).break_step == 40
+    assert find_stages(STEPS, broken(40, 0.01, -0.005)).break_step == 40  # a decline is no gain
 
 
 def test_bad_input_is_named() -> None:
@@ -67,8 +67,6 @@ def test_bad_input_is_named() -> None:
         find_stages(STEPS, STEPS[:9])
     with pytest.raises(ValueError, match="finite"):
         find_stages(STEPS, np.full(100, np.nan))
-    with pytest.raises(ValueError, match="marginal"):
-        find_stages(STEPS, STEPS, marginal=1.0)
 
 
 def test_changes_within_the_stages() -> None:
