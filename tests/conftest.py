@@ -8,6 +8,8 @@ import os
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # no test may reach a hub
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
+from pathlib import Path
+
 import pytest
 from hypothesis import settings
 
@@ -17,6 +19,14 @@ settings.register_profile("random", deadline=None)
 settings.register_profile("same", deadline=None, derandomize=True)
 settings.load_profile("same")
 gc.disable()  # until all tests are collected: what they import stays (`evals.imports`)
+
+
+@pytest.fixture(scope="session")
+def random_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a tiny random model (not to be written to)."""
+    from tests.experiments import save_random_model
+
+    return save_random_model(tmp_path_factory.mktemp("random_model"))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -50,9 +50,13 @@ def test_curves_by_hand() -> None:
 
 
 def test_training_seeds_are_covered() -> None:
-    two = pd.concat([table({"p": "c1", "q": "cc"}, train_seed=0), table({"p": "cc", "q": "cc"}, train_seed=5)])
-    frame, _ = diversity_curves({"a": two})
-    assert frame["distinct"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1) / 4) and frame["k"].tolist() == [1, 2]
+    rows = ({"p": "c1", "q": "cc"}, {"p": "cc", "q": "cc"}, {"p": "cc", "q": "cc"})
+    three = pd.concat([table(problems, train_seed=seed) for problems, seed in zip(rows, (0, 5, 6), strict=True)])
+    frame, _ = diversity_curves({"a": three})
+    assert frame["distinct"].tolist()[-1] == pytest.approx((2 + 1 + 1 + 1 + 1 + 1) / 6) and frame["k"].tolist() == [
+        1,
+        2,
+    ]
     assert frame["covers"].tolist()[-1] == "problems and seeds"
 
 
