@@ -48,7 +48,7 @@ def environment(session: nox.Session, folder: Path = ENVIRONMENT, lock: Path = L
 
 def rlvr(session: nox.Session, *arguments: str) -> None:
     """The command line, in the environment that has the backend."""
-    session.run(str(python(session, "backend=verl" in arguments)), "-m", "harness.cli", *arguments, external=True)
+    session.run(str(python(session, "backend=verl" in arguments)), "-m", "rlvr", *arguments, external=True)
 
 
 def python(session: nox.Session, verl: bool) -> Path:
@@ -182,13 +182,7 @@ def methods(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def tables(session: nox.Session) -> None:
     """Regenerate the papers' tables from MLflow into results/."""
-    rlvr(session, "tables", *session.posargs)
-
-
-@nox.session(venv_backend="none")
-def comeback(session: nox.Session) -> None:
-    """Train a few committed runs again on this machine: do our own numbers come back? Exit code 1 if one does not."""
-    rlvr(session, "comeback", *session.posargs)
+    rlvr(session, "tables", "out=results", *session.posargs)
 
 
 @nox.session(venv_backend="none")

@@ -28,10 +28,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
 from evals.grading import Grader
 from evals.grading.verdicts import Verdict
-from harness.cli.columns import columns
 
 ROOT = Path(__file__).resolve().parents[1]
 PAIRS = Path(__file__).with_name("grader_pairs.csv.gz")

@@ -20,8 +20,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from benchmarks.columns import columns
 from benchmarks.pages import made_by, write
-from harness.cli.columns import columns
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -110,7 +110,7 @@ def start(rounds: int) -> Iterator[Row]:
                 [sys.executable, *arguments], env=environment, check=True, capture_output=True
             )
 
-        calls = {"ours": run("-m", "harness.cli", "list"), "theirs": run("-c", "import argparse, json")}
+        calls = {"ours": run("-m", "rlvr", "list"), "theirs": run("-c", "import argparse, json")}
         seconds = medians(calls, rounds, children_seconds)
     note = f"{seconds['ours']:.2f} s of processor time"
     yield Row("rlvr list", "starts/CPU s", 1 / seconds["ours"], 1 / seconds["theirs"], "an empty command", note)
@@ -127,7 +127,7 @@ def arm(rounds: int) -> Iterator[Row]:
     command = ["run", "paper=egsw", "arm=egsw", "seeds=1", "max_steps=15"]
     imports = "import trl.trainer.grpo_trainer, mlflow.store.tracking.sqlalchemy_store"
     seconds = {}
-    for name, arguments in (("ours", ["-m", "harness.cli", *command]), ("theirs", ["-c", imports])):
+    for name, arguments in (("ours", ["-m", "rlvr", *command]), ("theirs", ["-c", imports])):
         with tempfile.TemporaryDirectory() as home:
             environment = {**os.environ, "RLVR_HOME": home, "PYTHONPATH": str(ROOT)}
             environment.pop("MLFLOW_TRACKING_URI", None)

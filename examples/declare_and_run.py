@@ -25,7 +25,8 @@ def main(steps: int) -> None:
     print(rlvr.apply(entropy_advantage, signals=signals, alpha=0.4, kappa=2.0))
     # tiny scale replaces the model, the data and the sizes; its numbers show that the method trains, nothing else
     small = {"max_steps": steps, "protocol.n": 2, "protocol.ks": [1, 2], "protocol.benchmarks": ["tiny_short"]}
-    run = rlvr.run_arm(mine, "entropy_advantage", overrides=small, device="cpu")
+    done = rlvr.run(mine, arm="entropy_advantage", scale="tiny", hardware={"device": "cpu"}, **small)
+    run = done.runs["model/entropy_advantage"]
     print(run.name)
     print(run.scores(ks=[1, 2]))
 

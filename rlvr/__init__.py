@@ -1,78 +1,140 @@
-"""Grade answers, read runs, compute metrics with intervals, compare, plot, declare and run experiments: in a notebook.
+"""Declare, train, evaluate, grade, compare and tabulate: in a notebook, a script, or by the command `rlvr`.
 
     import rlvr
 
-    rlvr.grade_answers([("1/2", "0.5")])              # verdicts, by the project's one answer checker
-    run = rlvr.read_run("runs/egsw/tiny/...")         # shows its scores in a notebook
-    rlvr.pass_at_k([[True, False], [False, False]], 2)
-    rlvr.compare(run, rlvr.read_run("other")).plot()
+    rlvr.evaluate("PATH", "egsw", benchmarks=["math500"], n=4)   # a model under a paper's protocol
+    rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3)              # train, evaluate, log; resumes
+    rlvr.compare("ours.parquet", "theirs.parquet").plot()
+    rlvr.grade_answers([("1/2", "0.5")])                         # verdicts, by the project's one answer checker
 
-Names are loaded when they are first used, so `import rlvr` takes milliseconds. Paths may be strings.
+Every command of `rlvr` is a function here. Names are loaded when they are first used, so `import rlvr` takes
+milliseconds and needs neither torch nor a trainer. Paths may be strings; results print themselves, and have
+`as_json()`, `to_pandas()`, `to_latex()` and `save(FILE)`.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from evals.data.benchmarks import load as load_benchmark
     from evals.grading import Conventions, Grader
     from evals.provenance import assumed, code, paper
+    from harness.errors import UsageError
+    from harness.spec.equation import stage
+    from harness.step.batch import TokenBatch, reads
+    from rlvr.comparing import compare, power
     from rlvr.declaring import experiment, papers, use
     from rlvr.equations import apply
+    from rlvr.evaluation import evaluate, grade
     from rlvr.grading import explain, grade_answers, grade_file, grade_responses
+    from rlvr.listing import list_, show
     from rlvr.metrics import avg_at_k, maj_at_k, pass_at_k
-    from rlvr.running import run_arm
-    from rlvr.runs import compare, read_run
+    from rlvr.results import Result
+    from rlvr.runs import read_run
+    from rlvr.scaffold import new
+    from rlvr.sharing import export, import_
+    from rlvr.training import plan, run
+    from rlvr.web import ui
+    from rlvr.writing import analyze, report, tables
 
 _HOME = {
-    "grade_answers": "rlvr.grading",
-    "grade_responses": "rlvr.grading",
-    "grade_file": "rlvr.grading",
-    "explain": "rlvr.grading",
-    "Grader": "evals.grading",
-    "Conventions": "evals.grading",
-    "avg_at_k": "rlvr.metrics",
-    "pass_at_k": "rlvr.metrics",
-    "maj_at_k": "rlvr.metrics",
-    "read_run": "rlvr.runs",
-    "compare": "rlvr.runs",
-    "papers": "rlvr.declaring",
-    "experiment": "rlvr.declaring",
-    "use": "rlvr.declaring",
-    "paper": "evals.provenance",
-    "code": "evals.provenance",
-    "assumed": "evals.provenance",
-    "apply": "rlvr.equations",
-    "run_arm": "rlvr.running",
+    "rlvr.comparing": ("compare", "power"),
+    "rlvr.declaring": ("experiment", "papers", "use"),
+    "rlvr.equations": ("apply",),
+    "rlvr.evaluation": ("evaluate", "grade"),
+    "rlvr.grading": ("explain", "grade_answers", "grade_file", "grade_responses"),
+    "rlvr.listing": ("list_", "show"),
+    "rlvr.metrics": ("avg_at_k", "maj_at_k", "pass_at_k"),
+    "rlvr.results": ("Result",),
+    "rlvr.runs": ("read_run",),
+    "rlvr.scaffold": ("new",),
+    "rlvr.sharing": ("export", "import_"),
+    "rlvr.training": ("plan", "run"),
+    "rlvr.web": ("ui",),
+    "rlvr.writing": ("analyze", "report", "tables"),
+    "evals.grading": ("Conventions", "Grader"),
+    "evals.provenance": ("assumed", "code", "paper"),
+    "harness.errors": ("UsageError",),
+    "harness.spec.equation": ("stage",),
+    "harness.step.batch": ("TokenBatch", "reads"),
 }
+_MODULES = {name: module for module, names in _HOME.items() for name in names}
 __all__ = [
     "Conventions",
     "Grader",
+    "Result",
+    "TokenBatch",
+    "UsageError",
+    "analyze",
     "apply",
     "assumed",
     "avg_at_k",
     "code",
     "compare",
+    "evaluate",
     "experiment",
     "explain",
+    "export",
+    "grade",
     "grade_answers",
     "grade_file",
     "grade_responses",
+    "import_",
+    "list_",
+    "load_benchmark",
     "maj_at_k",
+    "new",
     "paper",
     "papers",
     "pass_at_k",
+    "plan",
+    "power",
     "read_run",
-    "run_arm",
+    "reads",
+    "report",
+    "run",
+    "show",
+    "stage",
+    "tables",
+    "ui",
     "use",
 ]
 
 
+def _check_installed() -> None:
+    """Raise ImportError if another distribution's `evals` or `baselines` stands in the place of ours."""
+    for name, ours in (("evals", "evals.provenance"), ("baselines", "baselines.paper")):
+        package = find_spec(name)
+        places = list(package.submodule_search_locations or []) if package is not None else []
+        if not any(_holds(place, ours.partition(".")[2]) for place in places):
+            found = ", ".join(places) or "no package"
+            raise ImportError(
+                f"rlvr needs its own package {name!r} and finds {found}: another distribution installs one of that "
+                "name. Install rlvr-harness into an environment without it"
+            )
+
+
+def _holds(folder: str, module: str) -> bool:
+    from os.path import isfile, join
+
+    return isfile(join(folder, f"{module}.py"))
+
+
+_check_installed()
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
+    if name == "load_benchmark":
+        value = import_module("evals.data.benchmarks").load
+    elif name in _MODULES:
+        value = getattr(import_module(_MODULES[name]), name)
+    else:
         raise AttributeError(f"module 'rlvr' has no attribute {name!r}")
-    return getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

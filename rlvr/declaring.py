@@ -14,7 +14,7 @@ NOTE = "declared in Python"
 
 
 def papers() -> dict[str, str]:
-    """Key -> title of every declared paper; `rlvr.run_arm` takes a key."""
+    """Key -> title of every declared paper; `rlvr.run` takes a key."""
     return {key: catalogue.load(key).title for key in catalogue.papers()}
 
 

@@ -70,5 +70,5 @@ def _main(
     os.environ.update(env)
     sys.argv = ["rlvr", *arguments]
     if call is None:
-        from harness.cli.main import main as call
+        from rlvr.cli import main as call
     sys.exit(call(arguments))

@@ -234,9 +234,9 @@ def page(entries: Sequence[Entry]) -> str:
     lines = [
         "# Generations of other labs, graded again",
         "",
-        "Written by `rlvr ledger`, not by hand. Other labs published these responses; we grade them, and generate "
-        "nothing. Scores are percent of samples, mean over problems, with 95 % intervals over problems. The files, "
-        "with their commits, are listed at the end.",
+        "Written by `rlvr grade manifest=FILE`, not by hand. Other labs published these responses; we grade them, and "
+        "generate nothing. Scores are percent of samples, mean over problems, with 95 % intervals over problems. The "
+        "files, with their commits, are listed at the end.",
         "",
         *_largest_gaps(entries, names),
         "## Scores",

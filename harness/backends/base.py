@@ -30,12 +30,14 @@ class Backend(ABC, Generic[H]):
     Attributes:
         hardware: that class. label: beside the name of an arm in tables; "" for the usual backend.
         profile: the settings of a machine profile beside the common ones. nodes: whether it trains on several machines.
+        in_process: whether it trains in the process that asks, where that is one process.
     """
 
     hardware: type[H]
     label: ClassVar[str] = ""
     profile: ClassVar[Mapping[str, Any]] = {}
     nodes: ClassVar[bool] = False
+    in_process: ClassVar[bool] = False
 
     @abstractmethod
     def check(self, training: Training, hardware: H) -> None:

@@ -1,4 +1,4 @@
-"""Command lines: Hydra's `key=value` grammar, checked against the declared keys.
+"""Hydra's `key=value` grammar, and values taken from what it gives.
 
 This runs first, without torch: a wrong key or value is an error at once, with the key, the value, what was expected and
 the nearest valid name.
@@ -6,8 +6,9 @@ the nearest valid name.
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from evals import suggest as naming
@@ -17,20 +18,22 @@ MOST_SEEDS = 10_000  # of one command
 MOST_CHARACTERS = 10_000  # of one argument: Hydra's time for a list grows with the square of its length
 
 
-def parse_overrides(arguments: list[str]) -> dict[str, Any]:
+_KEY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*", re.ASCII)
+_WORD = re.compile(r"(\.{0,2}/)?[A-Za-z_][\w./-]*", re.ASCII)
+_INT = re.compile(r"-?(0|[1-9]\d{0,8})", re.ASCII)
+_FLOAT = re.compile(r"-?(0|[1-9]\d{0,8})\.\d{1,9}", re.ASCII)
+_NAMED = {"true": True, "false": False, "null": None}
+
+
+def parse_overrides(arguments: Sequence[str]) -> dict[str, Any]:
     """`["paper=egsw", "seeds=3", "arm=base,grpo"]` -> {"paper": "egsw", "seeds": 3, "arm": ["base", "grpo"]}.
 
-    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list.
+    The grammar is Hydra's: quoting, lists `[a,b]`, null, numbers; a sweep `a,b` is read as a list. Words, numbers and
+    flat lists of them are read here, to the same values, because Hydra's import alone takes longer than most answers.
 
     Raises:
         UsageError: an argument does not parse, sweeps by a function, or a key is given twice.
     """
-    if not arguments:
-        return {}  # saves the time of Hydra's import
-    from hydra.core.override_parser.overrides_parser import OverridesParser
-    from hydra.core.override_parser.types import ChoiceSweep
-    from hydra.errors import HydraException
-
     parsed: dict[str, Any] = {}
     for argument in arguments:
         if len(argument) > MOST_CHARACTERS:
@@ -38,27 +41,63 @@ def parse_overrides(arguments: list[str]) -> dict[str, Any]:
                 f"cannot read {_short(argument)}: expected at most {MOST_CHARACTERS:,} characters, "
                 f"got {len(argument):,}"
             )
+        key, _, text = argument.partition("=")
         try:
-            override = OverridesParser.create().parse_override(argument)
-        except (HydraException, ValueError, RecursionError) as error:
-            why = f" ({_first_line(error)})" if "=" in argument else ""
-            raise UsageError(f"cannot read {_short(argument)}: expected key=value{why}") from error
-        key = override.key_or_group
-        if not key:
-            raise UsageError(f"cannot read {argument!r}: expected key=value")
-        if override.is_add() or override.is_delete() or override.is_force_add() or override.package is not None:
-            raise UsageError(f"cannot read {_short(argument)}: expected key=value, without +, ~ or @")
+            if not _KEY.fullmatch(key):
+                raise LookupError(key)
+            value = _simple(text)
+        except LookupError:
+            key, value = _by_hydra(argument)
         if key in parsed:
             raise UsageError(f"{key}: given twice ({parsed[key]!r} and {_short(argument)})")
-        value = override.value()
-        if isinstance(value, ChoiceSweep):
-            value = [_plain(v) for v in value.list]
-        elif override.is_sweep_override():
-            raise UsageError(f"{key}: expected a value or a list, got the sweep {argument!r}")
-        parsed[key] = _plain(value)
-        if not _finite(parsed[key]):
+        if not _finite(value):
             raise UsageError(f"{key}: expected finite numbers, got {_short(argument)}")
+        parsed[key] = value
     return parsed
+
+
+def _simple(text: str) -> Any:
+    """A word, a number, true, false, null, or a flat list of these; LookupError for all else."""
+    if "," in text or text.startswith("["):
+        inside = text[1:-1] if text.startswith("[") and text.endswith("]") else text
+        return [_simple_scalar(part) for part in inside.split(",")]
+    return _simple_scalar(text)
+
+
+def _simple_scalar(text: str) -> Any:
+    if _INT.fullmatch(text):
+        return int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    if text.lower() in _NAMED:
+        return _NAMED[text.lower()]
+    if _WORD.fullmatch(text) and text.lower() not in ("inf", "nan"):
+        return text
+    raise LookupError(text)
+
+
+def _by_hydra(argument: str) -> tuple[str, Any]:
+    """(key, value) of an argument in Hydra's whole grammar."""
+    from hydra.core.override_parser.overrides_parser import OverridesParser
+    from hydra.core.override_parser.types import ChoiceSweep
+    from hydra.errors import HydraException
+
+    try:
+        override = OverridesParser.create().parse_override(argument)
+    except (HydraException, ValueError, RecursionError) as error:
+        why = f" ({_first_line(error)})" if "=" in argument else ""
+        raise UsageError(f"cannot read {_short(argument)}: expected key=value{why}") from error
+    key = override.key_or_group
+    if not key:
+        raise UsageError(f"cannot read {argument!r}: expected key=value")
+    if override.is_add() or override.is_delete() or override.is_force_add() or override.package is not None:
+        raise UsageError(f"cannot read {_short(argument)}: expected key=value, without +, ~ or @")
+    value = override.value()
+    if isinstance(value, ChoiceSweep):
+        value = [_plain(v) for v in value.list]
+    elif override.is_sweep_override():
+        raise UsageError(f"{key}: expected a value or a list, got the sweep {argument!r}")
+    return key, _plain(value)
 
 
 def _finite(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""A run as one folder or zip that can be verified: `rlvr bundle` writes it, `rlvr verify` checks it.
+"""A run as one folder or zip: `rlvr export format=bundle` writes it, `rlvr import verify=true` computes it again.
 
     README.md                    what the run is, and its numbers
     bundle.json                  format, run, whether responses are in it
@@ -243,7 +243,10 @@ def _readme(run: Exported, document: Mapping[str, Any], tables: str) -> str:
             f"Made on {run.finished} by `{environment.get('command')}` with code at {environment.get('commit')}.",
             "",
         ]
-    lines += ["Every number below follows from the verdicts in this bundle: `rlvr verify` computes them again.", ""]
+    lines += [
+        "Every number below follows from the verdicts in this bundle: `rlvr import verify=true` computes them again.",
+        "",
+    ]
     if not document["responses"]:
         lines += ["The responses' text is not in it.", ""]
     return "\n".join([*lines, tables])

@@ -110,5 +110,5 @@ def _say_pending(courier: Courier) -> None:
         why = f": {redact(str(courier.error)).splitlines()[0][:200]}" if courier.error else ""
         say(
             f"MLflow at {shown_uri()} has not taken {sum(pending.values())} messages of {len(pending)} runs yet{why}. "
-            "They are kept; `rlvr sync`, or the next run, delivers them"
+            "They are kept; `rlvr export format=mlflow`, or the next run, delivers them"
         )

@@ -1,8 +1,7 @@
-"""A command line of `rlvr run` → checked jobs with the machine's settings; nothing is started here."""
+"""What a run was asked for → checked jobs with the machine's settings; nothing is started here."""
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 from collections.abc import Mapping
@@ -13,19 +12,21 @@ from typing import Any
 
 from evals.environment import threads_sleep
 from evals.redaction import redact
-from harness.command.config import parse_overrides, read_seeds, take, take_list
+from harness.command.config import read_seeds, take, take_list
 from harness.command.watch import Watch, check_watch, take_watch
 from harness.errors import UsageError, choose
 from harness.launch.launcher import Launcher, take_launcher
 from harness.plan.machine import check_machine, check_memory, device_memory, take_machine
+from harness.spec import Reproduction, catalogue
 from harness.spec.hardware import Hardware
 from harness.spec.job import Job
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """A checked `rlvr run` command; nothing has been started."""
+    """A checked command; nothing has been started."""
 
+    paper: Reproduction
     jobs: list[Job]
     hardware: Mapping[tuple[str, str], Hardware]
     data_dir: str | None
@@ -34,24 +35,29 @@ class Prepared:
     launcher: Launcher
 
 
-def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
-    """Check a command line and the machine, before anything starts.
+def prepare(
+    paper: str | Reproduction, values: Mapping[str, Any], command: str, launcher: Launcher | None = None
+) -> Prepared:
+    """Check what a run was asked for, and this machine, before anything starts.
 
     Args:
-        launcher: of a command with several lines; None: the options may name one.
+        paper: the key of a paper, or a declaration.
+        values: the options of `rlvr.run`, and values of the declaration by key.
+        command: how the run was started, for its record.
+        launcher: of several commands at once; None: the options may name one.
     Raises:
         UsageError: a name, value, file, device or store that cannot be used.
     """
     threads_sleep()
-    values = parse_overrides(options)
-    given = take_launcher(values)
-    if launcher is not None and given.given:
-        raise UsageError(f"{given.given[0]}: expected it once for all lines: rlvr batch FILE {given.given[0]}=...")
-    launcher = launcher or given
+    values = dict(values)
+    stated = take_launcher(values)
+    if launcher is not None and stated.given:
+        raise UsageError(f"{stated.given[0]}: expected it once, beside file=")
+    launcher = launcher or stated
     data_dir, force = take(values, "data_dir", str), take(values, "force", bool, False)
     machine, watch = take_machine(values), take_watch(values)
     named = "arm" in values
-    jobs = read_jobs(values)
+    jobs = read_jobs(paper, values)
     machines = machine.by_arm(jobs)
     jobs = that_run(jobs, refused(jobs, machines), named=named)
     if data_dir is not None and not Path(data_dir).is_dir():
@@ -75,61 +81,83 @@ def prepare(options: list[str], launcher: Launcher | None = None) -> Prepared:
         data_dir = check_data(jobs, data_dir)
     except (ValueError, OSError) as error:  # no such cluster; a benchmark that is missing or is not the pinned one
         raise UsageError(str(error)) from error
-    return Prepared(jobs, machines, data_dir, redact("rlvr run " + shlex.join(options)), watch, launcher)
+    return Prepared(declaration(paper), jobs, machines, data_dir, redact(command), watch, launcher)
 
 
-def read_jobs(values: dict[str, Any]) -> list[Job]:
-    """The jobs that the options name; what remains in `values` is a value of the declaration."""
+def planned(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
+    """What a run would start: the document of `harness.plan.plan.plan`.
+
+    Raises:
+        UsageError: as `prepare`; this machine is not checked.
+    """
+    from harness.plan.plan import plan
+
+    values = dict(values)
+    take(values, "data_dir", str), take(values, "force", bool)
+    machine, watch = take_machine(values), take_watch(values)
+    take_launcher(values)
+    jobs = read_jobs(paper, values)
+    try:
+        check_watch(watch, jobs)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    machines = machine.by_arm(jobs)
+    declared = declaration(paper)
+    return plan(jobs, refused(jobs, machines), machines=machines, explicit=machine.explicit, paper=declared)
+
+
+def configured(paper: str | Reproduction, values: Mapping[str, Any]) -> dict[str, Any]:
+    """model/arm -> the trainer's own configuration.
+
+    Raises:
+        UsageError: as `prepare`; this machine is not checked.
+    """
+    from harness.plan.plan import trainer_configs
+
+    values = dict(values)
+    machine = take_machine(values)
+    take_launcher(values)
+    named = "arm" in values
+    jobs = read_jobs(paper, values)
+    machines = machine.by_arm(jobs)
+    try:
+        return trainer_configs(that_run(jobs, refused(jobs, machines), named=named), machines)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def declaration(paper: str | Reproduction) -> Reproduction:
+    """The declaration that a key names."""
+    if isinstance(paper, Reproduction):
+        return paper
+    choose("paper", [paper], catalogue.papers())
+    return catalogue.load(paper)
+
+
+def read_jobs(paper: str | Reproduction, values: dict[str, Any]) -> list[Job]:
+    """The jobs that the options name; what remains in `values` is a value of the declaration.
+
+    A paper's key has the tiny scale unless `scale` says otherwise. A declaration is trained as it is declared.
+    """
     from harness.command.resolve import resolve
-    from harness.spec.catalogue import load, papers
 
-    paper = take(values, "paper", str, required=True)
-    choose("paper", [paper], papers())
+    scale = take(values, "scale", str, "tiny" if isinstance(paper, str) else "paper")
+    declared = declaration(paper)
     models, arms, sets = take_list(values, "model"), take_list(values, "arm"), take_list(values, "arms")
     controls = take_list(values, "control")
-    scale, backend = take(values, "scale", str, "tiny"), take(values, "backend", str, "trl")
-    take_data(values)
-    seeds = read_seeds(values.pop("seeds", None), load(paper).seeds.value)
+    backend = take(values, "backend", str, "trl")
+    seeds = read_seeds(values.pop("seeds", None), declared.seeds.value)
     for key in values:
         if key in ("models", "seed", "controls"):
             meant = {"models": "model", "seed": "seeds", "controls": "control"}[key]
             raise UsageError(f"{key}={values[key]}: no such option; did you mean {meant!r}?")
     choices = {"models": models, "arms": arms, "sets": sets, "controls": controls}
-    jobs = resolve(paper, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
+    jobs = resolve(declared, **choices, scale=scale, backend=backend, seeds=seeds, overrides=values)
     for key in sorted(set(arms or ()) - {job.arm for job in jobs}):
-        same = next((arm.same_as for arm in load(paper).arms if arm.key == key), "")
+        same = next((arm.same_as for arm in declared.arms if arm.key == key), "")
         if same:
             print(f"{key} trains the same as {same} at {scale} scale: it is run once, as {same}", file=sys.stderr)
     return jobs
-
-
-def take_data(values: dict[str, Any]) -> None:
-    """Translate `data=FILE columns=OURS:THEIRS,...` into the equivalent `dataset`.
-
-    Raises:
-        UsageError: data and dataset both, or columns without data or not of that form.
-    """
-    file, columns = take(values, "data", str), take_list(values, "columns")
-    if file is None:
-        if columns is not None:
-            raise UsageError(f"columns={','.join(columns)}: expected data=FILE with it")
-        return
-    if "dataset" in values:
-        raise UsageError(f"data={file}: expected data=... or dataset=..., not both, got dataset={values['dataset']}")
-    pairs = [column.partition(":") for column in columns or ()]
-    for ours, colon, theirs in pairs:
-        if not (ours and colon and theirs):
-            raise UsageError(f"columns: expected OURS:THEIRS, as problem:question, got {ours}{colon}{theirs}")
-    mapped = "&".join(f"{ours}={theirs}" for ours, _, theirs in pairs)
-    values["dataset"] = f"{file}?{mapped}" if mapped else file
-
-
-def checked_watch(watch: Watch, jobs: list[Job]) -> None:
-    """`check_watch` with a UsageError."""
-    try:
-        check_watch(watch, jobs)
-    except ValueError as error:
-        raise UsageError(str(error)) from error
 
 
 def refused(jobs: list[Job], machines: Any) -> dict[tuple[str, str], Any]:

@@ -12,7 +12,7 @@ from evals.provenance import Origin, Sourced
 from harness.backends import backend, seconds
 from harness.backends.common import optimiser_steps
 from harness.plan.profiles import changes, gpu_memory, judge
-from harness.spec import Finetune, catalogue
+from harness.spec import Finetune, Reproduction, catalogue
 from harness.spec.architecture import architecture
 from harness.spec.hardware import Hardware, Machines, of_job
 from harness.spec.job import Job
@@ -44,7 +44,7 @@ def method(job: Job) -> list[str]:
 
 def mean_length(job: Job) -> float | None:
     """The mean response length that the paper publishes for this arm, over its benchmarks; None if it does not."""
-    if job.scale != "paper":
+    if job.scale != "paper" or job.paper not in catalogue.papers():
         return None
     rows = [
         cell
@@ -123,17 +123,19 @@ def plan(
     *,
     machines: Mapping[tuple[str, str], Hardware] | None = None,
     explicit: frozenset[str] = frozenset(),
+    paper: Reproduction | None = None,
 ) -> dict[str, Any]:
     """The plan as one JSON document.
 
     Args:
+        paper: the declaration of the jobs; None: the declared paper of their key.
         refused: (model, arm) -> why the backend cannot train it. machines: (model, arm) -> its settings.
         explicit: settings given on the command line, which a remedy keeps if possible.
     """
     refused = refused or {}
     machines = machines or {(job.model, job.arm): backend(job.backend).hardware() for job in jobs}
     first = jobs[0]
-    reproduction = catalogue.load(first.paper)
+    reproduction = paper or catalogue.load(first.paper)
     arms: dict[tuple[str, str], dict[str, Any]] = {}
     for job in jobs:
         key = job.model, job.arm

@@ -333,8 +333,8 @@ def mirroring() -> Iterator[BackgroundMirror]:
         if left := mirror.pending():
             why = f": {redact(str(mirror.error)).splitlines()[0][:200]}" if mirror.error else ""
             print(
-                f"MLflow at {shown_uri()} lacks a part of {len(left)} runs{why}. It is kept; `rlvr sync`, or the next "
-                "run, delivers it",
+                f"MLflow at {shown_uri()} lacks a part of {len(left)} runs{why}. It is kept; "
+                "`rlvr export format=mlflow`, or the next run, delivers it",
                 file=sys.stderr,
                 flush=True,
             )

@@ -338,7 +338,7 @@ def _check_local(path: Path) -> None:
             raise DamagedFileError(path, str(error), _REFILL) from error
 
 
-_REFILL = "delete it, and `rlvr sync` fills a new one from the runs' folders"
+_REFILL = "delete it, and `rlvr export format=mlflow` fills a new one from the runs' folders"
 
 
 def cache_dir() -> Path:

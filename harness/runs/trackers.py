@@ -1,5 +1,5 @@
-"""Other trackers beside MLflow: Trackio and W&B get the same runs by the same names, from MLflow (`rlvr sync
-tracker=trackio`). Every table still comes from MLflow.
+"""Other trackers beside MLflow: Trackio and W&B get the same runs by the same names, from MLflow (`rlvr export
+format=trackio`). Every table still comes from MLflow.
 
     with tracker("trackio") as to: mirror(run, MLflow's tracker, to)
 """

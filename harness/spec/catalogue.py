@@ -9,6 +9,7 @@ import csv
 import importlib
 import importlib.util
 import pkgutil
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,10 +52,31 @@ def package(key: str) -> str:
     return BASELINES if key == BASELINES else f"reproductions.{key}"
 
 
+class BrokenPaper(ValueError):
+    """The declaration of a paper cannot be imported; the text names its file and line."""
+
+
 def load(key: str) -> Reproduction:
-    """The declaration of a paper; `key` must be one of `papers()`."""
-    reproduction: Reproduction = importlib.import_module(f"{package(key)}.paper").REPRODUCTION
+    """The declaration of a paper; `key` must be one of `papers()`.
+
+    Raises:
+        BrokenPaper: its code raises, or declares no REPRODUCTION.
+    """
+    name = f"{package(key)}.paper"
+    try:
+        reproduction: Reproduction = importlib.import_module(name).REPRODUCTION
+    except Exception as error:  # the user's own code: any failure is reported with its place
+        raise BrokenPaper(f"{_place(error, key)}: {type(error).__name__}: {error}") from error
     return reproduction
+
+
+def _place(error: Exception, key: str) -> str:
+    """File and line of an error, in the paper's folder where the traceback passes it."""
+    if isinstance(error, SyntaxError):
+        return f"{error.filename}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    passed = [frame for frame in frames if Path(frame.filename).parent.name == key]
+    return f"{passed[-1].filename}, line {passed[-1].lineno}" if passed else f"{package(key)}/paper.py"
 
 
 def arm_sets(reproduction: Reproduction) -> dict[str, set[tuple[str, str]]]:

@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any
 
 Reward = Callable[[str, str], float | None]
+HERE = "python"  # stands for the module of a function that only this process has
 
 PROBES: tuple[tuple[str, str], ...] = (
     ("", "7"),
@@ -35,6 +36,20 @@ PROBES: tuple[tuple[str, str], ...] = (
     ("wait, " * 20_000, "12"),
 )
 """(response, gold answer): what every reward must be able to read."""
+
+
+_GIVEN: dict[str, tuple[Reward, Path]] = {}  # name -> a function of this process, and the file with its source
+
+
+def give(reward: Reward, source: Path) -> str:
+    """Make a function of this process a reward here, under the name that is returned; other processes do not have it.
+
+    Args:
+        source: the file that the function's text was written to, whose hash identifies it.
+    """
+    name = f"{HERE}:{source.stem}"
+    _GIVEN[name] = (reward, source)
+    return name
 
 
 def is_own(name: str) -> bool:
@@ -49,7 +64,12 @@ def load(name: str) -> Reward:
     Raises:
         ValueError: no such module, file or function, or a function of another form.
     """
+    if name in _GIVEN:
+        _check_form(name, _GIVEN[name][0])
+        return _GIVEN[name][0]
     where, _, function = name.rpartition(":")
+    if where == HERE:
+        raise ValueError(f"rewards={name}: expected a function in a file, this one exists only in another process")
     module = _file(name, Path(where)) if where.endswith(".py") else _module(name, where)
     reward = getattr(module, function, None)
     if not callable(reward):
@@ -67,6 +87,8 @@ def range_of(name: str) -> tuple[float, float]:
 
 def source_of(name: str) -> Path:
     """The file that the reward's code is in."""
+    if name in _GIVEN:
+        return _GIVEN[name][1]
     return Path(inspect.getsourcefile(inspect.unwrap(load(name))) or "")
 
 

@@ -1,6 +1,6 @@
 """Controls at tiny scale, seed by seed: does a random reward gain nothing, and does an inverted reward lose?
 
-    rlvr batch studies/controls/runs.txt       trains and measures; run again, it resumes
+    rlvr run file=studies/controls/runs.txt       trains and measures; run again, it resumes
     python -m studies.controls [write=true]   the page results/controls.md, from those runs in MLflow
 
 Each seed is compared with the base model: mean accuracy over the three benchmarks, paired by problem, with an interval
@@ -100,8 +100,8 @@ def page(rows: Sequence[Against], settings: Mapping[str, str]) -> str:
     lines = [
         "# Controls at tiny scale, seed by seed",
         "",
-        "Written by `python -m studies.controls` from the runs of `rlvr batch studies/controls/runs.txt`. Tiny scale: "
-        "a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
+        "Written by `python -m studies.controls` from the runs of `rlvr run file=studies/controls/runs.txt`. Tiny "
+        "scale: a model of under 2M parameters on made-up arithmetic; it says nothing about larger models.",
         "",
         "Two questions. Does the interval of a model trained with a random reward include zero in at least 37 of 40 "
         "seeds, as it would if such a training changed nothing? Does an inverted reward make the model worse? "

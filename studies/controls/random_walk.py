@@ -1,6 +1,6 @@
 """Why does a random reward cost accuracy? The change of the weights, and the accuracy along it and against it.
 
-    python -m studies.controls.random_walk [SEEDS]     after `rlvr batch studies/controls/runs.txt`, on its models
+    python -m studies.controls.random_walk [SEEDS]     after `rlvr run file=studies/controls/runs.txt`, on its models
 
 A random reward's gradient has mean zero over the coin flips (tests/harness/spec/test_random_reward_gradient.py). Adam
 divides a gradient by its own size, so noise makes steps as long as a signal's, in the directions in which the sampled
@@ -114,7 +114,7 @@ def measure(seeds: int) -> tuple[float, list[Walk], dict[float, float]]:
     runs = trained_models(seeds)
     if not runs:
         raise SystemExit(
-            f"no finished runs of {ARM}: first `rlvr batch studies/controls/runs.txt`, with the same RLVR_HOME"
+            f"no finished runs of {ARM}: first `rlvr run file=studies/controls/runs.txt`, with the same RLVR_HOME"
         )
     base = locate("tiny")
     model, tokenizer = AutoModelForCausalLM.from_pretrained(base), AutoTokenizer.from_pretrained(base)
@@ -147,8 +147,8 @@ def page(at_base: float, walks: Sequence[Walk], cosines: dict[float, float]) -> 
         "# Where a random reward takes a tiny model",
         "",
         "Written by `python -m studies.controls.random_walk` from the models of "
-        "`rlvr batch studies/controls/runs.txt`. Tiny scale: a model of under 2M parameters on made-up arithmetic; it "
-        "says nothing about larger models.",
+        "`rlvr run file=studies/controls/runs.txt`. Tiny scale: a model of under 2M parameters on made-up arithmetic; "
+        "it says nothing about larger models.",
         "",
         "w: the weights of the base model; d: the change by training. Percent: mean accuracy over the benchmarks, 4 "
         f"samples a problem, the same random numbers in every cell; w itself has {at_base:.1f}. Noise is Gaussian, "

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
-from harness.cli.main import parse
+from rlvr import signature
+from rlvr.cli import parse
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -21,7 +23,7 @@ SNIPPETS = [
 
 def runs_at_once(block: str) -> bool:
     """Not those that read a run of the reader's or train one."""
-    return "read_run" not in block and "run_arm" not in block
+    return "read_run" not in block and "rlvr.run(" not in block
 
 
 @pytest.mark.parametrize(("name", "block"), [s for s in SNIPPETS if runs_at_once(s[1])])
@@ -29,13 +31,33 @@ def test_python_snippets_of_the_docs_run(name: str, block: str) -> None:
     exec(compile(block if "import rlvr" in block else f"import rlvr\n{block}", name, "exec"), {})
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_commands_of_the_docs_exist(name: str) -> None:
-    page = (ROOT / "docs" / name).read_text()
-    blocks = re.findall(r"```\n(.*?)```", page, flags=re.S)
-    for line in (line for block in blocks for line in block.splitlines() if line.startswith("rlvr ")):
-        words = re.split(r" {3,}|#", line)[0].split()[1:]
-        assert parse(words).command == words[0]
+# they say what was typed at the time, with the commands of that version
+OF_THE_PAST = (ROOT / "results" / "analysis" / "README.md",)
+
+
+def commands() -> list[tuple[str, str]]:
+    """(file, command line) of every `rlvr ...` line in a block of our pages, and of every inline one with options."""
+    pattern = "README.md", "CONTRIBUTING.md", "docs/**/*.md", "results/**/README.md", "reproductions/*/README.md"
+    found = []
+    for page in sorted({page for glob in pattern for page in ROOT.glob(glob)} - set(OF_THE_PAST)):
+        text = re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8"))
+        lines = re.findall(r"^ {4}(\S.*)$", text, flags=re.M)
+        for block in re.findall(r"^```\w*\n(.*?)^```", text, flags=re.S | re.M):
+            lines += block.splitlines()
+        lines = [line.strip().removeprefix("$ ") for line in lines] + re.findall(r"`(rlvr [^`\n]*)`", text)
+        found += [(str(page.relative_to(ROOT)), line) for line in lines if re.match(r"rlvr [a-z]", line)]
+    return list(dict.fromkeys(found))
+
+
+@pytest.mark.parametrize(("page", "line"), commands())
+def test_commands_of_the_pages_exist(page: str, line: str) -> None:
+    words = shlex.split(re.split(r" {2,}|#", line)[0].replace("...", ""))[1:]
+    shown = [word for word in words if "KEY=VALUE" not in word]
+    name, function, given = parse(shown)
+    if len(words) > 1 and "help" not in given.flags:  # a command alone is its name in a sentence
+        keys = {option.name for option in signature.options(function)} | {"out"}
+        unknown = set(given.values) - keys
+        assert not unknown or any(option.any_key for option in signature.options(function)), (name, unknown)
 
 
 def test_every_page_is_in_the_navigation_and_every_entry_exists() -> None:

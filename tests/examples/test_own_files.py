@@ -5,31 +5,29 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from evals.data import benchmarks, prompts, protocols
-from harness.command.config import parse_overrides
 from harness.data.problems import count_rows, hub_id, load_problems
 from harness.errors import UsageError
-from harness.launch.prepare import read_jobs, take_data
+from harness.launch.prepare import read_jobs
+from rlvr.training import options_of
 
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {
-    "paper": "egsw",
-    "arm": "grpo",
-    "seeds": 1,
-    "data": "examples/own/problems.jsonl",
-    "columns": ["problem:question", "answer:gold"],
-    "rewards": ["accuracy", "examples/own/rewards.py:concise"],
-    "reward_weights": [1.0, 0.2],
-    "prompt": "examples/own/prompt.yaml",
-    "prompts_per_rollout": 2,
-    "protocol.benchmarks": ["examples/own/sums.yaml"],
-    "protocol.prompt": "examples/own/prompt.yaml",
-}
+WORDS = [
+    *("paper=egsw", "arm=grpo", "seeds=1", "prompts_per_rollout=2", "reward_weights=[1.0,0.2]"),
+    *("data=examples/own/problems.jsonl", "columns=problem:question,answer:gold"),
+    "rewards=[accuracy,examples/own/rewards.py:concise]",
+    *("protocol.benchmarks=[examples/own/sums.yaml]", "protocol.prompt=examples/own/prompt.yaml"),
+]
+
+
+def options(prompt: str = "examples/own/prompt.yaml") -> tuple[str, dict[str, Any]]:
+    return options_of([*WORDS, f"prompt={prompt}"])
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +40,7 @@ def _here(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_run_takes_all_of_them() -> None:
-    (job,) = read_jobs(dict(OPTIONS))
+    (job,) = read_jobs(*options())
     assert job.experiment is not None and job.experiment.dataset_rows.value == 24  # type: ignore[union-attr]
     assert load_problems(job.experiment.dataset.value)[0] == {"problem": "3+4=?", "answer": "7"}
     assert job.protocol.benchmarks.value == ("sums",)
@@ -59,7 +57,7 @@ def test_the_runs_that_the_page_shows_can_start() -> None:
     commands = [shlex.split(line)[2:] for line in lines if line.startswith("    rlvr run ")]
     assert len(commands) == 2
     for command in commands:
-        assert read_jobs(parse_overrides(command))  # its checks know the scale's rollouts, too
+        assert read_jobs(*options_of(command))  # its checks know the scale's rollouts, too
 
 
 def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
@@ -67,7 +65,7 @@ def test_another_prompt_in_the_same_file_is_another_job(tmp_path: Path) -> None:
     digests = []
     for text in ("Solve: {problem}", "Solve it: {problem}", "Solve: {problem}"):
         prompt.write_text(f'user: "{text}"\nchat: false\n')
-        (job,) = read_jobs({**OPTIONS, "prompt": str(prompt)})
+        (job,) = read_jobs(*options(prompt=str(prompt)))
         digests.append(job.digest)
     assert digests[0] == digests[2] != digests[1]
 
@@ -85,24 +83,23 @@ def test_the_protocol_measures_the_benchmark(tmp_path: Path) -> None:
 
 
 def test_a_column_map_by_either_option() -> None:
-    values = {"data": "a.parquet", "columns": ["problem:question", "answer:gold"]}
-    take_data(values)
-    assert values == {"dataset": "a.parquet?problem=question&answer=gold"}
+    paper, values = options_of(["paper=egsw", "data=a.parquet", "columns=problem:question,answer:gold"])
+    assert (paper, values) == ("egsw", {"dataset": "a.parquet?problem=question&answer=gold"})
     assert hub_id("a.parquet?problem=question") is None
     assert count_rows("examples/own/problems.jsonl?problem=question&answer=gold") == 24
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("words", "field"),
     [
-        ({"columns": ["problem:question"]}, "expected data=FILE with it"),
-        ({"data": "a.jsonl", "dataset": "tiny"}, "not both"),
-        ({"data": "a.jsonl", "columns": ["question"]}, "expected OURS:THEIRS"),
+        (["columns=problem:question"], "columns"),
+        (["data=a.jsonl", "dataset=tiny"], "data"),
+        (["data=a.jsonl", "columns=question"], "columns"),
     ],
 )
-def test_wrong_options_are_named(values: dict[str, object], said: str) -> None:
-    with pytest.raises(UsageError, match=said):
-        take_data(values)
+def test_wrong_options_are_named(words: list[str], field: str) -> None:
+    with pytest.raises(UsageError, match=f"^{field}"):
+        options_of(["paper=egsw", *words])
 
 
 def test_a_column_that_is_not_ours_is_named() -> None:

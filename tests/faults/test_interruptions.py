@@ -133,7 +133,7 @@ def stop_at_each_write(arguments: list[str]) -> int:
     import torch
     from mlflow import MlflowClient
 
-    from harness.cli.main import main
+    from rlvr.cli import main
 
     log = Path(os.environ["RLVR_HOME"]) / "moments.txt"
     writing = threading.Lock()  # the thread that delivers to MLflow writes too

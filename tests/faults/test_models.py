@@ -84,7 +84,7 @@ def test_out_of_memory_is_said_and_costs_nothing(undisturbed: Undisturbed, tmp_p
 
 
 def with_little_memory(arguments: list[str]) -> int:
-    from harness.cli.main import main
+    from rlvr.cli import main
 
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     size = pages * resource.getpagesize() + int(os.environ["EXTRA_MIB"]) * 2**20

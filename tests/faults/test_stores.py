@@ -41,14 +41,14 @@ def test_a_server_that_breaks_during_a_run(mode: str, server: str, undisturbed: 
         assert ended.code == 0 and "Traceback" not in ended.err, ended
         assert mode == "slow" or "has not taken" in ended.err
         between.set("pass")
-        sync = run(["sync"], home, environment=environment)
+        sync = run(["export", "format=mlflow"], home, environment=environment)
         assert sync.code == 0 and "0 are pending" in sync.out, sync
         assert ending(home, uri) == undisturbed.ending
         forget(uri)
 
 
 def test_several_processes_make_a_new_store_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "harness.cli", "tables", "paper=egsw"]
+    command = [sys.executable, "-m", "rlvr", "tables", "paper=egsw"]
     for number in range(3):
         home = tmp_path / str(number)
         home.mkdir()

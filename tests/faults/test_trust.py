@@ -35,7 +35,7 @@ def test_no_credential_in_output_records_store_tables_or_report(tmp_path: Path) 
         ended += [
             run(RUN, served, environment=own),
             run(["tables", "paper=egsw", f"out={out / 'served'}"], served, environment=own),
-            run(["sync"], served, environment=own),
+            run(["export", "format=mlflow"], served, environment=own),
         ]
     assert [one.code for one in ended] == [0, 0, 0, 2, 2, 0, 0, 0], ended
     secrets = [*PLANTED.values(), "planted-in-a-url", "planted-pw-1", "planted-pw-2"]
@@ -56,7 +56,7 @@ def test_nothing_that_a_run_writes_is_world_writable(tmp_path: Path) -> None:
 
 
 def without_umask(arguments: list[str]) -> int:
-    from harness.cli.main import main
+    from rlvr.cli import main
 
     os.umask(0)
     return main(arguments)

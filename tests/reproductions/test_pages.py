@@ -13,12 +13,12 @@ import pytest
 import reproductions
 from harness.analysis.families import families
 from harness.backends import refusals
-from harness.cli.main import main
 from harness.command.config import parse_overrides
 from harness.command.resolve import resolve
 from harness.plan.machine import check_memory, take_machine
 from harness.spec import catalogue
 from harness.step.loss import Aggregation
+from rlvr.cli import main
 from tests.shared import paper_text
 
 FOLDER = Path(reproductions.__path__[0])

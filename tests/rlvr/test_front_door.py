@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,7 +17,7 @@ from tests.evals.stats.runs import save_run
 
 
 def test_every_exported_name_loads_and_is_documented():
-    assert sorted(rlvr.__all__) == sorted(rlvr._HOME) == dir(rlvr)
+    assert sorted(rlvr.__all__) == sorted([*rlvr._MODULES, "load_benchmark"]) == dir(rlvr)
     for name in rlvr.__all__:
         assert getattr(rlvr, name).__doc__, name
     with pytest.raises(AttributeError, match="no attribute 'gradee'"):
@@ -66,11 +67,11 @@ def test_runs_are_read_scored_and_compared(tmp_path: Path):
     assert "100.0 %" in run._repr_html_() and "avg@2" in str(run.scores(metrics=["avg"]))
     assert str(run).startswith("ours\n") and "avg@2" in str(run) and str(score).startswith("avg@2: 100.0 ")
     assert repr(run) == str(run) and score._repr_html_().startswith("<pre>avg@2: 100.0 ")
-    with pytest.raises(ValueError, match="benchmark=y: no such benchmark; expected one of: x"):
+    with pytest.raises(ValueError, match="benchmark=y"):
         run.verdicts("y")
     difference = rlvr.compare(run, str(b), metrics=["avg"])
-    assert "A − B" in str(difference) and "checkpoint higher" in str(difference)
-    assert "+100.0" in repr(difference) and "~" not in str(difference)
+    assert "A - B" in str(difference) and "+100.0" in repr(difference) and "~" not in str(difference)
+    assert difference.to_pandas()["difference"].tolist() == [1.0] and "tabular" in difference.to_latex()
     few = [save_run(tmp_path / name, "x", {"p": "+a", "q": verdicts}) for name, verdicts in (("c", "++"), ("d", "aa"))]
     of_two = str(
         rlvr.compare(*few, metrics=["avg"])
@@ -125,30 +126,136 @@ def test_missing_and_unknown_hyperparameters_are_named():
         rlvr.use(entropy_advantage, alpha=0.4, beta=1.0)
 
 
-def test_wrong_arms_are_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_wrong_runs_are_refused_before_anything_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
-    with pytest.raises(ValueError, match="arm=egsv: no such arm; did you mean 'egsw'"):
-        rlvr.run_arm("egsw", "egsv")
-    with pytest.raises(ValueError, match="dynamic_sampling"):
-        rlvr.run_arm("egsw", "grpo", overrides={"dynamic_sampling": True})
-    with pytest.raises(ValueError, match=r"hardware.devcie=cpu: no such key; did you mean 'hardware.device'"):
-        rlvr.run_arm("egsw", "grpo", devcie="cpu")
-    with pytest.raises(ValueError, match=r"seeds: expected .* got \[-1\]"):
-        rlvr.run_arm("egsw", "grpo", seed=-1)
-    with pytest.raises(ValueError, match="processes: expected 1"):
-        rlvr.run_arm(rlvr.experiment(), processes=2)
+    with pytest.raises(rlvr.UsageError, match=r"^arm=egsv"):
+        rlvr.run("egsw", arm="egsv")
+    with pytest.raises(rlvr.UsageError, match="dynamic_sampling"):
+        rlvr.run("egsw", arm="grpo", dynamic_sampling=True)
+    with pytest.raises(rlvr.UsageError, match=r"^hardware.devcie=cpu"):
+        rlvr.run("egsw", arm="grpo", hardware={"devcie": "cpu"})
+    with pytest.raises(rlvr.UsageError, match=r"^seeds"):
+        rlvr.run("egsw", arm="grpo", seeds=[-1])
+    with pytest.raises(rlvr.UsageError, match=r"^paper"):
+        rlvr.run(3)
+    with pytest.raises(rlvr.UsageError, match=r"^paper"):
+        rlvr.run()
     assert not (tmp_path / "runs").exists()
 
 
-def test_one_arm_runs_and_comes_back_as_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_both_doors_check_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    monkeypatch.setattr("harness.launch.prepare.device_memory", lambda _: 1e6)  # bytes; the model has more
+    with pytest.raises(rlvr.UsageError, match="GB"):
+        rlvr.run("egsw", arm="grpo", seeds=1)
+
+
+def test_an_experiment_is_planned_as_it_is_declared():
+    mine = rlvr.experiment(base_model=rlvr.paper("Qwen/Qwen2.5-Math-7B", "section 5"), learning_rate=3e-6)
+    planned = rlvr.plan(mine)
+    (arm,) = planned["arms"]
+    assert planned["runs"] == ["model/mine/seed0"] and planned["scale"] == "paper"
+    assert arm["settings"]["learning_rate"]["value"] == 3e-6
+    assert arm["settings"]["base_model"]["value"] == "Qwen/Qwen2.5-Math-7B"
+    (arm,) = rlvr.plan(mine, scale="tiny")["arms"]
+    assert arm["settings"]["base_model"]["value"] == "tiny"
+
+
+SMALL = {"max_steps": 1, "prompts_per_rollout": 2, "group_size": 2, "max_completion_tokens": 8}
+SMALL |= {"protocol.n": 1, "protocol.ks": [1], "protocol.benchmarks": ["tiny_short"], "protocol.max_tokens": 8}
+CPU = {"scale": "tiny", "hardware": {"device": "cpu"}}
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
     monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
-    small = {"max_steps": 1, "prompts_per_rollout": 2, "group_size": 2, "max_completion_tokens": 8}
-    small |= {"protocol.n": 1, "protocol.ks": [1], "protocol.benchmarks": ["tiny_short"], "protocol.max_tokens": 8}
-    run = rlvr.run_arm(rlvr.experiment(learning_rate=1e-4), "mine", overrides=small, device="cpu")
-    assert run.name == "notebook/mine (tiny scale)"
-    ((_, score),) = run.scores(metrics=["avg"])
+    return tmp_path / "runs"
+
+
+def test_an_experiment_runs_and_comes_back_as_runs(home: Path):
+    done = rlvr.run(rlvr.experiment(learning_rate=1e-4), **CPU, **SMALL)
+    assert done.exit_code == 0 and list(done.runs) == ["model/mine"]
+    ((_, score),) = done.runs["model/mine"].scores(metrics=["avg"])
     assert score.problems == 48 and score.value is not None
-    (folder,) = (tmp_path / "runs" / "notebook" / "tiny").glob("model-mine-*")
+    (folder,) = (home / "notebook" / "tiny").glob("model-mine-*")
     record = json.loads((folder / "record.json").read_text())
     assert record["settings"]["max_steps"]["value"] == 1
+
+
+def test_a_reward_and_a_data_set_given_as_objects(home: Path):
+    import pandas as pd
+
+    def short(response: str, answer: str) -> float:
+        return 1.0 if len(response) < 20 else 0.0
+
+    rows = pd.DataFrame([{"question": f"{n}+1=?", "answer": str(n + 1)} for n in range(24)])
+    given = {"data": rows, "columns": {"problem": "question"}, "rewards": [short, "accuracy"]}
+    given["reward_weights"] = [1.0, 1.0]
+    with pytest.raises(rlvr.UsageError, match="range"):
+        rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
+    short.range = (0.0, 1.0)  # type: ignore[attr-defined]
+    with pytest.raises(rlvr.UsageError, match=r"^rewards: short"):
+        rlvr.run("egsw", arm="grpo", seeds=1, launcher="local", **given, **CPU, **SMALL)
+    done = rlvr.run("egsw", arm="grpo", seeds=1, **given, **CPU, **SMALL)
+    (outcome,) = done.outcomes
+    record = json.loads((outcome.folder / "record.json").read_text())
+    (name, accuracy) = record["settings"]["rewards"]["value"]
+    assert name.startswith("python:short-") and accuracy == "accuracy"
+    assert record["settings"]["dataset_rows"]["value"] == 24
+    (line,) = (outcome.folder / "train" / "metrics.jsonl").read_text().splitlines()
+    metrics = json.loads(line)["metrics"]
+    # a random model answers nothing correctly, and some of its responses of at most 8 tokens are short
+    assert metrics["train/accuracy"] == 0.0 and 0.0 < metrics["train/reward"] <= 1.0
+
+
+HEAVY = ("torch", "trl", "transformers", "verl", "vllm", "accelerate", "peft")
+WITHOUT_TORCH = f"""
+import json, sys
+from pathlib import Path
+
+class Forbidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {HEAVY!r}:
+            raise ModuleNotFoundError(f"forbidden here: {{name}}", name=name)
+
+sys.meta_path.insert(0, Forbidden())
+import rlvr
+from rlvr.cli import main
+assert str(rlvr.grade_answers([("1/2", "0.5")])[0].verdict) == "correct"
+rows = [dict(problem_id=f"p{{i}}", answer="4", response=r"so \\boxed{{4}}") for i in range(12)]
+for name, kept in (("a", 12), ("b", 6)):
+    made = [row if i < kept else row | {{"response": r"\\boxed{{5}}"}} for i, row in enumerate(rows)]
+    Path(f"{{name}}.jsonl").write_text("".join(json.dumps(row) + "\\n" for row in made))
+    assert main(["grade", f"{{name}}.jsonl", f"out={{name}}.parquet"]) == 0
+    assert main(["grade", f"{{name}}.jsonl", f"out={{name}}-graded.jsonl"]) == 0
+assert main(["compare", "a.parquet", "b.parquet", "out=c.csv", "figure=c.svg"]) == 0
+assert main(["compare", "a.jsonl", "b.jsonl"]) == 0
+assert main(["show", "a.parquet"]) == 0
+assert main(["power", "difference=0.05", "benchmark=aime24"]) == 0
+assert main(["list"]) == 0 and main(["show"]) == 0
+assert main(["plan", "paper=egsw", "scale=paper"]) == 0
+assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "egsw.zip")!r}]) == 0
+assert main(["tables", "paper=egsw"]) == 0
+assert main(["export", "paper=egsw"]) == 0
+loaded = [name for name in {HEAVY!r} if name in sys.modules]
+assert not loaded, loaded
+"""
+
+
+def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
+    environment = {**os.environ, "RLVR_HOME": str(tmp_path / "runs"), "PYTHONPATH": str(Path(rlvr.__file__).parents[1])}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    script = [sys.executable, "-c", WITHOUT_TORCH]
+    done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert (tmp_path / "runs" / "results" / "egsw" / "tables.csv").is_file()
+
+
+def test_another_distributions_package_in_the_way_is_named(tmp_path: Path):
+    (tmp_path / "evals").mkdir()
+    (tmp_path / "evals" / "__init__.py").touch()
+    environment = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{Path(rlvr.__file__).parents[1]}"}
+    command = [sys.executable, "-c", "import rlvr"]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "ImportError" in done.stderr and str(tmp_path / "evals") in done.stderr

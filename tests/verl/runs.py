@@ -16,7 +16,7 @@ SMALL = ("seeds=1", "protocol.n=2", "protocol.ks=[1,2]", "hardware.stall_minutes
 
 def start(home: Path, *options: str) -> subprocess.Popen[str]:
     """Start a run; its errors are read with `finish`."""
-    command = [sys.executable, "-m", "harness.cli", "run", "backend=verl", *SMALL, *options]
+    command = [sys.executable, "-m", "rlvr", "run", "backend=verl", *SMALL, *options]
     environment = {**os.environ, "RLVR_HOME": str(home)}
     return subprocess.Popen(command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 

@@ -12,13 +12,13 @@ need_verl()
 from harness.backends import refusals  # noqa: E402
 from harness.backends.verl.hardware import VerlHardware  # noqa: E402
 from harness.backends.verl.schema import compose, validate  # noqa: E402
-from harness.cli.main import main  # noqa: E402
 from harness.command.resolve import resolve  # noqa: E402
 from harness.plan.machine import take_machine  # noqa: E402
 from harness.plan.plan import trainer_configs  # noqa: E402
 from harness.plan.profiles import PROFILES  # noqa: E402
 from harness.spec import Experiment  # noqa: E402
 from harness.spec.catalogue import papers  # noqa: E402
+from rlvr.cli import main  # noqa: E402
 
 GPUS = VerlHardware(device="gpu", processes=8)
 
@@ -55,7 +55,7 @@ def test_verl_accepts_what_each_profile_chooses(profile: str) -> None:
 
 
 def test_stdout_holds_the_configuration_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["config", "paper=egsw", "arm=egsw", "model=math-7b", "backend=verl", "scale=paper"]) == 0
+    assert main(["run", "config=true", "paper=egsw", "arm=egsw", "model=math-7b", "backend=verl", "scale=paper"]) == 0
     assert list(yaml.safe_load(capsys.readouterr().out)) == ["math-7b/egsw"]
 
 

@@ -34,6 +34,7 @@ class Trl(Backend[TrlHardware]):
     """Reinforcement learning, fine-tuning and rejection sampling on one machine."""
 
     hardware = TrlHardware
+    in_process = True
     profile: ClassVar[Mapping[str, Any]] = {"rollouts": "vllm_colocate"}
 
     def check(self, training: Training, hardware: TrlHardware) -> None:

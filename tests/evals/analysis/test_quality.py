@@ -163,7 +163,7 @@ class Server(BaseHTTPRequestHandler):
 
 
 def test_a_judge_behind_a_chat_server_fills_the_figure_of_quality() -> None:
-    from harness.cli.analysis import _judge
+    from rlvr.writing import _judge
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from rlvr.cli import main
 
 LONG = r"\boxed{" + "1+" * 6000 + "1}"  # more than the grader reads: unscored
 TOWER = r"\boxed{9^{9^{9^{9}}}}"  # not 4, and plainly so

@@ -203,7 +203,7 @@ def test_own_protocols_are_yaml_files(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(ValueError, match=message):
             protocols.read(file)
-    from harness.cli.main import main
+    from rlvr.cli import main
 
     file.write_text("base: egsw\nn: 0\n")
     assert main(["eval", "model=m", f"protocol={file}"]) == 2

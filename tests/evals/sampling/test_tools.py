@@ -20,9 +20,8 @@ from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import ToolEngine, Tools, next_block, output_block
 from evals.sampling.engines.transformers import TransformersEngine
 from evals.sampling.evaluate import sample_problems
-from harness.cli.engine_options import take_engine
-from harness.command.config import parse_overrides
 from harness.errors import UsageError
+from rlvr.evaluation import make_engine
 from tests.experiments import save_random_model
 
 needs_sandbox = pytest.mark.skipif(shutil.which("bwrap") is None, reason="bubblewrap is not installed")
@@ -220,7 +219,7 @@ def test_without_a_sandbox_tools_are_refused(model_path: Path, monkeypatch: pyte
     with pytest.raises(ValueError, match="a model's code never runs without it"):
         ToolEngine(Writer(model_path, {}))
     with pytest.raises(UsageError, match="tools: the sandbox for programs cannot be created here"):
-        take_engine(parse_overrides(["tools=true"]), "m")
+        make_engine("m", "transformers", True, {})
 
 
 @needs_sandbox
@@ -246,22 +245,20 @@ def test_a_server_is_refused(model_path: Path) -> None:
 
 @needs_sandbox
 def test_tools_from_the_command_line() -> None:
-    engine = take_engine(parse_overrides(["tools=true", "tools.turns=2", "engine.batch_rows=8"]), "m")
+    engine = make_engine("m", "transformers", True, {"tools.turns": 2, "engine.batch_rows": 8})
     assert (engine.tools, engine.chunk_rows) == (Tools(turns=2), 8)
-    assert not isinstance(take_engine(parse_overrides(["tools=false"]), "m"), ToolEngine)
+    assert not isinstance(make_engine("m", "transformers", False, {}), ToolEngine)
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("name", "tools", "settings", "field"),
     [
-        (["tools.turns=3"], "tools.turns: expected tools=true with it"),
-        (["tools=true", "tools.turn=3"], "tools.turn=3: no such key of tools; did you mean 'tools.turns'?"),
-        (["tools=true", "tools.turns=0"], "tools: turns=0, expected >= 1"),
-        (["tools=yes please"], "tools: expected bool"),
-        (["tools=true", "engine=openai"], "tools=true: expected an engine that holds the model"),
+        ("transformers", False, {"tools.turns": 3}, "tools.turns"),
+        ("transformers", True, {"tools.turn": 3}, "tools.turn=3"),
+        ("transformers", True, {"tools.turns": 0}, "turns=0"),
+        ("openai", True, {}, "tools"),
     ],
 )
-def test_wrong_options(options: list[str], message: str) -> None:
-    with pytest.raises(UsageError) as error:
-        take_engine(parse_overrides(options), "m")
-    assert message in str(error.value)
+def test_wrong_options(name: str, tools: bool, settings: dict[str, Any], field: str) -> None:
+    with pytest.raises(UsageError, match=field):
+        make_engine("m", name, tools, settings)

@@ -21,9 +21,9 @@ from harness.analysis.families import Family, families, plot_all
 from harness.analysis.material import Material
 from harness.analysis.runs import Source, analysed, read_runs
 from harness.analysis.token_cache import token_table
-from harness.cli.main import main
 from harness.errors import UsageError
 from harness.runs.track import Tracker
+from rlvr.cli import main
 from tests.experiments import save_random_model
 
 pytestmark = pytest.mark.slow

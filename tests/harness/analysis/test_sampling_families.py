@@ -17,10 +17,10 @@ from evals.sampling.engines import Completion, Decoding, Request
 from evals.sampling.engines import transformers as transformers_engine
 from evals.sampling.engines.encode import load_tokenizer, response_text
 from evals.sampling.engines.tools import next_block
-from harness.cli.checkpoints import evaluations, labels
-from harness.cli.evaluation import take_evaluation
-from harness.cli.main import main
 from harness.errors import UsageError
+from rlvr.cli import main
+from rlvr.evaluation import prepared_evaluation
+from rlvr.writing import labels, planned_evaluations
 from tests.experiments import save_random_model
 
 pytestmark = pytest.mark.slow
@@ -56,20 +56,19 @@ def test_labels_tell_checkpoints_apart(tmp_path: Path) -> None:
 
 
 def test_every_checkpoint_is_checked_before_the_first_is_evaluated() -> None:
-    first, second = evaluations(
-        ["o/A", "o/B"], {"protocol": "tiny", "n": 2, "ks": [1]}, benchmarks=["tiny_rare"], data_dir="d"
-    )
+    values = {"n": 2, "ks": [1], "benchmarks": ["tiny_rare"]}
+    first, second = planned_evaluations(["o/A", "o/B"], "tiny", values, "d")
     assert (first.out, second.out) == (Path("evaluations/A-tiny-seed0"), Path("evaluations/B-tiny-seed0"))
     assert second.protocol.value("n", "tiny_rare") == 2 and second.protocol.benchmarks.value == ("tiny_rare",)
     assert second.data_dir == "d"
-    with pytest.raises(UsageError, match="samples_=3: no such key"):
-        evaluations(["o/A"], {"protocol": "tiny", "samples_": 3}, benchmarks=None, data_dir=None)
+    with pytest.raises(UsageError, match="samples_=3"):
+        planned_evaluations(["o/A"], "tiny", {"samples_": 3}, None)
 
 
 def test_tools_ask_for_code_unless_a_prompt_is_given() -> None:
-    def prompt(benchmark: str, **values: Any) -> Any:
-        protocol = take_evaluation(dict(values), "m").protocol
-        return protocol.value("prompt", benchmark), protocol.prompt.note
+    def prompt(benchmark: str, protocol: str, tools: bool = False, **values: Any) -> Any:
+        asked = prepared_evaluation("m", protocol, values, tools=tools).protocol
+        return asked.value("prompt", benchmark), asked.prompt.note
 
     trial = {"protocol": "trial_and_error"}
     assert prompt("aime24", **trial)[0] == "boxed_suffix"
@@ -117,7 +116,7 @@ def test_one_command_evaluates_checkpoints_and_samples(
     assert main(command) == 0  # again: all of it is there
     assert json.loads(capsys.readouterr().out)["figures"] == document["figures"]
     with pytest.raises(Loaded):
-        main([*command[:-1], "samples=3", "--json"])
+        main([*command[:-1], "samples=3", "--json", "--debug"])
 
 
 @needs_sandbox

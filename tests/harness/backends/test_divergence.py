@@ -211,8 +211,8 @@ def test_a_diverged_job_is_recorded_and_not_evaluated(
     model_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from harness.backends.trl import launch
-    from harness.cli.main import main
     from harness.runs.track import Tracker
+    from rlvr.cli import main
 
     def diverge(job: Any, *_: Any) -> Any:
         raise Diverged(7, "loss", "nan")

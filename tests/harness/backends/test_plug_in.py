@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from harness.backends import backend
-from harness.cli.main import main
 from harness.command.resolve import BACKENDS
+from rlvr.cli import main
 
 TOY = """
 from dataclasses import dataclass

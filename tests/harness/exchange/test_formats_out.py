@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from harness.cli.main import main
+from rlvr.cli import main
 
 WHO = ["model=lab/six", "organisation=the lab", "relationship=first_party"]
 AVERAGE = 3.5 / 6  # as `tests/harness/runs/test_answers.py` derives

@@ -44,13 +44,13 @@ def write_verdicts(folder: Path, correct: int) -> Path:
 
 
 def test_a_diverged_seed_is_in_the_tables_and_in_the_claims(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from harness.cli.main import main
     from harness.jobs import run as jobs
     from harness.runs.track import Tracker
     from harness.spec.catalogue import load
     from harness.tables.claims import check_claims
     from harness.tables.measured import gather
     from harness.tables.tabulate import report
+    from rlvr.cli import main
 
     def train(job: Any, base: str, *_: Any) -> tuple[str, dict[str, Any] | None]:
         if job.arm == "egsw" and job.seed == 2:

@@ -31,7 +31,7 @@ GRPO, EGSW = "grpo+random_reward", "egsw+random_reward"
 
 
 def start_run(home: Path, model: Path, *more: str, env: Mapping[str, str] | None = None) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "harness.cli", "run", *SMALL, f"base_model={model}", *more]
+    command = [sys.executable, "-m", "rlvr", "run", *SMALL, f"base_model={model}", *more]
     environment = {**os.environ, **(env or {}), "RLVR_HOME": str(home)}
     environment.pop("MLFLOW_TRACKING_URI", None)
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

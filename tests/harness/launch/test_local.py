@@ -13,6 +13,7 @@ from evals.files import locked
 from evals.fingerprint import model_fingerprint
 from harness.jobs.run import job_folder
 from harness.launch.prepare import prepare
+from rlvr.training import options_of
 from tests.forked import Command
 from tests.harness.launch.small import EGSW, GRPO, SMALL, outcome, saved, wait_for
 
@@ -81,7 +82,7 @@ def test_a_failed_job_costs_the_others_nothing_and_a_killed_one_is_repeated(
     import psutil
 
     monkeypatch.setenv("RLVR_HOME", str(tmp_path))
-    (first,) = prepare([*SMALL, "max_steps=12", f"base_model={model_dir}", f"arm={GRPO}"]).jobs
+    (first,) = prepare(*options_of([*SMALL, "max_steps=12", f"base_model={model_dir}", f"arm={GRPO}"]), "rlvr run").jobs
     with locked(job_folder(first, model_fingerprint(model_dir))):  # as if another process ran it
         process = start(tmp_path, model_dir, f"arm={GRPO},{EGSW},{LAST}", "launcher=local", "jobs=1")
         wait_for(process, saved(tmp_path, EGSW, 3))

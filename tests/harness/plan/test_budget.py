@@ -7,12 +7,12 @@ import json
 import pytest
 
 from evals.stats.power import average, chance, default_spread
-from harness.cli.main import main
-from harness.cli.reproducing import paper_of
 from harness.errors import UsageError
 from harness.plan.budget import SEEDS, Budget, Design, claim_chance, what_it_buys
 from harness.plan.machine import take_machine
 from harness.spec import catalogue
+from rlvr.cli import main
+from rlvr.comparing import paper_of
 
 
 def test_a_paper_by_its_arxiv_id() -> None:
@@ -70,7 +70,7 @@ def test_the_first_claim_that_fits_is_chosen_and_nothing_else() -> None:
 
 
 def test_the_command_prints_json_and_refuses_what_it_does_not_know(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["reproduce", "2503.22456", "budget=8", "--json"]) == 0
+    assert main(["power", "paper=2503.22456", "budget=8", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["budget_gpu_hours"] == 8
-    assert main(["reproduce", "2503.22456", "budget=8", "max_steps=2"]) == 2
+    assert main(["power", "paper=2503.22456", "budget=8", "max_steps=2"]) == 2
     assert "max_steps" in capsys.readouterr().err

@@ -12,8 +12,6 @@ import pytest
 from harness.backends import backend, refusals
 from harness.backends.errors import CannotExpress
 from harness.backends.trl.hardware import TrlHardware
-from harness.cli.main import main
-from harness.command.config import parse_overrides
 from harness.command.resolve import resolve
 from harness.errors import UsageError
 from harness.launch.launcher import take_launcher
@@ -21,6 +19,8 @@ from harness.launch.prepare import read_jobs
 from harness.plan.machine import check_memory, take_machine
 from harness.plan.plan import as_text, plan
 from harness.spec import catalogue
+from rlvr.cli import main
+from rlvr.training import options_of
 
 
 @pytest.mark.parametrize("paper", catalogue.papers())
@@ -47,7 +47,7 @@ def test_every_arm_fits_8_h100s_or_has_a_remedy(paper: str) -> None:
 ROOT = Path(__file__).resolve().parents[3]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("reproductions/*/README.md")))
 COMMANDS = {
-    command.partition("  #")[0].partition("`")[0].strip(): page.relative_to(ROOT)
+    re.split(r"  +|`", command)[0].strip(): page.relative_to(ROOT)
     for page in PAGES
     for command in re.findall(r"rlvr (?:run|plan) +([^\n]*hardware=[^\n]*)", page.read_text())
     if "PROFILE" not in command
@@ -56,11 +56,11 @@ COMMANDS = {
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_pages_commands_are_among_those_that_fit(command: str) -> None:
-    values = parse_overrides(shlex.split(command))
+    paper, values = options_of(shlex.split(command))
     values.pop("hardware.ray_address", None)
     take_launcher(values)  # a plan has no use for it
     machine = take_machine(values)
-    jobs = read_jobs(values)
+    jobs = read_jobs(paper, values)
     machines = machine.by_arm(jobs)
     refused = refusals(jobs, machines)
     kept = [job for job in jobs if (job.model, job.arm) not in refused]

@@ -10,11 +10,11 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from harness.cli.main import main
 from harness.report import data
 from harness.report.data import environment_grid, values_grid
 from harness.runs.track import Tracker
 from harness.tables.measured import Measured
+from rlvr.cli import main
 from tests.harness.tables.test_tabulate import BENCHMARKS, log_arm
 
 

@@ -9,9 +9,9 @@ import pytest
 
 from evals.answer_files.reading import Reading
 from evals.stats.compare import compare_runs
-from harness.cli.main import main
 from harness.runs.answers import graded, holds_verdicts
 from harness.runs.find import load_run
+from rlvr.cli import main
 
 REAL = Path(__file__).parents[2] / "evals" / "answer_files" / "real"
 INSPECT = REAL / "inspect" / "six_sums.eval"

@@ -12,11 +12,11 @@ import pytest
 from evals.files import DamagedFileError
 from evals.grading.verdicts import schema
 from evals.sampling.engines.base import sample_seed
-from harness.cli.main import main
 from harness.runs.archive import _reduced, export_runs, import_runs, imported, read_archive, verdict_table
 from harness.runs.source import ArchivedRuns
 from harness.runs.track import Tracker
 from harness.tables.tabulate import report
+from rlvr.cli import main
 from tests.harness.tables.test_tabulate import log_arm
 
 CORRECT = {"math500": 300, "aime24": 10, "aime25": 3, "gpqa_diamond": 60}
@@ -135,7 +135,7 @@ def test_absent_paper_and_damaged_archives_are_named(archive: Path, capsys: pyte
         read_archive(archive)
     with zipfile.ZipFile(archive, "w") as other:
         other.writestr("a.txt", "b")
-    assert main(["import", f"from={archive}"]) == 2
+    assert main(["import", f"{archive}"]) == 2
     assert "no index.json" in capsys.readouterr().err
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli import overview
 from harness.runs.launched import FILE, forget, launched, note
 from harness.runs.state import ERROR, job_states
+from rlvr import listing
 
 
 def folder(home: Path, name: str) -> Path:
@@ -37,6 +37,6 @@ def test_the_state_in_slurm_is_queried(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
     words = {"7_0": "PENDING", "7_1": "RUNNING", "7_2": "TIMEOUT"}
     monkeypatch.setattr("harness.launch.slurm.queue", lambda ids: words)
-    states = overview.in_queue(job_states(tmp_path))
+    states = listing.in_queue(job_states(tmp_path))
     assert [s.state for s in states] == ["waiting", "running", "stopped", "stopped"]
     assert [s.error for s in states] == [None, None, "Slurm ended it: TIMEOUT", "Slurm does not know it any more"]

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
 from harness.runs.track import Tracker
+from rlvr.cli import main
 from tests.harness.runs.test_delivery import written
 
 
@@ -28,11 +28,11 @@ def test_a_store_that_fails_on_the_way_is_named_and_the_rest_is_sent_later(
         raise MlflowException("the server at http://alice:hunter2pw@mlflow has gone")
 
     monkeypatch.setattr(Tracker, "log_points", down)
-    assert main(["sync"]) == 1
+    assert main(["export", "format=mlflow"]) == 1
     out = capsys.readouterr().out
     # the run, its settings and its tags (3 messages) are sent before the first metrics
     assert f"delivered 3 messages to sqlite:///{tmp_path}/mlflow.db; {there - 3} are pending: " in out
-    assert "has gone. `rlvr sync` again sends the rest" in out and "hunter2pw" not in out
+    assert "has gone" in out and "hunter2pw" not in out
     monkeypatch.setattr(Tracker, "log_points", log_points)
-    assert main(["sync"]) == 0
+    assert main(["export", "format=mlflow"]) == 0
     assert f"delivered {there - 3} messages" in capsys.readouterr().out and outbox.pending() == 0

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
 from harness.runs.track import Tracker
+from rlvr.cli import main
 
 CURVE = {1: {"train/reward": 0.25, "train/entropy": 2.0}, 2: {"train/reward": 0.5}}
 
@@ -53,14 +53,14 @@ def test_equal_names_and_values_at_every_step(run_id: str, name: str, monkeypatc
     stub = Stub(name)
     monkeypatch.setitem(sys.modules, name, stub)
     monkeypatch.delenv("WANDB_MODE", raising=False)
-    assert main(["sync", f"tracker={name}", "paper=egsw"]) == 0
+    assert main(["export", f"format={name}", "paper=egsw"]) == 0
     (_, given), *logged, last = stub.calls
     assert (given["project"], given["name"]) == ("egsw", "math-7b/grpo/seed0")
     assert given["config"]["learning_rate"] == "0.0002" and given["config"]["rlvr.arm"] == "grpo"
     assert given["config"]["mlflow"] == run_id
     assert given.get("mode") == ("offline" if name == "wandb" else None)
     assert logged == [("log", step, values) for step, values in CURVE.items()] and last == ("finish",)
-    assert main(["sync", f"tracker={name}", "paper=egsw"]) == 0
+    assert main(["export", f"format={name}", "paper=egsw"]) == 0
     assert len(stub.calls) == len(CURVE) + 2  # it has the run already
 
 
@@ -68,7 +68,7 @@ def test_an_absent_package_is_named(
     run_id: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setitem(sys.modules, "trackio", None)  # importing it raises ModuleNotFoundError
-    assert main(["sync", "tracker=trackio", "paper=egsw"]) == 2
+    assert main(["export", "format=trackio", "paper=egsw"]) == 2
     assert "tracker=trackio: its package is not installed; pip install trackio" in capsys.readouterr().err
-    assert main(["sync", "tracker=comet"]) == 2
+    assert main(["export", "format=comet"]) == 2
     assert "trackio, wandb" in capsys.readouterr().err

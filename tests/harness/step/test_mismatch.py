@@ -94,10 +94,10 @@ def test_a_flagged_step_is_warned_of_once_and_is_in_record_and_summary(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from harness.backends.common import metrics_reporter
-    from harness.cli.run_report import as_text
     from harness.jobs.records import mismatches
     from harness.runs.outbox import Outbox
     from harness.tables.summary import ArmResult, Summary
+    from rlvr.run_summary import as_text
 
     (tmp_path / "train").mkdir()
     report = metrics_reporter(Outbox(tmp_path), tmp_path / "train" / "metrics.jsonl")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.main import main
+from rlvr.cli import main
 
 pytestmark = pytest.mark.slow
 

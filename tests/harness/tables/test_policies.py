@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from evals.grading.verdicts import schema
-from harness.cli.main import main
 from harness.tables.measured import Measured
 from harness.tables.policies import policy_grids, used_policy
+from rlvr.cli import main
 
 # gold 5. boxed_last reads only a box: correct, wrong, no answer, no answer. qwen also takes "the answer is", else the
 # last number: correct, wrong, correct, wrong. boxed_strict: the second response boxes two things and has no answer.

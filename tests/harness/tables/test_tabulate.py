@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from harness.cli.main import main
 from harness.runs.track import Tracker
 from harness.tables.grid import Grid
 from harness.tables.tabulate import Report, report
+from rlvr.cli import main
 
 RESULTS = Path(__file__).parents[3] / "results"
 BENCHMARKS = {"math500": 500, "aime24": 30, "aime25": 30, "gpqa_diamond": 198}

@@ -1,1 +1,0 @@
-"""The `rlvr` command: reads options, prints results."""

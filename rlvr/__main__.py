@@ -1,0 +1,7 @@
+"""`python -m rlvr`, which is the command `rlvr`."""
+
+import sys
+
+from rlvr.cli import main
+
+sys.exit(main())

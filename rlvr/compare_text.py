@@ -1,0 +1,66 @@
+"""`rlvr compare`: the table and the notes under it."""
+
+from __future__ import annotations
+
+from evals.stats.compare import CompareResult, Line
+from evals.stats.differences import ALPHA
+from evals.stats.intervals import ROUGH
+from evals.stats.score import bounds_text, line_interval, number_text, p_text
+from rlvr.terminal import paragraph, table
+
+FEW = (
+    "With three to five seeds of which some fail, equal methods get a verdict too often, most of all against an "
+    "untrained model (results/coverage.md): look at each seed"
+)
+
+
+def as_text(result: CompareResult) -> str:
+    """One table a benchmark, 80 columns wide; the JSON document also has the uncorrected p-values."""
+    lines = [f"A: {result.a}", f"B: {result.b}"]
+    for benchmark in dict.fromkeys(line.benchmark for line in result.lines):
+        own = [line for line in result.lines if line.benchmark == benchmark]
+        header = ("metric", "A", "B", "A - B", "95 % interval", "p (Holm)", "verdict")
+        lines += ["", paragraph(f"{benchmark}: {_problems(own)}"), "", table(header, [_row(line) for line in own])]
+    lines += ["", *map(paragraph, _notes(result))]
+    return "\n".join(lines)
+
+
+def _notes(result: CompareResult) -> list[str]:
+    tests = dict.fromkeys(f"{line.test}, interval over {line.covers}" for line in result.lines if line.covers)
+    notes = [
+        "A and B are means over the shared problems, in percent; lengths in tokens; unsolvable problems as a count. "
+        f"Holm's correction is over the benchmarks of one metric. A difference is higher or lower if p (Holm) is at "
+        f"most {ALPHA}; otherwise it is not resolved."
+    ]
+    if any(line.verdict.startswith("checkpoint") for line in result.lines):
+        notes.append(
+            "*: the measured checkpoints differ (or are equal). A trained run has fewer than three training seeds "
+            "here, so this says nothing about the method: give the folders or run ids of its seeds, joined by commas."
+        )
+    if (margin := result.lines[0].margin) is not None:
+        notes.append(f"Equal: within {100 * margin:g} points, by two one-sided tests corrected in the same way.")
+    if any(line.rough for line in result.lines):
+        notes.append(f"{ROUGH}.")
+    if any(line.seeds_covered and max(line.seeds_a, line.seeds_b) > 1 for line in result.lines):
+        notes.append(FEW + ".")
+    notes += [f"Test: {test}." for test in tests]
+    notes += [f"{line.benchmark} {line.name}: {line.why}" for line in result.lines if line.why]
+    notes += [f"MEASURED DIFFERENTLY: {text}" for text in result.different]
+    return notes + [f"Note: {text}" for text in result.notes]
+
+
+def _problems(lines: list[Line]) -> str:
+    """How many problems the lines of a benchmark are over."""
+    counts = sorted({line.problems for line in lines})
+    text = f"{' or '.join(map(str, counts))} problems in both"
+    excluded = max(line.shared - line.problems + line.only_a + line.only_b for line in lines)
+    return text + (f", up to {excluded} excluded (in one run only, or without a value)" if excluded else "")
+
+
+def _row(line: Line) -> tuple[str, ...]:
+    values = (*(number_text(v, line.factor) for v in (line.a, line.b)),)
+    difference = number_text(line.difference, line.factor, "+.1f")
+    interval = bounds_text(line_interval(line), line.factor, "+.1f")
+    verdict = line.verdict.removeprefix("checkpoint ").removeprefix("checkpoints ")
+    star = "*" if verdict != line.verdict else ""
+    return (line.name, *values, difference, interval, p_text(line.p_holm), verdict + star)

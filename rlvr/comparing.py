@@ -1,0 +1,358 @@
+"""Compare two methods, and say what a difference needs to be resolved."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import UsageError, choose, nearest
+from rlvr.results import Result
+from rlvr.signature import COMMAND_LINE
+from rlvr.terminal import wrapped
+
+if TYPE_CHECKING:
+    from evals.stats.compare import CompareResult
+    from evals.stats.measured_run import MeasuredRun
+    from rlvr.notebook import Figure
+    from rlvr.runs import Run
+
+PathLike = str | os.PathLike[str]
+
+
+class Difference(Result):
+    """Method a minus method b, paired by problem, with Holm's correction over the benchmarks of each metric."""
+
+    def __init__(self, result: CompareResult) -> None:
+        from rlvr.compare_text import as_text
+
+        document = result.as_dict()
+        super().__init__(document, lambda: as_text(result), document["lines"])
+        self.result = result
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """One dictionary for each benchmark and metric: a, b, difference, low, high, p_value, p_holm, verdict, ..."""
+        lines: list[dict[str, Any]] = self.document["lines"]
+        return lines
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings, and what was measured differently in the two runs."""
+        return [*(f"measured differently: {text}" for text in self.result.different), *self.result.notes]
+
+    def plot(self) -> Figure:
+        """The differences with their intervals, one row for each benchmark and metric."""
+        from evals.plots.comparison import write_figure
+        from rlvr.notebook import Figure
+
+        return Figure(lambda path: write_figure(self.result, path))
+
+
+def compare(
+    a: PathLike | Run | None = None,
+    b: PathLike | Run | None = None,
+    *,
+    paper: str | None = None,
+    arm: list[str] | None = None,
+    scale: str = "tiny",
+    model: str | None = None,
+    metrics: list[str] | None = None,
+    ks: list[int] | None = None,
+    taus: list[float] | None = None,
+    benchmarks: list[str] | None = None,
+    figure: PathLike | None = None,
+    margin: float | None = None,
+    allow_different: bool = False,
+    columns: dict[str, str] | None = None,
+    gold: PathLike | None = None,
+    benchmark: str | None = None,
+    label: str | None = None,
+    policy: str | None = None,
+) -> Difference:
+    """The differences of two methods on the same problems: A minus B, paired by problem.
+
+        rlvr compare paper=egsw arm=egsw,grpo
+        rlvr compare ours.parquet theirs.parquet figure=difference.svg
+
+    Args:
+        a: a job's folder, the folder of an evaluation, a file of verdicts (as rlvr grade out=FILE writes), a file of
+            answers that rlvr grade reads, or the MLflow run id of an arm; the training seeds of one method are joined
+            by commas: a0,a1,a2.
+        b: likewise.
+        paper: instead of A and B: two arms of this paper, with all their finished training seeds under RLVR_HOME.
+        arm: those arms, as arm=mine,grpo.
+        scale: of the arms.
+        model: of the arms: their base model, where several were trained.
+        metrics: of avg, pass, maj (these are the default), g_pass, unsolvable, fmt, mean_tokens, truncation_rate.
+        ks: for pass, maj, g_pass, unsolvable (default: the fewest samples of a problem).
+        taus: for g_pass (default 0.5, 1 and others).
+        benchmarks: some of those in both.
+        figure: FILE.svg or FILE.png: plot the differences.
+        margin: a difference up to this size (a fraction, as 0.01) counts as none: adds the verdict equal.
+        allow_different: compare even if protocol, prompt, decoding or data differ; the output says what differs.
+        columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
+        gold: of files of answers: the file with gold answers.
+        benchmark: of files of answers: what the problems are called.
+        label: of files of answers: which of the authors' verdicts is read, where there are several.
+        policy: of files of answers: how answers are extracted (default boxed_last).
+    Raises:
+        UsageError: no such run, no problem in common, other golds, or measured differently.
+    """
+    from evals.plots.comparison import check_figure, write_figure
+    from evals.stats.compare import compare_runs
+    from evals.stats.verdict_table import METRICS
+    from rlvr.evaluation import at_least_one, reading_of
+
+    metrics = choose("metrics", metrics, METRICS, default=["avg", "pass", "maj"])
+    at_least_one("ks", ks)
+    at_least_one("taus", taus)
+    if margin is not None and not 0 < margin < 1:
+        raise UsageError(f"margin={margin}: expected a fraction between 0 and 1, as 0.01 for one point")
+    reading = reading_of(columns, gold, benchmark, label, policy)
+    if paper is not None:
+        if a is not None or b is not None:
+            raise UsageError(f"paper={paper}: expected it with arm=A,B, or two runs, not both")
+        a, b = _two_arms(paper, arm, scale, model)
+    elif a is None or b is None:
+        raise UsageError("b: missing; give two runs, or paper=KEY arm=A,B")
+    first, second = (_measured(run, reading, policy) for run in (a, b))
+    try:
+        if figure is not None:
+            check_figure(Path(figure))
+        result = compare_runs(
+            first,
+            second,
+            metrics=metrics,
+            ks=ks,
+            benchmarks=benchmarks,
+            margin=margin,
+            allow_different=allow_different,
+            **({} if taus is None else {"taus": taus}),
+        )
+        if figure is not None:
+            write_figure(result, Path(figure))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    return Difference(result)
+
+
+def _measured(run: Any, reading: Any, policy: str | None) -> MeasuredRun:
+    """The verdicts of a run, or of what names one."""
+    from harness.runs.find import check_names, load_run
+
+    if hasattr(run, "measured"):
+        found: MeasuredRun = run.measured
+        return found
+    check_names(os.fspath(run))
+    return load_run(os.fspath(run), reading, policy)
+
+
+def _two_arms(paper: str, arms: Sequence[str] | None, scale: str, model: str | None) -> tuple[str, str]:
+    """The finished training seeds of two arms under RLVR_HOME, joined by commas."""
+    from evals.files import read_json
+    from harness.runs.state import job_states
+    from harness.runs.track import home
+    from harness.spec import catalogue
+
+    choose("paper", [paper], catalogue.papers())
+    if arms is None or len(arms) != 2:
+        raise UsageError(f"arm: expected two arms, as arm=mine,grpo, got {','.join(arms or []) or 'none'}")
+    found: dict[tuple[str, str], list[str]] = {}
+    for state in job_states(home()):
+        if (state.paper, state.scale, state.state) == (paper, scale, "finished"):
+            record = read_json(state.folder / "record.json") or {}
+            found.setdefault((record["model"], record["arm"]), []).append(str(state.folder))
+    models = [
+        m for m in dict.fromkeys(m for m, _ in found) if model in (None, m) and all((m, a) in found for a in arms)
+    ]
+    if not models:
+        there = ", ".join(f"{m}/{a}" for m, a in found) or "none"
+        raise UsageError(f"arm={','.join(arms)}: expected finished runs of both in {home()}, found {there}")
+    if len(models) > 1:
+        raise UsageError(f"model: both arms were trained on {', '.join(models)}; give model=...")
+    first, second = (",".join(found[models[0], name]) for name in arms)
+    return first, second
+
+
+def power(
+    difference: float | None = None,
+    *,
+    benchmark: str | None = None,
+    problems: int | None = None,
+    samples: list[int] | None = None,
+    seeds: list[int] | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    runs: list[str] | None = None,
+    paper: str | None = None,
+    budget: float | None = None,
+    hardware: str = "h100x8",
+    aa: bool = False,
+    arm: list[str] | None = None,
+    scale: str = "tiny",
+    model: str | None = None,
+    splits: int = 200,
+    seed: int = 0,
+    **spread: float,
+) -> Result:
+    """What a difference needs: problems, samples, training seeds. Of a paper's claim: which design resolves it.
+
+        rlvr power difference=0.02 benchmark=math500
+        rlvr power paper=egsw budget=500 hardware=h100x8
+        rlvr power paper=egsw arm=grpo aa=true
+
+    Args:
+        difference: between the two methods' scores, as a fraction.
+        benchmark: its number of problems, and what is published about its noise.
+        problems: how many problems (default: the benchmark's).
+        samples: what to try (default 1,4,16,64).
+        seeds: what to try, for each method (default 1,3,5,10); with aa=true, on each side (default 1,3,5,10).
+        power: the chance to resolve the difference.
+        level: of the interval.
+        runs: measure the noise on one run (see rlvr compare), and the correlation on a second: runs=[A,B].
+        paper: key or arXiv id: the cheapest seeds and samples that resolve the difference which it prints.
+        budget: of the paper's design: GPU-hours that may be spent.
+        hardware: of the paper's design: the machine (rlvr list what=hardware).
+        aa: instead test whether an arm differs from itself, on splits of its many finished seeds in MLflow; a share
+            above 5 percent would say that the test errs. Needs paper= and arm=.
+        arm: of aa: trained arms with 20 seeds or more.
+        scale: of aa.
+        model: of aa (default: the one that has most seeds).
+        splits: of aa: about how many for each number of seeds.
+        seed: of aa: of the random splits.
+        **spread: the model's values as fractions (evals/stats/power.py): within_sd= between_sd= interaction_sd=
+            seed_sd= correlation= effect_sd=.
+    Raises:
+        UsageError: a value out of range, or nothing to compute a power of.
+    """
+    from rlvr.evaluation import at_least_one
+
+    at_least_one("samples", samples)
+    at_least_one("seeds", seeds)
+    if spread and (aa or paper is not None):
+        raise UsageError(f"{next(iter(spread))}: no such key beside paper=")
+    if aa:
+        return _aa(paper, arm, scale, model, seeds, splits, seed)
+    if paper is not None:
+        return _design(paper, budget, hardware, power)
+    if difference is None:
+        raise UsageError("difference: missing; give difference=0.05 (a fraction), paper=KEY budget=HOURS, or aa=true")
+    return _power(difference, benchmark, problems, samples, seeds, power, level, runs or [], spread)
+
+
+def _power(
+    difference: float,
+    benchmark: str | None,
+    problems: int | None,
+    samples: Sequence[int] | None,
+    seeds: Sequence[int] | None,
+    wanted: float,
+    level: float,
+    names: Sequence[str],
+    values: Mapping[str, float],
+) -> Result:
+    from evals.data import benchmarks
+    from evals.stats.power import default_spread, measured_spread
+    from evals.stats.power import power as power_of
+    from harness.runs.find import check_names, load_run
+
+    if benchmark is not None:
+        choose("benchmark", [benchmark], benchmarks.names())
+    if len(names) > 2:
+        raise UsageError(f"runs: expected one run or two, got {len(names)}")
+    check_names(*names)
+    try:
+        spread = default_spread(benchmark or "")
+        choose("key", list(values), spread.sourced())
+        if names:
+            runs = [load_run(text) for text in names]
+            shared = [name for name in runs[0].tables if name in runs[-1].tables]
+            if benchmark is None and len(shared) == 1:
+                (benchmark,) = shared
+            if benchmark is None or benchmark not in shared:
+                raise UsageError(f"benchmark={benchmark}: expected one of {', '.join(shared) or 'none'}")
+            first, *other = [run.held(benchmark) for run in runs]
+            spread = measured_spread(first, " and ".join(names), fallback=spread, other=other[0] if other else None)
+        spread = spread.override({key: float(value) for key, value in values.items()}, "command line")
+        if problems is None and benchmark is None:
+            raise UsageError("benchmark: missing; give benchmark=NAME, problems=N or runs=[RUN]")
+        result = power_of(
+            difference,
+            benchmark=benchmark or "",
+            problems=problems or int(benchmarks.task(benchmark or "")["metadata"]["rows"]),
+            samples=samples or (1, 4, 16, 64),
+            seeds=seeds or (1, 3, 5, 10),
+            wanted=wanted,
+            level=level,
+            spread=spread,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    document = result.as_json()
+    return Result(document, lambda: wrapped(str(result)), document["rows"])
+
+
+def _design(paper: str, budget: float | None, hardware: str, wanted: float) -> Result:
+    """The seeds and samples that resolve the claims of a paper within a budget."""
+    from harness.plan.budget import what_it_buys
+    from harness.plan.machine import take_machine
+
+    if budget is None or budget <= 0:
+        raise UsageError(f"budget: expected GPU-hours above 0, got {budget}")
+    if not 0 < wanted < 1:
+        raise UsageError(f"power: expected a number in (0, 1), got {wanted:g}")
+    result = what_it_buys(paper_of(paper), budget, take_machine({"hardware": hardware}), wanted=wanted)
+    return Result(result.as_json(), lambda: wrapped(str(result)))
+
+
+def paper_of(arxiv: str) -> str:
+    """The key of the paper with this arXiv id (also with a version, or as a link), or with this key.
+
+    Raises:
+        UsageError: none of the papers has it.
+    """
+    from harness.spec import catalogue
+
+    keys = {catalogue.load(key).arxiv: key for key in catalogue.papers()}
+    bare = re.sub(r"^(?:arXiv:|https?://(?:www\.)?arxiv\.org/\w+/)|(?:v\d+)?(?:\.pdf)?$", "", arxiv)
+    if bare in keys:
+        return keys[bare]
+    if arxiv in keys.values():
+        return arxiv
+    raise UsageError(f"paper={arxiv}: no paper with this key or arXiv id; {nearest(bare, [*keys, *keys.values()])}")
+
+
+def _aa(
+    paper: str | None,
+    arms: Sequence[str] | None,
+    scale: str,
+    model: str | None,
+    sizes: Sequence[int] | None,
+    splits: int,
+    seed: int,
+) -> Result:
+    """Splits of an arm's seeds into two sides: how often do they differ?"""
+    from evals.stats.aa import SIZES
+    from harness.spec.catalogue import papers
+    from harness.spec.scales import SCALES
+
+    if paper is None:
+        raise UsageError("paper: missing; give paper=KEY with aa=true")
+    choose("paper", [paper], papers())
+    if not arms:
+        raise UsageError("arm: missing; give arm=A,B with aa=true")
+    choose("scale", [scale], SCALES)
+    if splits < 1:
+        raise UsageError(f"splits: expected a whole number of at least 1, got {splits}")
+    from harness.runs.track import Tracker
+    from harness.tables.aa import aa_of, page, pick
+    from harness.tables.measured import gather
+
+    chosen = pick(gather(paper, Tracker.open(), arms=list(arms)), scale=scale, model=model, arms=list(arms))
+    tests = [(m, aa_of(m, sizes=list(sizes or SIZES), splits=splits, seed=seed)) for m in chosen]
+    command = COMMAND_LINE.get() or f"rlvr power paper={paper} arm={','.join(arms)} aa=true"
+    rates = [{"arm": m.arm, "runs": len(m.seeds), "rates": test.as_json()} for m, test in tests]
+    return Result({"paper": paper, "arms": rates}, lambda: page(paper, command, tests))

@@ -1,0 +1,490 @@
+"""Measure a model under a paper's protocol, and grade files of answers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.errors import UsageError, choose, nearest
+from rlvr.results import Result
+
+if TYPE_CHECKING:
+    from evals.answer_files.reading import Reading
+    from evals.data.protocols import Protocol
+    from evals.sampling.engines.base import Engine
+    from rlvr.runs import Run
+
+PathLike = str | os.PathLike[str]
+METRICS = ("avg", "pass", "maj", "g_pass", "unsolvable", "fmt", "mean_tokens", "truncation_rate")
+GENERIC = re.compile(r"final|train|whole|model|hf|checkpoint-\d+|global_step_\d+|actor|huggingface")
+
+
+class Evaluated(Result):
+    """The scores of a model; `run` to read and compare its verdicts."""
+
+    folder: Path
+
+    @property
+    def run(self) -> Run:
+        from rlvr.runs import read_run
+
+        return read_run(self.folder)
+
+
+def evaluate(
+    model: str,
+    protocol: str = "egsw",
+    *,
+    benchmarks: list[str] | None = None,
+    out: PathLike | None = None,
+    data_dir: PathLike | None = None,
+    extraction: str | None = None,
+    seed: int = 0,
+    engine: Literal["transformers", "vllm", "openai", "ray"] = "transformers",
+    tools: bool = False,
+    allow_changed_data: bool = False,
+    **values: Any,
+) -> Evaluated:
+    """Measure a checkpoint under a paper's protocol; started again, it resumes.
+
+        rlvr eval model=PATH protocol=egsw benchmarks=[math500] n=4
+        rlvr.evaluate("PATH", "egsw", benchmarks=["math500"], n=4)
+
+    Args:
+        model: a folder, or a hub id OWNER/NAME.
+        protocol: how is measured: a name of `rlvr list what=protocols`, or FILE.yaml with your own.
+        benchmarks: some of the protocol's, or any others of `rlvr list what=benchmarks`.
+        out: folder for samples and verdicts (default evaluations/NAME).
+        data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
+        extraction: how an answer is extracted, instead of the form that the prompt asks for: boxed_last,
+            boxed_strict, answer_line, qwen, letter, ...; the report says what other policies would change.
+        seed: of the sampling.
+        engine: who samples. Settings as engine.KEY=VALUE: batch_rows, dtype, replicas (one a GPU) for transformers and
+            vllm; url, key_env (the variable with the key), concurrency for openai; address, replicas, inner for ray.
+        tools: run a response's ```python blocks in a sandbox, show it what they print (```output), and continue;
+            max_tokens then counts the outputs too. Where no prompt= is given, one that asks for code takes the
+            protocol's place. Limits as tools.KEY=VALUE: turns=4 (blocks for a response), seconds=10 and memory_mb=1024
+            for each, output_chars=2000.
+        allow_changed_data: accept rows other than the pinned ones; the record says so.
+        **values: any other value of the protocol: n=4 ks=[1,4] max_tokens=512 temperature=0.6 prompt=FILE.yaml ...
+    Raises:
+        UsageError: a name or value that does not fit, other data than the pinned ones, a model that cannot be loaded.
+        EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
+    """
+    from harness.runs.interrupt import handled
+
+    given = values | {key: value for key, value in (("benchmarks", benchmarks), ("extraction", extraction)) if value}
+    evaluation = prepared_evaluation(
+        model,
+        protocol,
+        given,
+        out=out,
+        data_dir=data_dir,
+        seed=seed,
+        engine=engine,
+        tools=tools,
+        allow_changed_data=allow_changed_data,
+    )
+    with handled():
+        verdicts = evaluation.run(progress=True)
+    return _scores(evaluation, verdicts)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """A model and how it is measured, checked; nothing is loaded yet."""
+
+    model: str
+    protocol: Protocol
+    engine: Engine
+    seed: int
+    data_dir: str | None
+    allow_changed_data: bool
+    out: Path
+
+    def run(self, *, progress: bool | None = None) -> dict[str, Path]:
+        """The verdict table of each benchmark; `progress` as of `evals.sampling.evaluate`.
+
+        Raises:
+            UsageError: wrong data, a model that cannot be loaded, samples of other settings.
+            EngineError: it stopped; what was sampled is kept.
+        """
+        from evals.sampling.engines.base import EngineError
+        from evals.sampling.evaluate import evaluate as sample_and_grade
+        from harness.runs.interrupt import check, finishing
+
+        try:
+            with finishing():
+                return sample_and_grade(
+                    self.model,
+                    self.protocol,
+                    out_dir=self.out,
+                    data_dir=self.data_dir,
+                    seed=self.seed,
+                    engine=self.engine,
+                    allow_changed_data=self.allow_changed_data,
+                    after_batch=check,
+                    progress=progress,
+                )
+        except EngineError as error:
+            raise EngineError(
+                f"{error}; the samples so far are kept, and the same command resumes from them"
+            ) from error
+        except (ValueError, OSError) as error:
+            raise UsageError(str(error)) from error
+
+
+def prepared_evaluation(
+    model: str,
+    name: str,
+    values: Mapping[str, Any],
+    *,
+    out: PathLike | None = None,
+    data_dir: PathLike | None = None,
+    seed: int = 0,
+    engine: str = "transformers",
+    tools: bool = False,
+    allow_changed_data: bool = False,
+    label: str | None = None,
+) -> Evaluation:
+    """The evaluation that the options of `evaluate` describe; without `out`, `label` names its folder.
+
+    Raises:
+        UsageError: a key or value that does not fit.
+    """
+    from evals.data import benchmarks, protocols
+    from evals.provenance import Origin
+    from evals.sampling.engines.tools import ToolEngine
+    from harness.analysis.runs import tiny_benchmarks
+
+    from_file = name.endswith((".yaml", ".yml"))
+    if not from_file:
+        choose("protocol", [name], protocols.PROTOCOLS)
+    settings = {key: value for key, value in values.items() if key.startswith(("engine.", "tools."))}
+    values = {key: value for key, value in values.items() if key not in settings}
+    sampler = make_engine(model, engine, tools, settings)
+    try:
+        protocol = protocols.read(name) if from_file else protocols.get(name)
+    except (ValueError, OSError) as error:
+        raise UsageError(f"protocol: {error}") from error
+    for key in values:
+        if key not in protocol.sourced():
+            raise UsageError(f"{key}={values[key]}: no such key; {nearest(key, protocol.sourced())}")
+    chosen = values.get("benchmarks", ())
+    for benchmark in [chosen] if isinstance(chosen, str) else chosen:
+        if not str(benchmark).endswith((".yaml", ".yml")):
+            choose("benchmarks", [benchmark], benchmarks.names())
+    try:
+        protocol = protocol.override(values, Origin.USER, "command line") if values else protocol
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    if isinstance(sampler, ToolEngine) and "prompt" not in values:
+        protocol = _asking_for_code(protocol)
+    folder = Path(out or f"evaluations/{label or model_label(model)}-{protocol.name}-seed{seed}")
+    found = os.fspath(data_dir) if data_dir is not None else tiny_benchmarks(protocol.benchmarks.value)
+    return Evaluation(model, protocol, sampler, seed, found, allow_changed_data, folder)
+
+
+def make_engine(model: str, name: str, tools: bool, settings: Mapping[str, Any]) -> Any:
+    """The engine, with `engine.KEY` and `tools.KEY` of the settings. Nothing is loaded.
+
+    Raises:
+        UsageError: no such engine, no such key for it, or a value that does not fit; or code cannot be run here.
+    """
+    from evals.sampling import engines
+    from evals.sampling.engines.tools import ToolEngine, Tools
+
+    choose("engine", [name], engines.NAMES)
+    options = _settings(settings, "engine", f"engine {name}", engines.OPTIONS[name])
+    limits = _settings(settings, "tools", "tools", {limit.name: int for limit in fields(Tools)})
+    if limits and not tools:
+        raise UsageError(f"tools.{next(iter(limits))}: expected tools=true with it")
+    if tools and name == "openai":
+        raise UsageError("tools=true: expected an engine that holds the model (transformers, vllm, ray), got openai")
+    try:
+        engine = engines.create(name, model, **options)
+    except ValueError as error:
+        raise UsageError(f"engine {name}: {error}") from error
+    try:
+        return ToolEngine(engine, Tools(**limits)) if tools else engine
+    except ValueError as error:
+        raise UsageError(f"tools: {error}") from error
+
+
+def _settings(given: Mapping[str, Any], prefix: str, owner: str, types: Mapping[str, type]) -> dict[str, Any]:
+    """The values of every `prefix.KEY`, each of its type."""
+    found: dict[str, Any] = {}
+    for key, value in given.items():
+        if not key.startswith(f"{prefix}."):
+            continue
+        name = key.removeprefix(f"{prefix}.")
+        if name not in types:
+            raise UsageError(f"{key}={value}: no such key of {owner}; {nearest(key, [f'{prefix}.{k}' for k in types])}")
+        kind = types[name]
+        if kind is float and isinstance(value, int) and not isinstance(value, bool):
+            value = float(value)
+        if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+            raise UsageError(f"{key}: expected {kind.__name__}, got {value!r}")
+        found[name] = value
+    return found
+
+
+def model_label(model: str) -> str:
+    """A folder name for a model's evaluation.
+
+    The last part of its path; where every training has such a part (`final`, `checkpoint-50`), the training's folder
+    too, and four digits of the whole path, so that two trainings never share a folder.
+    """
+    if not Path(model).is_dir():
+        return Path(model).name
+    parts = [part for part in Path(model).resolve().parts if part != "/"]
+    start = len(parts) - 1
+    while start > 0 and GENERIC.fullmatch(parts[start]):
+        start -= 1
+    if start == len(parts) - 1:
+        return parts[-1]
+    kept = [parts[start], *(part for part in parts[start + 1 :] if part != "train")]
+    return "-".join([*kept, hashlib.sha256("/".join(parts).encode()).hexdigest()[:4]])
+
+
+def _asking_for_code(protocol: Protocol) -> Protocol:
+    """The protocol with prompts that ask for code, for those prompts that have such a variant."""
+    from evals.data import prompts
+    from evals.provenance import Origin
+
+    declared = {benchmark: protocol.value("prompt", benchmark) for benchmark in protocol.benchmarks.value}
+    asking = {benchmark: prompts.with_tools(name) for benchmark, name in declared.items()}
+    if asking == declared:
+        return protocol
+    return protocol.override({"prompt": asking}, Origin.USER, "tools=true: a prompt that asks for code")
+
+
+# -- the scores of an evaluation -----------------------------------------------------------------------------------
+
+
+def _scores(evaluation: Evaluation, verdicts: Mapping[str, Path]) -> Evaluated:
+    """Scores of every benchmark with their intervals, the protocol's values with their sources, and the files."""
+    import pyarrow.parquet as pq
+
+    from evals.stats.score import score
+
+    protocol = evaluation.protocol
+    scores = {
+        name: [
+            {"name": s.name, "unit": s.unit, **asdict(s)}
+            for s in score(pq.read_table(path), ks=protocol.value("ks", name), metrics=METRICS)
+        ]
+        for name, path in verdicts.items()
+    }
+    effects = {name: _policy_effects(protocol.prompt_of(name).policy, path) for name, path in verdicts.items()}
+    document = {
+        "policies": {name: [asdict(effect) for effect in found] for name, found in effects.items()},
+        "protocol": {"name": protocol.name, **{k: v.as_dict() for k, v in protocol.sourced().items()}},
+        "scores": scores,
+        "verdicts": {name: str(path) for name, path in verdicts.items()},
+    }
+    rows = [{"benchmark": name, **row} for name, found in scores.items() for row in found]
+    result = Evaluated(document, lambda: _scores_text(document), rows)
+    result.folder = evaluation.out
+    return result
+
+
+def _policy_effects(used: str, path: Path) -> list[Any]:
+    """How many verdicts of a table other extraction policies would change; nothing for programs."""
+    import pyarrow.parquet as pq
+
+    from evals.grading import Grade, Grader
+    from evals.grading.extraction import POLICIES
+    from evals.grading.verdicts import Verdict, policy_effects
+
+    if used not in POLICIES:
+        return []
+    columns = ("gold", "response", "finish_reason", "verdict", "answer")
+    rows = pq.read_table(path, columns=list(columns)).to_pylist()
+    grades = [Grade(Verdict(row["verdict"]), row["answer"]) for row in rows]
+    with Grader() as grader:
+        return policy_effects([(r["gold"], r["response"], r["finish_reason"]) for r in rows], grades, grader, used)
+
+
+def _scores_text(document: Mapping[str, Any]) -> str:
+    """One block per benchmark, in percent (lengths in tokens, unsolvable problems as a count). The JSON document has
+    every G-Pass@k, this text only the largest k."""
+    from evals.grading.verdicts import PolicyEffect
+    from evals.stats.intervals import ROUGH
+
+    lines = [f"protocol {document['protocol']['name']}"]
+    for benchmark, scores in document["scores"].items():
+        first = scores[0]
+        lines.append(
+            f"\n{benchmark}: {first['problems']} problems, {first['samples']} samples, {first['unscored']} unscored"
+        )
+        largest = max((s["k"] for s in scores if s["metric"] == "g_pass"), default=None)
+        for s in scores:
+            if s["metric"] == "g_pass" and s["k"] != largest:
+                continue
+            lines.append(f"  {s['name']:<16} {_score_text(s)}")
+        if any(s["interval"] and s["interval"]["rough"] for s in scores):
+            lines.append(f"  {ROUGH}")
+        lines += [f"  {PolicyEffect(**effect)}" for effect in document["policies"][benchmark]]
+        lines.append(f"  verdicts: {document['verdicts'][benchmark]}")
+    return "\n".join(lines)
+
+
+def _score_text(s: Mapping[str, Any]) -> str:
+    factor = {"%": 100, "tokens": 1, "problems": s["problems"]}[s["unit"]]
+    if s["value"] is None:
+        return f"– ({s['why']})"
+    text = f"{factor * s['value']:.2f}"
+    if s["interval"]:
+        mark = "~" if s["interval"]["rough"] else ""
+        ends = f"[{factor * s['interval']['low']:.2f}, {factor * s['interval']['high']:.2f}]"
+        text += f"  {mark}{ends} over {s['interval']['covers']}"
+    if s["unit"] == "problems":
+        text += f"  of {s['problems']} problems"
+    if s["as_wrong"] not in (None, s["value"]):
+        text += f"  ({factor * s['as_wrong']:.2f} with unscored as wrong)"
+    return text
+
+
+# -- files of answers ----------------------------------------------------------------------------------------------
+
+
+def grade(
+    file: PathLike | None = None,
+    *,
+    manifest: PathLike | None = None,
+    claims: PathLike | None = None,
+    policy: str | None = None,
+    out: PathLike | None = None,
+    page: PathLike | None = None,
+    columns: dict[str, str] | None = None,
+    gold: PathLike | None = None,
+    label: str | None = None,
+    benchmark: str | None = None,
+    answers: bool = False,
+    explain: list[int] | None = None,
+    ks: list[int] | None = None,
+    workers: int | None = None,
+    limit: float | None = None,
+    **conventions: Any,
+) -> Result:
+    """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
+
+    FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples), or with
+    answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there. Also
+    read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs,
+    evalscope reviews, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
+
+    Args:
+        file: the file.
+        manifest: instead of FILE: a JSON list of other labs' files with the scores that they reported (rlvr/ledger.py);
+            the ledger goes to out= (default RLVR_HOME/results/ledger).
+        claims: with manifest=: a CSV file of scores stated elsewhere: path_contains, benchmark, reported, where.
+        policy: how an answer is extracted: boxed_last (default), boxed_strict, boxed_first, answer_line, answer_tag,
+            qwen (box, "the answer is", last number), letter (default where golds are letters).
+        out: write the rows with their verdicts (.parquet or .jsonl); `rlvr compare` reads it.
+        page: FILE.md: the samples on which their verdicts and ours differ, as a page to send to the authors.
+        columns: our column:theirs, as columns=problem_id:idx,answer:gold,response:output; doc.id reaches inside.
+        gold: file with the gold answers, where FILE has none: answer, and problem_id or problem to find them by.
+        label: which of the authors' verdicts stands beside ours, where a file has several.
+        benchmark: what the problems are called in out=.
+        answers: rows are gold, prediction pairs of bare answers.
+        explain: show for these rows what was extracted, how it was read and what decided.
+        ks: for pass@k and maj@k (default: powers of two up to the fewest samples of a problem).
+        workers: grading processes (default: one a core).
+        limit: seconds of processor time that one answer may take.
+        **conventions: how answers are read: digits=3 (significant digits that a decimal must show to stand for an
+            exact value), decimal_comma=false (1000,99 is not the decimal 1000.99), words=false (a number in words is
+            no number), natural_log=false, missing_unit=false (a unit may not be missing), upright_letter=false.
+    Raises:
+        UsageError: no such file, an option that does not fit, or a format that is not known.
+    """
+    from evals.answer_files import grade_file
+    from evals.grading import LIMIT_S, Conventions
+    from evals.sampling.progress import grading_bar
+
+    if manifest is not None:
+        from rlvr.ledger import grade_manifest
+        from rlvr.writing import results_folder
+
+        folder = Path(out) if out is not None else results_folder() / "ledger"
+        return grade_manifest(Path(manifest), None if claims is None else Path(claims), folder)
+    if file is None:
+        raise UsageError("file: missing; give a file of answers, or manifest=FILE")
+    if not Path(file).is_file():
+        raise UsageError(f"file={file}: expected a file of answers, found none")
+    known = {f.name: type(f.default) for f in fields(Conventions)}
+    for key, value in conventions.items():
+        if key not in known:
+            raise UsageError(f"{key}={value}: no such key; {nearest(key, [*known, *_GRADE_KEYS])}")
+        if type(value) is not known[key]:
+            raise UsageError(f"{key}: expected {known[key].__name__}, got {value!r}")
+    if page is not None and not Path(page).parent.is_dir():
+        raise UsageError(f"page: there is no folder {str(Path(page).parent)!r}")
+    if answers and policy is not None:
+        raise UsageError("policy: expected none with answers=true, whose rows are bare answers")
+    if workers is not None and workers < 1:
+        raise UsageError(f"workers: expected at least 1, got {workers}")
+    if limit is not None and not limit > 0:
+        raise UsageError(f"limit: expected a number of seconds > 0, got {limit:g}")
+    at_least_one("ks", ks)
+    at_least_one("explain", explain)
+    reading = reading_of(columns, gold, benchmark, label, policy)
+    try:
+        with grading_bar("grading") as progress:
+            report = grade_file(
+                file,
+                answers=answers,
+                out=out,
+                ks=ks,
+                policy=policy,
+                conventions=Conventions(**conventions),
+                workers=workers,
+                limit_s=LIMIT_S if limit is None else limit,
+                explain=explain or (),
+                reading=reading,
+                progress=progress,
+            )
+        if page is not None:
+            Path(page).write_text(report.letter(), encoding="utf-8")
+    except (ValueError, OSError) as error:
+        raise UsageError(str(error)) from error
+    return Result(report.as_dict(), report.as_text)
+
+
+_GRADE_KEYS = (
+    "policy", "out", "page", "columns", "gold", "label", "benchmark", "answers", "explain", "ks", "workers", "limit",
+)  # fmt: skip
+
+
+def at_least_one(key: str, numbers: Sequence[float] | None) -> None:
+    """Raise UsageError unless every number is positive, and there is one."""
+    if numbers is not None and (not numbers or min(numbers) <= 0):
+        raise UsageError(f"{key}: expected one or more positive numbers, got {list(numbers)}")
+
+
+def reading_of(
+    columns: Mapping[str, str] | None,
+    gold: PathLike | None,
+    benchmark: str | None,
+    label: str | None,
+    policy: str | None,
+) -> Reading:
+    """What a file of answers does not state.
+
+    Raises:
+        UsageError: no such file of gold answers, or no such policy.
+    """
+    from evals.answer_files.reading import Reading
+    from evals.grading.extraction import POLICIES
+
+    if gold is not None and not Path(gold).is_file():
+        raise UsageError(f"gold: no such file {os.fspath(gold)!r}")
+    if policy is not None:
+        choose("policy", [policy], POLICIES)
+    return Reading(dict(columns or {}), None if gold is None else Path(gold), benchmark, label)

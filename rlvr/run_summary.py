@@ -1,0 +1,79 @@
+"""What `rlvr run` prints at its end: a short summary that fits 80 columns."""
+
+from __future__ import annotations
+
+from evals.stats.intervals import ROUGH
+from evals.stats.score import bounds_text, line_interval, number_text
+from harness.step.mismatch import FLAGS
+from harness.tables.summary import ArmResult, Summary
+from rlvr.terminal import paragraph, sentence, table
+
+MEANING = {
+    "problems": "other problems of the same kind; they say nothing about other training seeds.",
+    "seeds": "other training seeds on these problems.",
+    "problems and seeds": "other problems of the same kind and other training seeds.",
+}
+MOST = 8  # arms that are listed
+
+
+def as_text(summary: Summary) -> str:
+    """What ran, its numbers with intervals and what these cover, where the pages are, the next command."""
+    arms = summary.arms
+    count = len(summary.folders)
+    lines = [f"{summary.paper} at {summary.scale} scale: {count} run{'s' * (count != 1)} finished"]
+    if summary.scale != "paper":
+        lines.append(paragraph(sentence(summary.label)))
+    if summary.benchmark is not None:
+        lines += ["", *_numbers(summary)]
+    lines += [f"{a.model}/{a.arm}: {a.diverged} of {a.seeds} training seeds diverged" for a in arms if a.diverged]
+    lines += [paragraph(f"{a.model}/{a.arm}: {FLAGS[flag]}.") for a in arms for flag in a.mismatch]
+    lines += [
+        paragraph(
+            f"{a} did not differ from {b}: the same samples in every training seed, so no comparison of them is a test."
+        )
+        for a, b in summary.alike
+    ]
+    if summary.difference is not None:
+        lines += ["", paragraph(_difference(summary))]
+    more = f"; also measured: {', '.join(summary.others)}" if summary.others else ""
+    lines += ["", paragraph(f"runs: {summary.folders[0].parent}{more}")]
+    lines.append(f"page: rlvr report paper={summary.paper} scale={summary.scale}")
+    lines.append(f"next: rlvr tables paper={summary.paper}    (all benchmarks and metrics; curves: rlvr ui)")
+    return "\n".join(lines)
+
+
+def _numbers(summary: Summary) -> list[str]:
+    shown = summary.arms[:MOST]
+    models = {arm.model for arm in shown}
+    rows = [(arm.arm if len(models) == 1 else f"{arm.model}/{arm.arm}", str(arm.seeds), *_score(arm)) for arm in shown]
+    scores = [arm.score for arm in shown if arm.score is not None]
+    lines = [
+        table(("arm", "seeds", f"{summary.benchmark} {scores[0].name if scores else 'avg'}, %", "95 % interval"), rows)
+    ]
+    if len(summary.arms) > MOST:
+        lines.append(f"and {len(summary.arms) - MOST} more arms")
+    covers: dict[str, list[str]] = {}
+    for arm, row in zip(shown, rows, strict=True):
+        if arm.score is not None and arm.score.interval is not None:
+            covers.setdefault(arm.score.interval.covers, []).append(row[0])
+    of = {what: f" of {', '.join(names)}" if len(covers) > 1 else "" for what, names in covers.items()}
+    lines += [paragraph(f"Intervals{of[what]} cover {MEANING[what]}") for what in covers]
+    if any(s.interval is not None and s.interval.rough for s in scores):
+        lines.append(paragraph(f"{ROUGH}."))
+    return lines
+
+
+def _score(arm: ArmResult) -> tuple[str, str]:
+    if arm.score is None or arm.score.value is None:
+        return "–", "diverged" if arm.score is None else str(arm.score.why)
+    return number_text(arm.score.value, 100), bounds_text(arm.score.interval, 100)
+
+
+def _difference(summary: Summary) -> str:
+    assert summary.difference is not None
+    arm, than, line = summary.difference
+    if line.difference is None or line_interval(line) is None:
+        return f"{arm} minus {than}: not known ({line.why})"
+    ends = bounds_text(line_interval(line), 100, "+.1f")
+    verdict = {"not resolved": "not resolved: these runs cannot tell the two apart"}.get(line.verdict, line.verdict)
+    return f"{arm} minus {than}, paired by problem: {100 * line.difference:+.1f} points {ends}, {verdict}."

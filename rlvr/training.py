@@ -1,0 +1,361 @@
+"""Train, evaluate and log the arms of a paper, or an experiment declared in Python."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from harness.errors import UsageError
+from rlvr import signature
+from rlvr.results import Result
+from rlvr.signature import COMMAND_LINE
+
+if TYPE_CHECKING:
+    from harness.jobs.run import Outcome
+    from harness.launch.prepare import Prepared
+    from harness.spec import Experiment, Reproduction
+    from rlvr.runs import Run
+
+PathLike = str | os.PathLike[str]
+OPTIONS = (
+    "arm", "model", "arms", "control", "scale", "backend", "seeds", "data_dir", "hardware", "launcher", "jobs", "force",
+)  # fmt: skip
+
+
+class Trained(Result):
+    """The finished runs of a call: a summary with their scores; `runs` to read and compare them."""
+
+    def __init__(self, outcomes: Sequence[Outcome], text: str, document: Any, exit_code: int) -> None:
+        super().__init__(document, text, document["runs"], exit_code=exit_code)
+        self.outcomes = outcomes
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """model/arm -> its runs, all training seeds together."""
+        from rlvr.runs import read_run
+
+        folders: dict[str, list[Path]] = {}
+        for outcome in self.outcomes:
+            if outcome.folder is not None and not outcome.diverged:
+                folders.setdefault(f"{outcome.job.model}/{outcome.job.arm}", []).append(outcome.folder)
+        return {name: read_run(*found, name=name) for name, found in folders.items()}
+
+
+def run(
+    paper: str | Experiment | None = None,
+    *,
+    arm: str | list[str] | None = None,
+    model: str | list[str] | None = None,
+    arms: str | list[str] | None = None,
+    control: str | list[str] | None = None,
+    scale: Literal["tiny", "tiny_search", "paper"] | None = None,
+    backend: str | None = None,
+    seeds: int | list[int] | None = None,
+    protocol: str | None = None,
+    data: PathLike | None = None,
+    columns: dict[str, str] | None = None,
+    rewards: str | list[str] | None = None,
+    data_dir: PathLike | None = None,
+    hardware: str | Mapping[str, Any] | None = None,
+    launcher: Literal["serial", "local", "slurm", "ray"] | None = None,
+    jobs: int | None = None,
+    force: bool = False,
+    plan: bool = False,
+    config: bool = False,
+    file: PathLike | None = None,
+    **values: Any,
+) -> Result:
+    """Train, evaluate and log the arms of a paper; the same call resumes.
+
+        rlvr run paper=egsw arm=grpo,egsw seeds=3 egsw.alpha=0.5
+        rlvr.run("egsw", arm=["grpo", "egsw"], seeds=3, **{"egsw.alpha": 0.5})
+
+    In Python an experiment (`rlvr.experiment`) can stand in a paper's place, a function (response, answer) -> number
+    among the rewards, and rows (a list of dicts, a data set, a data frame) in a file's.
+
+    Args:
+        paper: its key; `rlvr list` shows them.
+        arm: which arms (default: those of the paper's tables); the name of an experiment declared in Python.
+        model: which base models (default: all; at tiny scale one).
+        arms: a set of arms: all, table4, ... (a wrong name lists them).
+        control: also train each arm with one thing broken: random_reward, inverted_reward, format_only,
+            majority_reward, no_update, shuffled_signal, shuffled_response (or arm=egsw+random_reward).
+        scale: a smaller scale replaces values and labels every number. Default: tiny for a paper's key; an experiment
+            declared in Python is trained as declared.
+        backend: the trainer (default trl); verl has PPO and dynamic sampling, and needs an environment of its own.
+        seeds: how many training seeds, or which, as [0,1] (default: the paper's number).
+        protocol: how an experiment declared in Python is measured (default egsw); a paper brings its own.
+        data: train on your own problems: a .jsonl, .json or .parquet file.
+        columns: our column:theirs, for data=, as columns=problem:question,answer:gold.
+        rewards: names, or your own functions as MODULE:FUNCTION or FILE.py:FUNCTION; checked first.
+        data_dir: folder with benchmark files NAME.jsonl|.parquet|.csv, instead of the hub.
+        hardware: a machine by name; its settings are chosen for each arm. `rlvr list what=hardware` shows names and
+            the settings hardware.KEY=VALUE, which change no equation.
+        launcher: local: several jobs at once in processes of this machine; slurm: an array; ray: a running cluster.
+            launcher.KEY=VALUE as `rlvr list what=hardware` shows.
+        jobs: how many at once, with a launcher.
+        force: run what cannot fit the memory by the plan.
+        plan: start nothing; show what would run, with every value's source (the same as rlvr plan).
+        config: start nothing; show the trainer's whole configuration as YAML.
+        file: run several commands: each line of the file has the options of one, # begins a comment. All are checked
+            before the first starts.
+        **values: any value of the declaration by its key, as rlvr plan lists them; recorded as yours. Also
+            eval.every=K (evaluate every K optimiser steps, with values of the protocol as eval.n), keep=POLICY,...
+            (of the models so saved: last:2, every:25, best:BENCHMARK/METRIC), unscored=skip|incorrect|error (what a
+            response earns that cannot be graded), prompt=FILE.yaml, protocol.KEY=VALUE.
+    Returns:
+        The summary of the runs, with `runs` by arm; or the plan, or the configuration.
+    Raises:
+        UsageError: a name, value, file or device that cannot be used; always before anything starts.
+        RuntimeError: a training failed (with a launcher: the exit code says so, and the other jobs are run).
+    """
+    given = {key: value for key, value in locals().items() if key in OPTIONS and value not in (None, False)} | values
+    if data_dir is not None:
+        given["data_dir"] = os.fspath(data_dir)
+    for group in ("hardware", "launcher", "eval"):  # in Python hardware={"device": "cpu"} is hardware.device=cpu
+        if isinstance(given.get(group), Mapping):
+            given |= {f"{group}.{key}": value for key, value in given.pop(group).items()}
+    if file is not None:
+        return _run_file(Path(file), given, paper)
+    if paper is None:
+        raise UsageError("paper: missing; give paper=KEY (rlvr list shows them)")
+    in_process = _objects(given, data, columns, rewards)
+    what, command = _declared(paper, given, protocol), _command(paper, given)
+    from harness.launch import prepare as preparing
+
+    if plan:
+        return _planned(preparing.planned(what, given))
+    if config:
+        return _configured(preparing.configured(what, given))
+    prepared = preparing.prepare(what, given, command)
+    if not isinstance(what, str) or in_process:
+        _check_in_process(prepared, in_process or ["an experiment declared in Python"])
+    return _launched([prepared], keep_going=prepared.launcher.name != "serial")
+
+
+def plan(paper: str | Experiment, **values: Any) -> Result:
+    """What a run would start, with every value's source and an estimate of the cost. Starts nothing.
+
+    Args:
+        paper: its key, or in Python an experiment.
+        **values: every option of `rlvr run`, and any value of the declaration.
+    """
+    return run(paper, plan=True, **values)
+
+
+def _planned(document: dict[str, Any]) -> Result:
+    from harness.plan.plan import as_text
+    from rlvr.terminal import wrapped
+
+    def text() -> str:
+        return wrapped(as_text(document)) if sys.stdout.isatty() else as_text(document)
+
+    return Result(json.loads(json.dumps(document, default=list)), text)
+
+
+def _configured(configs: Mapping[str, Any]) -> Result:
+    import yaml
+
+    plain = json.loads(json.dumps(configs, default=str))
+    return Result(plain, lambda: str(yaml.safe_dump(plain, sort_keys=False)).rstrip())
+
+
+def _run_file(path: Path, given: dict[str, Any], paper: Any) -> Result:
+    """The runs of a file with the options of one on each line."""
+    from harness.launch.launcher import launcher_alone
+    from harness.launch.prepare import prepare
+
+    if paper is not None:
+        raise UsageError(f"paper={paper}: expected it on the lines of file={path}")
+    launcher = launcher_alone(given)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise UsageError(f"file={path}: cannot be read ({error})") from error
+    prepared = []
+    for number, line in enumerate(lines, 1):
+        words = shlex.split(line, comments=True)
+        if words:
+            try:
+                prepared.append(prepare(*options_of(words), "rlvr run " + shlex.join(words), launcher))
+            except UsageError as error:
+                raise UsageError(f"file={path}, line {number}: {error}") from error
+    if not prepared:
+        raise UsageError(f"file={path}: expected the options of `rlvr run` on each line, found none")
+    return _launched(prepared, keep_going=True)
+
+
+def options_of(words: Sequence[str]) -> tuple[str, dict[str, Any]]:
+    """The paper and the options that the words after `rlvr run` say.
+
+    Raises:
+        UsageError: a word that does not parse, or no paper.
+    """
+    _, call = signature.bind(run, signature.split(words, signature.options(run)))
+    values = {key: value for key, value in call.items() if key not in NOT_VALUES}
+    _objects(values, *(call.get(key) for key in ("data", "columns", "rewards")))
+    if "paper" not in call:
+        raise UsageError("paper: missing; give paper=KEY")
+    return call["paper"], values
+
+
+NOT_VALUES = ("paper", "data", "columns", "rewards", "plan", "config", "file", "protocol")
+
+
+def _launched(prepared: Sequence[Prepared], *, keep_going: bool) -> Trained:
+    """Run what was prepared, and summarise it."""
+    from evals.files import RefusedError
+    from harness.launch import launch
+
+    try:
+        outcomes = launch(prepared, prepared[0].launcher, keep_going=keep_going)
+    except (UsageError, RefusedError):
+        raise
+    except ValueError as error:  # of a training, not of what the call said: that has been checked
+        raise RuntimeError(f"a run failed: {error}") from error
+    return _summary(outcomes, {p.paper.key: p.paper for p in prepared})
+
+
+def _summary(outcomes: Sequence[Outcome], papers: Mapping[str, Reproduction]) -> Trained:
+    """The scores of each paper's jobs, and on stderr which failed or diverged."""
+    from evals.redaction import redact
+    from harness.tables.summary import summarise
+    from rlvr.run_summary import as_text
+
+    by_paper: dict[str, list[Path]] = {}
+    rows = []
+    for outcome in outcomes:
+        if outcome.folder is not None:
+            by_paper.setdefault(outcome.job.paper, []).append(outcome.folder)
+        error = None if outcome.error is None else redact(str(outcome.error))
+        state = {"paper": outcome.job.paper, "job": outcome.job.name, "folder": str(outcome.folder or "")}
+        rows.append({**state, "diverged": outcome.diverged, "error": error})
+        if error is not None:
+            print(f"failed: {outcome.job.paper} {outcome.job.name}: {error}", file=sys.stderr)
+    diverged = [f"{row['paper']} {row['job']}" for row in rows if row["diverged"]]
+    if diverged:
+        print(f"{len(diverged)} of {len(outcomes)} runs diverged: {', '.join(diverged)}", file=sys.stderr)
+    texts = [as_text(summarise(papers[key], folders)) for key, folders in by_paper.items()]
+    failed = bool(diverged) or any(row["error"] for row in rows)
+    return Trained(outcomes, "\n\n".join(texts), {"runs": rows}, int(failed))
+
+
+def _command(paper: Any, given: Mapping[str, Any]) -> str:
+    """How the run was started, for its record: the words of the command line, or the call."""
+    typed = COMMAND_LINE.get()
+    if typed is not None:
+        return typed
+    name = repr(paper) if isinstance(paper, str) else "EXPERIMENT"
+    values = ", ".join(f"{key!r}: {value!r}" for key, value in given.items())
+    return f"rlvr.run({name}, **{{{values}}})"
+
+
+def _declared(paper: str | Experiment, given: dict[str, Any], protocol: str | None) -> str | Reproduction:
+    """The paper's key, or an experiment as a declaration with one arm."""
+    from harness.spec import Arm, Experiment, Reproduction, assumed
+
+    if isinstance(paper, str):
+        if protocol is not None:
+            raise UsageError(f"protocol={protocol}: a paper brings its own; protocol.KEY=VALUE replaces its values")
+        return paper
+    if not isinstance(paper, Experiment):
+        raise UsageError(f"paper: expected a key or an experiment, got {type(paper).__name__}")
+    name = str(given.pop("arm", "mine"))
+    return Reproduction(
+        key="notebook",
+        title="An experiment declared in Python",
+        arxiv="none",
+        models={"model": paper.base_model},
+        arms=(Arm(name, "model", name, paper),),
+        protocol=protocol or "egsw",
+        seeds=assumed(1, "declared in Python: one run"),
+        departures=(),
+    )
+
+
+# -- rewards and data given as objects -----------------------------------------------------------------------------
+
+
+def _objects(given: dict[str, Any], data: Any, columns: Mapping[str, str] | None, rewards: Any) -> list[str]:
+    """Put the data set and the rewards into `given` by their names; returns what only this process has."""
+    if data is None and columns is not None:
+        raise UsageError(f"columns={','.join(f'{a}:{b}' for a, b in columns.items())}: expected data=FILE with it")
+    if data is not None:
+        if "dataset" in given:
+            raise UsageError(f"data={data}: expected data=... or dataset=..., not both, got dataset={given['dataset']}")
+        file = os.fspath(data) if isinstance(data, (str, os.PathLike)) else str(_rows_as_file(data))
+        mapped = "&".join(f"{ours}={theirs}" for ours, theirs in (columns or {}).items())
+        given["dataset"] = f"{file}?{mapped}" if mapped else file
+    here: list[str] = []
+    if rewards is not None:
+        several = rewards if isinstance(rewards, (list, tuple)) else [rewards]
+        given["rewards"] = [_reward_name(reward, here) if callable(reward) else reward for reward in several]
+    return here
+
+
+def _rows_as_file(rows: Any) -> Path:
+    """Rows given in Python as a .jsonl file under RLVR_HOME, which every process can read."""
+    from evals.files import write_atomically
+    from harness.runs.track import make_home
+
+    if hasattr(rows, "to_dict") and hasattr(rows, "columns"):  # a data frame
+        rows = rows.to_dict("records")
+    try:
+        lines = [json.dumps(dict(row), ensure_ascii=False) for row in rows]
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"data: expected a file or rows (dicts with text), got {type(rows).__name__} ({error})"
+        ) from error
+    text = "".join(f"{line}\n" for line in lines)
+    path = make_home() / "objects" / f"data-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def write(part: Path) -> None:
+        part.write_text(text, encoding="utf-8")
+
+    write_atomically(path, write)
+    return path
+
+
+def _reward_name(reward: Callable[[str, str], float | None], here: list[str]) -> str:
+    """MODULE:FUNCTION of a function that other processes can import; of another its name in this process, in `here`."""
+    from harness.runs.track import make_home
+    from harness.step import own_rewards
+
+    name = getattr(reward, "__name__", type(reward).__name__)
+    module = sys.modules.get(getattr(reward, "__module__", None) or "")
+    if module is not None and module.__name__ != "__main__" and getattr(module, name, None) is reward:
+        return f"{module.__name__}:{name}"
+    try:
+        text = inspect.getsource(reward)
+    except (OSError, TypeError) as error:
+        raise UsageError(f"rewards: expected a function with readable source, which identifies it ({error})") from error
+    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+    path = make_home() / "objects" / f"{name.strip('<>')}-{digest}.py"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    given = own_rewards.give(reward, path)
+    here.append(f"rewards: {name}")
+    return given
+
+
+def _check_in_process(prepared: Prepared, objects: Sequence[str]) -> None:
+    """Raise UsageError if other processes would need what exists in this one alone."""
+    from harness.backends import backend
+
+    here = prepared.launcher.name == "serial" and all(
+        backend(job.backend).in_process and prepared.hardware[job.model, job.arm].processes == 1
+        for job in prepared.jobs
+    )
+    if not here:
+        raise UsageError(
+            f"{objects[0]} exists in this process alone: expected a trainer in one process (backend=trl, "
+            "hardware.processes=1, no launcher), or rewards and experiments in files"
+        )

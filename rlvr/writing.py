@@ -1,0 +1,443 @@
+"""Tables, pages and figures of measured runs, under RLVR_HOME/results unless `out` says otherwise."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
+
+from harness.errors import UsageError, choose
+from rlvr.results import Result
+from rlvr.signature import COMMAND_LINE
+from rlvr.terminal import narrow, wrapped
+
+if TYPE_CHECKING:
+    from harness.report.page import Document
+    from rlvr.evaluation import Evaluation
+
+PathLike = str | os.PathLike[str]
+NOTE = 300  # characters of a note of `report` in the terminal
+
+
+def results_folder() -> Path:
+    """Where what is made of runs goes: beside the runs, never into a checkout's own results."""
+    from harness.runs.track import make_home
+
+    return make_home() / "results"
+
+
+def tables(
+    paper: list[str] | None = None,
+    *,
+    out: PathLike | None = None,
+    policies: list[str] | None = None,
+    curves: bool = False,
+    scale: str = "tiny",
+    metric: str | None = None,
+    check: PathLike | None = None,
+) -> Result:
+    """The papers' tables, published beside measured, from MLflow: Markdown, CSV and LaTeX.
+
+    Args:
+        paper: which papers (default: all).
+        out: folder; files go to FOLDER/PAPER (default RLVR_HOME/results; out=results writes a checkout's own pages).
+        policies: grade the stored responses again: a table of the scores under each extraction policy, with how many
+            verdicts change.
+        curves: instead plot accuracy over training steps, with bands over seeds, of runs with eval.every.
+        scale: of the curves.
+        metric: of the curves: BENCHMARK/NAME as tiny_short/avg_at_4 (default: mean accuracy).
+        check: write nothing: compute the tables from the exported runs in this folder (results/records) and compare
+            them with the files under out=; the exit code is 1 if one differs.
+    Raises:
+        UsageError: a name that does not exist, or nothing to plot.
+    """
+    from evals.grading.extraction import POLICIES
+    from harness.spec.catalogue import papers
+
+    chosen = choose("paper", paper, papers())
+    choose("policies", policies, POLICIES)
+    if check is not None:
+        if policies:
+            raise UsageError("policies: expected no check=, whose exported runs hold no responses")
+        return _check_tables(Path(check), Path(out or "results"), paper)
+    folder = Path(out) if out is not None else results_folder()
+    if curves:
+        return _curves(chosen, scale, metric, folder)
+    from harness.runs.track import Tracker
+    from harness.tables.tabulate import report as tabulated
+
+    tracker = Tracker.open()
+    reports = {key: tabulated(key, tracker, policies or []) for key in chosen}
+    for key, made in reports.items():
+        for path in made.write(folder / key):
+            print(f"wrote {path}", file=sys.stderr)
+    page = "\n".join(made.markdown() for made in reports.values())
+    cells = [{"paper": key, **row} for key, made in reports.items() for row in made.rows]
+    return Result([made.as_dict() for made in reports.values()], _for_terminal(page), cells)
+
+
+def _for_terminal(page: str) -> Callable[[], str]:
+    """A Markdown page, narrowed where people read it."""
+    return lambda: narrow(page) if sys.stdout.isatty() else page
+
+
+def _check_tables(records: Path, out: Path, wanted: Sequence[str] | None) -> Result:
+    from harness.tables.check import differing_tables
+
+    archives = {path.stem: path for path in sorted(records.glob("*.zip"))}
+    if not archives or (missing := [key for key in wanted or () if key not in archives]):
+        raise UsageError(
+            f"check={records}: expected an exported archive of {', '.join(missing if archives else ['a paper'])}"
+        )
+    differing = [
+        {"file": str(path), "first": line}
+        for path, line in differing_tables([archives[key] for key in wanted or archives], out)
+    ]
+    lines = [f"{row['file']} differs from what the exported runs give, first at: {row['first']}" for row in differing]
+    same = f"the tables under {out} equal those computed from the runs in {records}"
+    return Result({"differing": differing}, "\n".join(lines) or same, differing, exit_code=1 if differing else 0)
+
+
+def _curves(papers: Sequence[str], scale: str, metric: str | None, folder: Path) -> Result:
+    from evals.plots.plot import save
+    from harness.analysis.accuracy_curves import accuracy_curves, evaluated_runs
+    from harness.runs.track import home
+    from harness.spec.scales import SCALES
+
+    if len(papers) != 1:
+        raise UsageError("paper: missing; give one paper with curves=true")
+    choose("scale", [scale], SCALES)
+    try:
+        plots = accuracy_curves(evaluated_runs(home(), papers[0], scale), scale=scale, metric=metric)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    files = [str(save(plot, folder / papers[0] / "curves")["svg"]) for plot in plots]
+    return Result({"files": files}, "\n".join(files), [{"file": file} for file in files])
+
+
+def analyze(
+    runs: list[str] | None = None,
+    *,
+    checkpoints: list[str] | None = None,
+    names: list[str] | None = None,
+    benchmarks: list[str] | None = None,
+    only: list[str] | None = None,
+    out: PathLike | None = None,
+    data_dir: PathLike | None = None,
+    protocol: str = "egsw",
+    embedder: str | None = None,
+    continuations: int | None = None,
+    sure: float | None = None,
+    samples: int | None = None,
+    turns: int | None = None,
+    tools_prompt: str | None = None,
+    with_tools: list[str] | None = None,
+    temperatures: list[float] | None = None,
+    judge: str | None = None,
+    judge_url: str | None = None,
+    columns: dict[str, str] | None = None,
+    gold: PathLike | None = None,
+    benchmark: str | None = None,
+    label: str | None = None,
+    policy: str | None = None,
+    **values: Any,
+) -> Result:
+    """The papers' figures and numbers for some runs.
+
+    What a model read or generated is cached under RLVR_HOME: the same call resumes.
+
+    Args:
+        runs: the base model first. Each is a job's folder, a folder of an evaluation, a file of answers that rlvr grade
+            reads, or the MLflow run id of an arm; the training seeds of one method are joined by commas and quoted:
+            runs=[A,"B0,B1,B2"].
+        checkpoints: instead of runs: models (folders or hub ids), each evaluated first as rlvr eval does, into
+            evaluations/, with its options: protocol, n, engine, ...
+        names: what legends call them (default: the arms).
+        benchmarks: some of those that all runs have.
+        only: families of figures; those that generate text with the models run only when they are named, as
+            interventions, tools, fork_temperature. A wrong name lists them.
+        out: folder (default RLVR_HOME/results/analyses/NAMES): per figure svg, png, csv and json, and an index page.
+        data_dir: the benchmarks' files, instead of the hub (to render the prompts again).
+        protocol: of checkpoints=.
+        embedder: for rare sentences: sbert (pip install 'rlvr-harness[sbert]'), or the folder of a
+            sentence-transformers model (default: they are not measured).
+        continuations: of each changed response, in interventions.
+        sure: in interventions, perturb responses to problems with at least this accuracy.
+        samples: to a problem, in tools and fork_temperature (default: as many as the run has).
+        turns: blocks of code that run for one response, in tools.
+        tools_prompt: in tools (default: the one that asks for code where the run's does not, such as boxed_code).
+        with_tools: in tools: evaluations by rlvr eval tools=true of the same models, one for each run, plotted instead
+            of sampling here.
+        temperatures: in fork_temperature: each at forks with 1 elsewhere, and the other way round.
+        judge: in verdicts and evaluation: ask that model of an OpenAI-compatible server whether responses are
+            irrelevant, beside the rules (the key: OPENAI_API_KEY).
+        judge_url: of that server.
+        columns: of files of answers: our column:theirs, as columns=problem_id:idx,response:output.
+        gold: of files of answers: the file with gold answers.
+        benchmark: of files of answers: what the problems are called.
+        label: of files of answers: which of the authors' verdicts is read, where there are several.
+        policy: of files of answers: how answers are extracted (default boxed_last).
+        **values: of checkpoints=: values of the protocol and the engine, as of rlvr eval.
+    Raises:
+        UsageError: a run or an option that cannot be used.
+        EngineError: the engine stopped; what was sampled is kept, and the same call resumes.
+    """
+    from rlvr.evaluation import reading_of
+
+    if bool(runs) == bool(checkpoints):
+        got = "both" if runs else "missing"
+        raise UsageError(f"runs: {got}; give runs=[A,B], or checkpoints=[A,B] and protocol=NAME")
+    count = len(runs or checkpoints or [])
+    if with_tools is not None and len(with_tools) != count:
+        raise UsageError(f"with_tools: expected one a run ({count}), got {len(with_tools)}")
+    options = _material_options(
+        embedder=embedder,
+        continuations=continuations,
+        sure=sure,
+        samples=samples,
+        turns=turns,
+        tools_prompt=tools_prompt,
+        temperatures=temperatures,
+    )
+    if (client := _judge(judge, judge_url)) is not None:
+        options["judge"] = client
+    reading = reading_of(columns, gold, benchmark, label, policy)
+    from harness.analysis.runs import check_names
+
+    check_names(with_tools or [], "with_tools")
+    families = _families(only)
+    if runs:
+        if values:
+            raise UsageError(f"{next(iter(values))}: no such key; values of a protocol belong to checkpoints=")
+        check_names(runs)
+    else:
+        runs, names = _evaluated(checkpoints or [], names, protocol, benchmarks, data_dir, values)
+    from harness.analysis.analyze import analyze as plotted
+    from harness.analysis.analyze import common_benchmarks
+    from harness.analysis.material import Material
+    from harness.analysis.runs import read_runs
+
+    cache = _cache()
+    place: Any = {"data_dir": None if data_dir is None else os.fspath(data_dir), "cache": cache / "mlflow"}
+    models = read_runs(runs, names, reading=reading, policy=policy, **place)
+    if with_tools:
+        options["with_tools"] = read_runs(with_tools, [m.name for m in models], **place)
+    material = Material(models, common_benchmarks(models, benchmarks), cache, **options)
+    default = results_folder() / "analyses" / "-".join(m.name.replace("/", "_") for m in models)
+    folder = Path(out) if out is not None else default
+    command = COMMAND_LINE.get() or f"rlvr.analyze({runs!r})"
+    made = plotted(material, only=families, out=folder, command=command)
+    lines = [f"{folder / figure['family'] / figure['name']}.svg: {figure['title']}" for figure in made.figures]
+    lines += [f"skipped {text}" for text in made.skipped]
+    lines.append(f"index: {folder / 'README.md'}; in MLflow: {made.run_id}")
+    return Result(made.as_dict(), "\n".join(lines), made.figures)
+
+
+def _material_options(**given: Any) -> dict[str, Any]:
+    """The options on how the families measure that were given, checked."""
+    from evals.data.prompts import PROMPTS
+    from rlvr.evaluation import at_least_one
+
+    options = {key: value for key, value in given.items() if value is not None}
+    for key in ("continuations", "samples", "turns"):
+        if options.get(key, 1) < 1:
+            raise UsageError(f"{key}: expected at least 1, got {options[key]}")
+    if not 0 < options.get("sure", 1) <= 1:
+        raise UsageError(f"sure: expected a number in (0, 1], got {options['sure']}")
+    at_least_one("temperatures", options.get("temperatures"))
+    if "tools_prompt" in options:
+        choose("tools_prompt", [options["tools_prompt"]], PROMPTS)
+    if "embedder" in options:
+        _check_embedder(options["embedder"])
+    return options
+
+
+def _evaluated(
+    checkpoints: Sequence[str],
+    names: Sequence[str] | None,
+    protocol: str,
+    benchmarks: Sequence[str] | None,
+    data_dir: PathLike | None,
+    values: dict[str, Any],
+) -> tuple[list[str], list[str]]:
+    """The folders of the checkpoints' evaluations, and their names; all are checked before the first is run."""
+    shown = list(names or labels(checkpoints))
+    if len(shown) != len(checkpoints) or len(set(shown)) != len(shown):
+        raise UsageError(f"names: expected {len(checkpoints)} different ones, got {', '.join(shown)}")
+    given = values | ({"benchmarks": list(benchmarks)} if benchmarks is not None else {})
+    planned = planned_evaluations(checkpoints, protocol, given, data_dir)
+    for evaluation in planned:
+        print(f"{evaluation.model}: evaluating into {evaluation.out}", file=sys.stderr, flush=True)
+        evaluation.run()
+    return [str(evaluation.out) for evaluation in planned], shown
+
+
+def planned_evaluations(
+    checkpoints: Sequence[str], protocol: str, values: Mapping[str, Any], data_dir: PathLike | None
+) -> list[Evaluation]:
+    """The evaluation of each checkpoint, checked; `values` as of `rlvr.evaluate`.
+
+    Raises:
+        UsageError: as `labels` and `rlvr.evaluate`.
+    """
+    from rlvr.evaluation import prepared_evaluation
+
+    named = {key: values[key] for key in ("engine", "seed", "tools", "allow_changed_data") if key in values}
+    given = {key: value for key, value in values.items() if key not in named}
+    return [
+        prepared_evaluation(path, protocol, given, data_dir=data_dir, label=label, **named)
+        for path, label in zip(checkpoints, labels(checkpoints), strict=True)
+    ]
+
+
+def labels(checkpoints: Sequence[str]) -> list[str]:
+    """A name for each: the last part of its path, or as many parts as tell them apart.
+
+    Raises:
+        UsageError: a folder that is not there, or a model that is there twice.
+    """
+    for path in checkpoints:
+        if (Path(path).is_absolute() or path.startswith(".") or path.count("/") > 1) and not Path(path).is_dir():
+            raise UsageError(f"checkpoints: {path}: expected a model's folder, or a hub id (OWNER/NAME)")
+    parts = [Path(path).resolve().parts if Path(path).is_dir() else tuple(path.split("/")) for path in checkpoints]
+    for length in range(1, 1 + max(map(len, parts))):
+        candidates = ["-".join(part.strip("/") for part in name[-length:]).strip("-") for name in parts]
+        if len(set(candidates)) == len(candidates):
+            return candidates
+    raise UsageError(f"checkpoints: expected each once, got {', '.join(checkpoints)}")
+
+
+def _judge(model: str | None, url: str | None) -> Any:
+    """The judge that the options name, or None.
+
+    Raises:
+        UsageError: an address without a model or the other way round, or one that is no address.
+    """
+    from evals.analysis.quality import Judge
+    from evals.sampling.engines.openai import OpenAIEngine
+
+    if (model is None) != (url is None):
+        raise UsageError(f"judge, judge_url: expected both or neither, got judge={model} and judge_url={url}")
+    if model is None:
+        return None
+    try:
+        return Judge(OpenAIEngine(model, url=url), model)
+    except ValueError as error:
+        raise UsageError(f"judge_url: {error}") from error
+
+
+def _check_embedder(name: str) -> None:
+    from evals.analysis.embedders import check_embedder
+
+    try:
+        check_embedder(name)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+
+
+def report(
+    paper: str,
+    *,
+    scale: str | None = None,
+    model: str | None = None,
+    arm: list[str] | None = None,
+    only: list[str] | None = None,
+    benchmarks: list[str] | None = None,
+    tokens: bool = True,
+    embedder: str | None = None,
+    data_dir: PathLike | None = None,
+    out: PathLike | None = None,
+) -> Result:
+    """A paper's claims, tables, figures and responses as one HTML file.
+
+    Args:
+        paper: its key; rlvr list shows them.
+        scale: default: the paper's where it was measured.
+        model: the base model of figures and responses (default: the first that was measured).
+        arm: the arms in figures and responses (default: those of the paper's claims).
+        only: families of figures, as of rlvr analyze; none: no figures.
+        benchmarks: figures of some of those that all arms have.
+        tokens: false: show responses without entropies; with only=none no model is loaded.
+        embedder: as of rlvr analyze.
+        data_dir: as of rlvr analyze.
+        out: FILE.html (default RLVR_HOME/results/PAPER/report-SCALE.html).
+    Raises:
+        UsageError: nothing measured, or a name that does not exist.
+    """
+    from harness.spec.catalogue import load, papers
+    from harness.spec.scales import SCALES
+
+    choose("paper", [paper], papers())
+    choose("scale", None if scale is None else [scale], SCALES)
+    if embedder is not None:
+        _check_embedder(embedder)
+    chosen_families = [] if only == ["none"] else _families(only)
+    from harness.analysis.analyze import common_benchmarks
+    from harness.analysis.families import families, plot_all
+    from harness.analysis.material import Material
+    from harness.report.data import choose_arms, document, read_models
+    from harness.report.page import render
+    from harness.runs.track import Tracker
+
+    declared = load(paper)
+    chosen = choose_arms(declared, Tracker.open(), scale=scale, model=model, arms=arm)
+    cache = _cache()
+    folder = None if data_dir is None else os.fspath(data_dir)
+    models = read_models(chosen, data_dir=folder, cache=cache / "mlflow") if chosen.measured else []
+    plotted: dict[str, list[Any]] = {}
+    notes: list[str] = []
+    if models:
+        material = Material(models, common_benchmarks(models, benchmarks), cache, embedder=embedder)
+        plotted, notes = plot_all(material, chosen_families)
+    content = document(
+        declared,
+        chosen,
+        models,
+        {families()[name].title: plots for name, plots in plotted.items()},
+        [f"Figures of {note}" for note in notes],
+        tokens=cache / "tokens" if tokens else None,
+    )
+    path = Path(out) if out is not None else results_folder() / paper / f"report-{chosen.scale}.html"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(render(content), encoding="utf-8")
+    return _written_report(path, content, chosen.scale)
+
+
+def _written_report(path: Path, content: Document, scale: str) -> Result:
+    """The report's claims and notes: as one document, or one line each."""
+    figures = sum(len(figures) for _, figures in content.figures)
+    kept, responses = (content.viewer["kept"], content.viewer["of"]) if content.viewer else (0, 0)
+    size = path.stat().st_size
+    claims = [{"text": c.text, "where": c.where, "outcome": c.outcome, "missing": c.missing} for c in content.claims]
+    document = {
+        "file": str(path),
+        "bytes": size,
+        "scale": scale,
+        "claims": claims,
+        "figures": figures,
+        "responses_kept": kept,
+        "responses": responses,
+        "notes": list(content.notes),
+    }
+    lines = [wrapped(f"[{scale} scale] {c['outcome']}: {c['text']} ({c['where']})") for c in claims]
+    lines += [
+        wrapped(f"[{scale} scale] note: {shorten(note, NOTE, placeholder=' ... (whole on the page)')}")
+        for note in content.notes
+    ]
+    lines.append(f"[{scale} scale] {path}: {size / 1e6:.1f} MB, {figures} figures, {kept} of {responses} responses")
+    return Result(document, "\n".join(lines), claims)
+
+
+def _families(only: Sequence[str] | None) -> list[str] | None:
+    from harness.analysis.families import families
+
+    return None if only is None else choose("only", list(only), families())
+
+
+def _cache() -> Path:
+    from harness.runs.track import home
+
+    return home() / "analysis-cache"

@@ -1,0 +1,317 @@
+"""The command line: wrong options are named, exit code 2, nothing is started and nothing heavy is imported."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rlvr
+from harness.errors import UsageError
+from harness.spec.scales import SCALES
+from rlvr import signature
+from rlvr.cli import COMMANDS, command, main, overview, usage
+from rlvr.completion import candidates
+
+PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
+HEAVY = ("torch", "transformers", "trl", "mlflow", "pandas", "datasets", "lm_eval", "sympy")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "field"),
+    [
+        ("run", "paper"),
+        ("run paper=egws", "paper"),
+        ("run paper=egsw arm=egsv", "arm"),
+        ("run paper=egsw scale=big", "scale"),
+        ("run paper=egsw backend=verll", "backend"),
+        ("run paper=egsw seeds=none", "seeds"),
+        ("run paper=egsw arms=grpo", "arms"),
+        ("run paper=egsw egsw.temperature=hot", "egsw.temperature"),
+        ("run paper=egsw learning_rate=-1", "learning_rate"),
+        ("run paper=egsw learning_rate=1e400", "learning_rate"),
+        ("run paper=egsw dynamic_sampling=true", "dynamic_sampling"),
+        ("run paper=entropy_advantage arm=grpo,ppo", "critic"),
+        ("run paper=forking_tokens scale=paper", "dynamic_sampling"),
+        ("run paper=egsw hardware.proceses=2", "hardware.proceses"),
+        ("run paper=egsw hardware.micro_batch=0", "hardware.micro_batch"),
+        ("run paper=egsw data_dir=/nowhere", "data_dir"),
+        ("run paper=egsw papr=egsw", "papr"),
+        ("run paper=egsw arm=grpo arm=egsw", "arm"),
+        ("plan paper=egsw protocol.n=0", "n=0"),
+        ("list x=1", "x=1"),
+        ("list papers benchmarks", "benchmarks"),
+        ("list what=foo", "what"),
+        ("eval protocol=egsw", "model"),
+        ("eval model=m protocol=egws", "protocol"),
+        ("eval model=m protocol=egsw nn=2", "nn"),
+        ("eval model=m protocol=egsw benchmarks=math50", "benchmarks"),
+        ("eval model=m protocol=egsw engine=vlm", "engine"),
+        ("grade", "file"),
+        ("grade nowhere.jsonl", "nowhere.jsonl"),
+        ("compare a b metrics=avgg", "metrics"),
+        ("compare a b ks=0", "ks"),
+        ("compare a b margin=2", "margin"),
+        ("compare a b metric=avg", "metric"),
+        ("compare a", "b"),
+        ("compare paper=egsw arm=grpo", "arm"),
+        ("compare nowhere b", "nowhere"),
+        ("compare / 0123456789abcdef0123456789abcdef", "/"),
+        ("tables paper=egws", "paper"),
+        ("analyze", "runs"),
+        ("report", "paper"),
+        ("export RUN", "format"),
+        ("export format=eee", "run"),
+        ("import", "files"),
+        ("import nowhere.zip", "nowhere.zip"),
+        ("new", "name"),
+        ("new ours stage=gate", "stage"),
+        ("ui port=x", "port"),
+        ("ui --port", "port"),
+        ("power", "difference"),
+        ("power difference=0.05 difference=0.1", "difference"),
+        ("power paper=egsw", "budget"),
+        ("power aa=true", "paper"),
+        ("rnu", "command"),
+        ("--paper=egsw", "--paper"),
+        ("paper=egsw", "paper"),
+        ("plan paper=egsw --jsn", "jsn"),
+    ],
+)
+def test_a_wrong_command_exits_2_and_names_the_field(
+    arguments: str,
+    field: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "runs"))
+    assert main(arguments.split()) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.startswith("rlvr") and field in captured.err
+    assert list(tmp_path.iterdir()) == []  # nothing was started
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "list --json",
+        "plan paper=egsw scale=paper --json",
+        "run paper=egsw egsw.alpha=x",
+        "eval protocol=x",
+        "compare nowhere b",
+        "new stage",
+    ],
+)
+def test_nothing_heavy_is_imported_for_an_answer(arguments: str) -> None:
+    code = (
+        "import sys\nfrom rlvr.cli import main\n"
+        f"main({arguments.split()!r})\n"
+        f"heavy = [m for m in {HEAVY!r} if m in sys.modules]\nassert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_json_is_one_document_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["list", "--json"]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert listed["papers"]["egsw"]["arms"]["math-7b"][:3] == ["base", "grpo", "egsw"]
+    assert main(["plan", "paper=egsw", "scale=paper", "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert len(planned["runs"]) == 14 and planned["total"]["gpu_hours"] > 0
+
+
+def test_the_plan_names_every_value_and_its_source(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "paper=egsw", "seeds=1", "egsw.alpha=0.5"]) == 0
+    text = capsys.readouterr().out
+    (line,) = [line for line in text.splitlines() if line.strip().startswith("egsw.alpha")]
+    assert "0.5" in line and "user: command line" in line and "was 0.3, paper" in line
+    assert "3 runs: math-7b/base/seed0, math-7b/grpo/seed0, math-7b/egsw/seed0" in text
+
+
+def test_grade_prints_metrics_and_writes_verdicts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"problem_id": "a", "answer": "4", "response": r"so \boxed{4}", "mine": 1},
+        {"problem_id": "a", "answer": "4", "response": r"so \boxed{5}", "mine": 2},
+        {"problem_id": "b", "answer": "1/2", "response": r"\boxed{0.5}", "mine": 3},
+        {"problem_id": "b", "answer": "1/2", "response": "no idea", "mine": 4},
+    ]
+    source, out = tmp_path / "in.jsonl", tmp_path / "out.jsonl"
+    source.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert main(["grade", str(source), f"out={out}", "--json"]) == 0
+    json.loads(capsys.readouterr().out)
+    written = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [w["verdict"] for w in written] == ["correct", "wrong", "correct", "no_answer"]
+    assert [w["mine"] for w in written] == [1, 2, 3, 4]
+    assert [w["extracted"] for w in written] == ["4", "5", "0.5", None]
+
+
+def test_arms_that_the_backend_cannot_train_are_skipped_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    from harness.backends import refusals
+    from harness.backends.trl.hardware import TrlHardware
+    from harness.command.resolve import resolve
+    from harness.launch.prepare import that_run
+
+    jobs = resolve("entropy_advantage", models=["7b"], sets=["all"])
+    refused = refusals(jobs, TrlHardware())
+    ppo = [("7b", arm) for arm in ("ppo", "ppo_entropy_advantage", "ppo_entropy_regularisation")]
+    assert list(refused) == ppo
+    kept = that_run(jobs, refused, named=False)
+    assert [job.arm for job in kept] == ["base", "grpo", "grpo_entropy_advantage", "grpo_entropy_regularisation"]
+    # (at this scale the arm without clip-higher is grpo)
+    said = capsys.readouterr().err.splitlines()
+    assert [line.partition(":")[0] for line in said] == [f"skipped 7b/{arm}" for _, arm in ppo]
+    assert all("TRL 1.16 cannot express critic=True (paper: section 3.1: PPO)" in line for line in said)
+
+
+def test_the_plan_shows_what_cannot_run_and_why(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "paper=entropy_advantage", "model=7b", "--json"]) == 0
+    arms = {arm["arm"]: arm["refused"] for arm in json.loads(capsys.readouterr().out)["arms"]}
+    assert arms["grpo"] is None and "critic=True" in arms["ppo"]
+    assert main(["plan", "paper=entropy_advantage", "model=7b"]) == 0
+    assert capsys.readouterr().out.count("  cannot run: TRL 1.16 cannot express critic=True") == 2
+
+
+def test_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    version = tomllib.loads(PYPROJECT.read_text())["project"]["version"]
+    assert capsys.readouterr().out.strip() == f"rlvr-harness {version}"
+
+
+def test_a_closed_pipe_is_no_error():
+    process = subprocess.Popen(
+        [sys.executable, "-m", "rlvr", "list", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None and process.stderr is not None
+    process.stdout.close()  # before anything is written, as `| head` does when it has enough
+    assert process.stderr.read() == b""
+    assert process.wait() == 141
+
+
+def test_every_command_has_help_that_fits_and_describes_each_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in COMMANDS:
+        for columns in (80, 100):
+            monkeypatch.setenv("COLUMNS", str(columns))
+            text = usage(name)
+            assert all(len(line) <= columns for line in text.splitlines() if "    rlvr" not in line), name
+        described = re.split(r"^options:$", text, flags=re.MULTILINE)[1]
+        for option in signature.options(command(name)):
+            head = "KEY=VALUE" if option.any_key else option.name.upper() if option.several else f"{option.name}="
+            (entry,) = re.findall(rf"^  {head}\S*\s+(\S.*)", described, flags=re.MULTILINE)
+            assert len(entry) > 3, (name, option.name)
+    assert main(["help", "run"]) == 0
+    assert capsys.readouterr().out.startswith("usage: rlvr run")
+    assert main(["run", "--help"]) == 0 and main(["--help"]) == 0
+    assert all(f"\n  {name} " in overview() for name in COMMANDS)
+
+
+def takes(
+    a: str, b: int = 1, *rest: str, flag: bool = False, c: list[int] | None = None, d: str | None = None, **more: Any
+) -> None:
+    """Do nothing."""
+
+
+@pytest.mark.parametrize(
+    ("words", "positional", "named"),
+    [
+        (["x"], [], {"a": "x"}),
+        (["x", "2"], [], {"a": "x", "b": 2}),
+        (["a=12"], [], {"a": "12"}),  # text stays text
+        (["--a", "12", "--flag"], [], {"a": "12", "flag": True}),
+        (["x", "3", "y", "z", "c=1,2"], ["x", 3, "y", "z"], {"c": [1, 2]}),
+        (["x", "c=7", "d=null"], [], {"a": "x", "c": [7], "d": "null"}),
+        (["x", "--c=[1]", "egsw.alpha=0.5", "e={k: 1}"], [], {"a": "x", "c": [1], "egsw.alpha": 0.5, "e": {"k": 1}}),
+        (["a='x y'"], [], {"a": "x y"}),
+    ],
+)
+def test_words_become_the_arguments_of_a_call(words: list[str], positional: list[Any], named: dict[str, Any]) -> None:
+    given = signature.split(words, signature.options(takes))
+    assert signature.bind(takes, given) == (positional, named)
+
+
+@pytest.mark.parametrize(
+    ("words", "field"),
+    [([], "a"), (["x", "b=1.5"], "b"), (["x", "c=[1,x]"], "c"), (["x", "flag=1"], "flag"), (["x", "a=y"], "a")],
+)
+def test_words_that_do_not_fit_are_refused(words: list[str], field: str) -> None:
+    with pytest.raises(UsageError, match=rf"^{field}"):
+        signature.bind(takes, signature.split(words, signature.options(takes)))
+
+
+def test_an_unexpected_error_is_one_sentence_and_debug_raises_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("lost")
+
+    monkeypatch.setattr(rlvr, "list_", broken)
+    assert main(["list"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "KeyError" in line and "lost" in line
+    with pytest.raises(KeyError):
+        main(["list", "--debug"])
+
+
+def test_results_are_saved_by_their_suffix(tmp_path: Path) -> None:
+    import pandas as pd
+
+    for suffix in (".json", ".csv", ".parquet", ".tex", ".md", ".txt"):
+        assert main(["list", "what=scales", f"out={tmp_path / f'x{suffix}'}"]) == 0
+    names = list(SCALES)
+    assert sorted(pd.read_csv(tmp_path / "x.csv")["name"]) == sorted(names)
+    assert sorted(pd.read_parquet(tmp_path / "x.parquet")["name"]) == sorted(names)
+    assert set(json.loads((tmp_path / "x.json").read_text())["scales"]) == set(names)
+    assert main(["list", f"out={tmp_path / 'x.doc'}"]) == 2
+    assert main(["list", f"out={tmp_path / 'nowhere' / 'x.csv'}"]) == 2
+
+
+def test_completion_offers_commands_options_and_names() -> None:
+    assert candidates("co", [], "co") == list(COMMANDS)  # argcomplete keeps those that begin so
+    assert candidates("export", [], "format=ee") == ["format=eee"]
+    assert candidates("run", [], "sc") == ["scale="]
+    assert candidates("run", [], "scale=") == ["scale=tiny", "scale=tiny_search", "scale=paper"]
+    assert candidates("run", [], "force=") == ["force=true", "force=false"]
+    assert candidates("run", [], "paper=eg") == ["paper=egsw"]
+    assert candidates("run", ["paper=erpo"], "arm=grpo,er") == ["arm=grpo,erpo"]
+    assert candidates("plan", ["paper=egsw"], "model=math-7b-") == ["model=math-7b-instruct"]
+    assert candidates("run", ["paper=egsw"], "egsw.a") == ["egsw.alpha="]
+    assert candidates("run", [], "egsw.a") == []
+
+
+def test_argcomplete_answers_a_shell(tmp_path: Path) -> None:
+    line = "rlvr run paper=eg"
+    asked = {"_ARGCOMPLETE": "1", "COMP_LINE": line, "COMP_POINT": str(len(line)), "_ARGCOMPLETE_IFS": "\n"}
+    asked |= {"_ARGCOMPLETE_COMP_WORDBREAKS": " ", "_ARGCOMPLETE_STDOUT_FILENAME": str(tmp_path / "answer")}
+    done = subprocess.run([sys.executable, "-m", "rlvr"], env=os.environ | asked, capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "paper=egsw" in (tmp_path / "answer").read_text()
+
+
+def test_a_broken_paper_is_listed_with_file_and_line_beside_the_others(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import reproductions
+
+    folder = tmp_path / "reproductions" / "broken_one"
+    folder.mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "paper.py").write_text("from harness.spec import Arm\n\nARM = Arm(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11)\n")
+    monkeypatch.setattr(reproductions, "__path__", [*reproductions.__path__, str(folder.parent)])
+    assert main(["list", "what=papers", "--json"]) == 0
+    papers = json.loads(capsys.readouterr().out)["papers"]
+    assert papers["egsw"]["protocol"] == "egsw"
+    assert papers["broken_one"]["error"].startswith(f"{folder / 'paper.py'}, line 3: TypeError")
+    assert main(["plan", "paper=broken_one"]) == 2
+    assert "line 3" in capsys.readouterr().err

@@ -1,0 +1,100 @@
+"""`rlvr compare` from the command line: paths, MLflow runs, table, JSON and figure."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from rlvr.cli import main
+from tests.evals.stats.runs import save_run
+
+CORRECT, WRONG = {f"p{i}": "++" for i in range(12)}, {f"p{i}": "aa" for i in range(12)}
+
+
+@pytest.fixture
+def sides(tmp_path: Path) -> tuple[str, str]:
+    return str(save_run(tmp_path / "a", "x", CORRECT)), str(save_run(tmp_path / "b", "x", WRONG))
+
+
+def test_compare_prints_a_table_or_json(sides: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", *sides, "metrics=avg,unsolvable"]) == 0
+    printed = capsys.readouterr().out.splitlines()
+    assert "x: 12 problems in both" in printed
+    (line,) = [line for line in printed if line.startswith("avg@2 ") and "higher" in line]
+    # twelve differences of 1: p = 2 / 2^12, one benchmark a family; the interval reaches down to
+    # 1 - 2 (1 - 0.025^(1/12)); one seed a side
+    assert re.split(r"  +", line) == ["avg@2", "100.0", "0.0", "+100.0", "[+47.1, +100.0]", "<0.001", "higher*"]
+    assert main(["compare", *sides, "metrics=avg", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["a"], document["lines"][0]["verdict"]) == (sides[0], "checkpoint higher")
+
+
+def test_a_different_measurement_needs_the_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a = save_run(tmp_path / "a", "x", CORRECT)
+    b = save_run(tmp_path / "b", "x", WRONG, decoding={"temperature": 0.6, "top_p": 1.0, "max_tokens": 64})
+    command = ["compare", str(a), str(b), f"figure={tmp_path / 'f.svg'}"]
+    assert main(command) == 2
+    assert "decoding.temperature is 1.0 in A and 0.6 in B" in capsys.readouterr().err
+    assert not (tmp_path / "f.svg").exists()
+    assert main([*command, "allow_different=true"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "MEASURED DIFFERENTLY: x: decoding.temperature is 1.0 in A and 0.6 in B" in text
+    assert "MEASURED DIFFERENTLY" in (tmp_path / "f.svg").read_text()
+
+
+def test_mlflow_runs_are_read_by_id(
+    sides: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path / "home"))
+    monkeypatch.delenv("MLFLOW_TRACKING_URI", raising=False)
+    unknown = "0123456789abcdef0123456789abcdef"
+    assert main(["compare", unknown, sides[1]]) == 2
+    assert "no MLflow store" in capsys.readouterr().err
+    assert not (tmp_path / "home").exists()  # looking for a run makes no store
+    from harness.runs.track import Tracker
+
+    tracker = Tracker.open()
+    run = tracker.run(tracker.experiment("test"), None, "arm", {})
+    for name in ("verdicts.parquet", "manifest.json"):
+        tracker.artifact(run, Path(sides[0]) / "x" / name, "verdicts/x")
+    assert main(["compare", run, sides[1], "metrics=avg", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["lines"][0]["difference"], document["notes"]) == (1.0, [])
+    assert main(["compare", unknown, sides[1]]) == 2
+    assert "no finished arm with verdicts" in capsys.readouterr().err
+
+
+def test_what_grade_wrote_can_be_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answers = {"a": ["4", "4"], "b": ["4", "5"]}  # two samples a problem; the gold is 4 everywhere
+    for name, own in answers.items():
+        rows = [
+            {
+                "problem_id": problem,
+                "answer": 4,
+                "response": f"so \\boxed{{{answer}}}",
+                "note": problem if name == "a" else problem or "mixed types",
+            }
+            for problem in range(3)
+            for answer in own
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        for suffix in ("jsonl", "parquet") if name == "a" else ("jsonl",):
+            assert main(["grade", str(tmp_path / f"{name}.jsonl"), f"out={tmp_path / f'{name}-graded.{suffix}'}"]) == 0
+    capsys.readouterr()
+    for first in ("a-graded.jsonl", "a-graded.parquet"):
+        sides = [str(tmp_path / first), str(tmp_path / "b-graded.jsonl")]
+        assert main(["compare", *sides, "metrics=avg,maj", "--json"]) == 0
+        avg, maj = json.loads(capsys.readouterr().out)["lines"]
+        # A: 2 of 2 correct on each of 3 problems; B: 1 of 2. maj@2 of B: one vote each, a tie, so 1/2
+        assert (avg["benchmark"], avg["name"], avg["a"], avg["b"]) == ("answers", "avg@2", 1.0, 0.5)
+        assert (maj["name"], maj["a"], maj["b"], maj["problems"]) == ("maj@2", 1.0, 0.5, 3)
+
+
+def test_a_job_folder_is_read_by_its_evaluation(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    save_run(tmp_path / "job" / "eval", "x", CORRECT)
+    save_run(tmp_path / "b", "x", WRONG)
+    assert main(["compare", str(tmp_path / "job"), str(tmp_path / "b"), "metrics=avg", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["lines"][0]["difference"] == 1.0

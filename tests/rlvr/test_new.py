@@ -1,0 +1,268 @@
+"""`rlvr new` in a copy of the checkout, and then the page "Add a paper" of CONTRIBUTING.md, step by step."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from harness.spec.catalogue import Published
+from rlvr.cli import main
+from rlvr.scaffold import LONGEST, write
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).resolve().parents[2]
+COPIED = ("rlvr", "harness", "evals", "baselines", "reproductions", "tests")
+WRITTEN = [
+    "reproductions/my_method/__init__.py",
+    "reproductions/my_method/method.py",
+    "reproductions/my_method/paper.py",
+    "reproductions/my_method/published.csv",
+    "tests/reproductions/test_my_method.py",
+]
+STAGES = ("shaping", "weights", "gates", "advantage", "objective", "rewards")
+SMALL = [
+    *("max_steps=2", "prompts_per_rollout=2", "group_size=4", "max_completion_tokens=8", "seeds=1"),
+    *("protocol.benchmarks=[tiny_short]", "protocol.rows=4", "protocol.n=2", "protocol.ks=[1,2]"),
+    *("protocol.max_tokens=8", "hardware.device=cpu"),
+]
+
+
+def copy_of_the_checkout(folder: Path) -> Path:
+    for name in COPIED:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "noxfile.py"):
+        shutil.copy(ROOT / name, folder / name)
+    return folder
+
+
+def inside(checkout: Path, *arguments: str, **more: str) -> str:
+    """The standard output of `python ...` in the copy, whose packages come before the installed ones."""
+    environment = {**os.environ, "PYTHONPATH": str(checkout), "OMP_NUM_THREADS": "1", "NO_COLOR": "1", **more}
+    environment.pop("MLFLOW_TRACKING_URI", None)
+    command = [sys.executable, *arguments]
+    done = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def rlvr(checkout: Path, *arguments: str, **more: str) -> str:
+    return inside(checkout, "-m", "rlvr", *arguments, **more)
+
+
+def everything(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def skeleton(folder: Path) -> Path:
+    """The least that `new` takes for a checkout."""
+    for name in ("reproductions", "tests/reproductions"):
+        (folder / name).mkdir(parents=True)
+    return folder
+
+
+# the page
+
+
+def page() -> str:
+    return (ROOT / "CONTRIBUTING.md").read_text().partition("## Add a paper\n")[2]
+
+
+def commands(program: str) -> list[list[str]]:
+    """The page's commands of one program, without its name."""
+    lines = [line.split() for line in page().splitlines() if line.startswith("    ") and line.split()]
+    return [words[1:] for words in lines if words[0] == program]
+
+
+def blocks() -> list[str]:
+    """The page's fenced blocks: equation, imports of the case, its entry, declaration, published row."""
+    return re.findall(r"^```\w+\n(.*?)^```$", page(), flags=re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout in which the page's first command was given."""
+    folder = copy_of_the_checkout(tmp_path_factory.mktemp("checkout"))
+    first, *_ = commands("rlvr")
+    assert first == ["new", "my_method"]
+    printed = rlvr(folder, *first)
+    for stage in STAGES:
+        rlvr(folder, "new", f"by_{stage}", f"stage={stage}")
+    assert printed.split() == [str(folder / path) for path in WRITTEN]
+    return folder
+
+
+def test_what_is_written_passes_its_test_and_the_linters(checkout: Path) -> None:
+    names = ["my_method", *(f"by_{stage}" for stage in STAGES)]
+    tests = [f"tests/reproductions/test_{name}.py" for name in names]
+    inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)
+    python = [*(f"reproductions/{name}" for name in names), *tests]
+    inside(checkout, "-m", "ruff", "check", "--no-cache", *python)
+    inside(checkout, "-m", "ruff", "format", "--no-cache", "--check", *python)
+    packages = [word for name in names for word in ("-p", f"reproductions.{name}")]
+    inside(checkout, "-m", "mypy", "--no-site-packages", "--cache-dir", os.devnull, *packages)
+
+
+def test_the_catalogue_holds_it_and_every_value_says_that_it_is_the_templates(checkout: Path) -> None:
+    listed = json.loads(rlvr(checkout, "list", "--json"))["papers"]["my_method"]
+    assert listed["arms"] == {"7b": ["base", "grpo", "my_method", "placebo"]}
+    planned = rlvr(checkout, "plan", "paper=my_method", "scale=paper")
+    line, *_ = [line for line in planned.splitlines() if line.strip().startswith("my_method.alpha")]
+    assert "0.4" in line and "assumed: the value of the template" in line
+
+
+def test_the_tests_over_all_papers_accept_it(checkout: Path) -> None:
+    over_all_papers = (
+        "harness/spec/test_spec.py",
+        "harness/data/test_datasets.py::test_every_declared_set_is_known_by_name",
+        "harness/command/test_resolve.py::test_baselines_are_declared_like_a_paper_without_published_cells",
+    )
+    inside(checkout, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{test}" for test in over_all_papers))
+
+
+def test_the_new_paper_trains(checkout: Path, tmp_path: Path) -> None:
+    from tests.experiments import save_random_model
+
+    model = save_random_model(tmp_path / "model")
+    (plain,) = [words for words in commands("rlvr") if words == ["run", "paper=my_method"]]
+    more = [*SMALL, f"base_model={model}"]
+    printed = rlvr(checkout, *plain, "arm=my_method,grpo,placebo", *more, RLVR_HOME=str(tmp_path / "runs"))
+    assert "my_method at tiny scale: 3 runs finished" in printed and "my_method minus grpo" in printed
+    (record,) = (tmp_path / "runs").glob("my_method/tiny/7b-my_method-*/record.json")
+    assert json.loads(record.read_text())["training"]["steps"] == 2
+    compare = ["compare", "paper=my_method", "arm=my_method,grpo", "--json"]
+    compared = json.loads(rlvr(checkout, *compare, RLVR_HOME=str(tmp_path / "runs")))
+    assert [line["benchmark"] for line in compared["lines"]][:1] == ["tiny_short"]
+
+
+def test_the_page_shows_the_equation_that_is_written(checkout: Path) -> None:
+    assert (checkout / WRITTEN[1]).read_text().endswith("\n\n" + blocks()[0])
+
+
+def test_the_commands_of_the_page_are_accepted(checkout: Path, tmp_path: Path) -> None:
+    verbs = {words[0] for words in commands("rlvr")}
+    assert verbs == {"new", "run", "plan", "tables"}
+    for verb, *options in commands("rlvr"):
+        if verb in ("plan", "run"):  # planning reads the options of a run, and starts nothing
+            assert "my_method" in rlvr(checkout, "plan", *options)
+        elif verb == "tables":
+            rlvr(checkout, verb, *options, f"out={tmp_path}", RLVR_HOME=str(tmp_path))
+    for options in commands("pytest"):
+        assert (checkout / options[0]).is_file()
+
+
+def test_the_case_of_the_page_goes_through_the_trainer(checkout: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
+    cases = tmp_path / "tests" / "harness" / "cases.py"
+    text = cases.read_text()
+    assert text.count("from reproductions.egsw") == 1 and text.endswith("\n}\n")
+    entry = blocks()[2]
+    wrong = entry.replace("slow_my_method(b, 0.4)", "slow_my_method(b, 0.5)").replace(
+        '"my_method', '"wrong my_method', 1
+    )
+    assert wrong.count("wrong") == 1 and "0.5" in wrong
+    cases.write_text(
+        text.replace("from reproductions.egsw", blocks()[1] + "from reproductions.egsw")[:-2] + entry + wrong + "}\n"
+    )
+    (options,) = [words for words in commands("pytest") if "-k" in words]
+    with pytest.raises(AssertionError) as failure:
+        inside(tmp_path, "-m", "pytest", "-p", "no:cacheprovider", "-rA", *options)
+    outcomes = re.findall(r"(PASSED|FAILED) \S+\[([^\]]*my_method[^\]]*)\]", str(failure.value))
+    assert {outcome for outcome, name in outcomes if "wrong" not in name} == {"PASSED"}, outcomes
+    assert "FAILED" in {outcome for outcome, name in outcomes if "wrong" in name}, outcomes
+
+
+def test_the_declaration_and_the_published_row_of_the_page(checkout: Path, tmp_path: Path) -> None:
+    shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
+    file = tmp_path / WRITTEN[2]
+    text = file.read_text().replace("Reproduction, assumed, use", "Reproduction, assumed, code, paper, use")
+    for line in blocks()[3].splitlines():
+        text, count = re.subn(rf"^    {line.split('=')[0].strip()}=.*$", line, text, flags=re.MULTILINE)
+        assert count == 1, line
+    file.write_text(text)
+    inside(tmp_path, "-m", "ruff", "check", "--no-cache", str(file))
+    planned = rlvr(tmp_path, "plan", "paper=my_method", "scale=paper")
+    for words in ("paper: section 4.1", "code: train.sh, clip_ratio_high", "assumed: not stated; veRL's default"):
+        assert words in planned
+    with (tmp_path / WRITTEN[3]).open("a") as published:
+        published.write(blocks()[4])
+    inside(
+        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/harness/spec/test_spec.py", "-k", "my_method"
+    )
+    read = inside(tmp_path, "-c", "from harness.spec import catalogue; print(*catalogue.published('my_method'))")
+    cell = Published("Table 1", "7b", "my_method", "GRPO + ours", "math500", "MATH-500", "avg", "74.1", "%")
+    assert read == f"{cell}\n"
+
+
+# what is refused
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("My_method", "2nd", "a-b", "../up", "été", "lambda", "a" * (LONGEST + 1), "egsw"),
+        "loss",  # pytest wants file names that differ
+        *("evals", "quickstart", "stage", "given", "float", "protocol", "placebo"),
+    ],
+)
+def test_a_name_that_cannot_be_used_is_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    before = sorted((ROOT / "reproductions").iterdir())
+    assert main(["new", name]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == "" and f"name={name}" in captured.err
+    assert sorted((ROOT / "reproductions").iterdir()) == before
+
+
+def test_existing_files_are_never_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = skeleton(tmp_path)
+    assert main(["new", "ours", f"root={root}"]) == 0
+    before = everything(root)
+    assert main(["new", "ours", f"root={root}"]) == 2
+    shutil.rmtree(root / "reproductions" / "ours")
+    assert main(["new", "ours", f"root={root}"]) == 2  # its test alone
+    assert "tests/reproductions/test_ours.py exists" in capsys.readouterr().err
+    assert everything(root) == {path: text for path, text in before.items() if "ours" not in path.parts}
+
+
+def test_no_checkout_and_unknown_options_are_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "ours", f"root={tmp_path}"]) == 2
+    assert f"root={tmp_path}" in capsys.readouterr().err
+    assert main(["new", "ours", "rot=x"]) == 2
+    assert "rot=x" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_all_files_are_written_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails at the n-th of the operations that change it, for each n."""
+    root = skeleton(tmp_path)
+    for name, failing in (("write_text", range(1, 6)), ("rename", range(1, 3))):
+        for nth in failing:
+            calls = iter(range(1, 99))
+            real = getattr(Path, name)
+
+            def fails(self: Path, *a: object, _real=real, _calls=calls, _nth=nth, **k: object) -> object:  # type: ignore
+                if next(_calls) == _nth:
+                    raise OSError("no space left")
+                return _real(self, *a, **k)
+
+            with monkeypatch.context() as patch:
+                patch.setattr(Path, name, fails)
+                with pytest.raises(OSError, match="no space left"):
+                    write("ours", root)
+            assert everything(root) == {} and list((root / "reproductions").iterdir()) == [], (name, nth)
+    assert len(write("ours", root)) == len(WRITTEN)
+
+
+@pytest.mark.parametrize("name", ["q", "a" * LONGEST])
+def test_a_name_of_any_length_is_formatted(name: str, checkout: Path, tmp_path: Path) -> None:
+    root = shutil.copytree(checkout, tmp_path, dirs_exist_ok=True)
+    files = [str(path) for path in write(name, root) if path.suffix == ".py"]
+    inside(root, "-m", "ruff", "check", "--no-cache", *files)
+    inside(root, "-m", "ruff", "format", "--no-cache", "--check", *files)

@@ -1,0 +1,164 @@
+"""`rlvr show` and `rlvr status`, the summary of a run, and the default folder of an evaluation."""
+
+from __future__ import annotations
+
+import json
+import re
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from evals.files import locked
+from harness.spec.catalogue import load
+from harness.tables.summary import summarise
+from rlvr.cli import main
+from rlvr.evaluation import model_label
+from rlvr.run_summary import as_text
+from rlvr.terminal import narrow, wrapped
+from tests.evals.stats.runs import save_run
+
+
+def save_job(home: Path, arm: str, problems: dict[str, str], *, seed: int = 0, **more: Any) -> Path:
+    """A finished job of EGSW with verdicts on two benchmarks, tiny_short first in its protocol."""
+    folder = home / "egsw" / "tiny" / f"math-7b-{arm}-00000000-aaaaaa-seed{seed}"
+    for benchmark in ("tiny_long", "tiny_short"):
+        save_run(folder / "eval", benchmark, problems)
+    stated = {"value": ["tiny_short", "tiny_long"], "origin": "assumed", "note": "a test", "was": None}
+    record = {
+        "paper": "egsw", "model": "math-7b", "arm": arm, "scale": "tiny", "scale_label": "tiny scale: 2M", "seed": seed,
+        "backend": "trl", "overrides": {"max_steps": 2}, "settings": {"protocol.benchmarks": stated},
+        "environment": {"command": "rlvr run paper=egsw", "commit": "abc"}, "finished": "2026-01-01T00:00:00Z", **more,
+    }  # fmt: skip
+    (folder / "record.json").write_text(json.dumps(record))
+    return folder
+
+
+HALF, ALL = {f"p{i}": "+a" for i in range(12)}, {f"p{i}": "++" for i in range(12)}
+
+
+def test_the_summary_fits_the_terminal_and_explains_its_numbers(tmp_path: Path):
+    folders = [save_job(tmp_path, "base", HALF), save_job(tmp_path, "grpo", HALF), save_job(tmp_path, "egsw", ALL)]
+    text = as_text(summarise(load("egsw"), folders))
+    lines = text.splitlines()
+    assert lines[0] == "egsw at tiny scale: 3 runs finished" and "under 2M parameters" in lines[1]
+    (header,) = [line for line in lines if line.startswith("arm")]
+    assert "tiny_short avg@2, %" in header  # the protocol's first, not the first by name
+    assert [line.split()[:3] for line in lines if line.startswith(("base", "grpo", "egsw "))][1:] == [
+        ["base", "1", "50.0"], ["grpo", "1", "50.0"], ["egsw", "1", "100.0"], ["egsw", "minus", "grpo,"],
+    ]  # fmt: skip
+    # twelve differences of 1/2: all of one sign, so resolved
+    assert "+50.0 points" in text and "higher." in text
+    assert "other training seeds" in " ".join(text.split()) and "next: rlvr tables paper=egsw" in text
+
+
+def test_the_summary_names_diverged_seeds(tmp_path: Path):
+    folders = [
+        save_job(tmp_path, "grpo", HALF),
+        save_job(tmp_path, "grpo", HALF, seed=1, diverged={"step": 3}),
+        save_job(tmp_path, "egsw", ALL, diverged={"step": 1}),
+    ]
+    text = as_text(summarise(load("egsw"), folders))
+    assert "math-7b/grpo: 1 of 2 training seeds diverged" in text
+    assert "math-7b/egsw: 1 of 1 training seeds diverged" in text
+    assert "minus" not in text  # nothing to compare with
+
+
+def test_show_prints_values_and_scores(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    folder = save_job(tmp_path, "egsw", ALL)
+    assert main(["show", str(folder)]) == 0
+    text = capsys.readouterr().out
+    assert "arm:       egsw" in text and "max_steps=2" in text and "Tiny scale: 2M." in text
+    assert main(["show", str(folder / "eval"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["scores"]["tiny_short"][0]["value"] == 1.0 and document["arm"] == "egsw"
+    assert main(["show", str(tmp_path / "nowhere")]) == 2
+
+
+def test_status_distinguishes_running_finished_failed_and_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("RLVR_HOME", str(tmp_path))
+    finished = save_job(tmp_path, "base", HALF)
+    failed, stopped, running = (finished.with_name(f"math-7b-{name}-0-0-seed0") for name in ("bad", "cut", "now"))
+    for folder in (failed, stopped, running):
+        folder.mkdir()
+        (folder / "mlflow.json").write_text("{}")
+    (failed / "error.json").write_text(json.dumps({"error": "RuntimeError: no space", "when": "now"}))
+    (stopped / "train").mkdir()
+    kept = [{"step": step, "metrics": {"train/reward": step / 10}} for step in (1, 2)]
+    (stopped / "train" / "metrics.jsonl").write_text(
+        "".join(json.dumps(row) + "\n" for row in kept) + '{"step": 3, "me'
+    )
+    with locked(running):
+        assert main(["status", "--json"]) == 0
+    states = {Path(s["folder"]): s for s in json.loads(capsys.readouterr().out)}
+    assert {path: s["state"] for path, s in states.items()} == {
+        finished: "finished", failed: "failed", stopped: "stopped", running: "running",
+    }  # fmt: skip
+    assert (states[stopped]["step"], states[stopped]["reward"]) == (2, 0.2)  # the line that was cut is no step
+    assert main(["status", "paper=egsw"]) == 0
+    text = capsys.readouterr().out
+    assert "RuntimeError: no space" in text
+    assert main(["status", "paper=egws"]) == 2
+
+
+def test_two_final_models_get_two_folders(tmp_path: Path):
+    places = [tmp_path / name / "train" / "final" for name in ("a-seed0", "b-seed0")]
+    places.append(tmp_path / "other" / "a-seed0" / "train" / "final")
+    for place in places:
+        place.mkdir(parents=True)
+    labels = [model_label(str(place)) for place in places]
+    assert len(set(labels)) == 3 and all(label.startswith(("a-seed0-final-", "b-seed0-final-")) for label in labels)
+    assert model_label(str(tmp_path / "a-seed0")) == "a-seed0"
+    assert model_label("Qwen/Qwen2.5-7B") == "Qwen2.5-7B"  # a hub id
+
+
+def test_a_used_port_is_an_error_at_once(capsys: pytest.CaptureFixture[str]):
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        assert main(["ui", f"port={server.getsockname()[1]}"]) == 2
+    assert "expected a free port on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_list_shows_chosen_groups_and_refuses_others(capsys: pytest.CaptureFixture[str]):
+    assert main(["list", "what=[benchmarks,scales]"]) == 0
+    text = capsys.readouterr().out
+    assert "BENCHMARKS" in text and "SCALES" in text and "PAPERS" not in text
+    assert main(["list"]) == 0
+    assert main(["list", "foo=1"]) == 2
+    assert "foo=1: no such key; expected one of: what" in capsys.readouterr().err
+
+
+def test_a_page_of_tables_fits_the_terminal_and_keeps_every_cell() -> None:
+    page = "# T\n\n| arm | a | b |\n| --- | --- | --- |\n| base | 1.0 [0.5, 1.5] | x \\| y |\n\nend"
+    assert narrow(page, 20).split("\n") == [
+        *("# T", ""),
+        *("arm                a", "----  --------------", "base  1.0 [0.5, 1.5]"),
+        *("", "arm       b", "----  -----", "base  x | y"),  # 4 + 2 + 14 columns are 20: b goes below
+        *("", "end"),
+    ]
+    pages = sorted((Path(__file__).parents[2] / "results").glob("*/tables.md"))
+    assert len(pages) > 3
+    for path in pages:
+        text = path.read_text(encoding="utf-8")
+        shown = narrow(text)
+        cells = [cell for line in text.splitlines() if line.startswith("|") for cell in line.strip("|").split(" | ")]
+        numbers = {number for cell in cells for number in re.findall(r"\d+\.\d+", cell)}
+        assert numbers <= set(re.findall(r"\d+\.\d+", shown))
+
+
+def test_a_long_line_is_wrapped_below_its_beginning() -> None:
+    assert wrapped("ab\n  key  one two three", 12) == "ab\n  key  one\n      two\n      three"
+
+
+def test_status_of_a_home_that_is_no_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for place in (tmp_path / "file", tmp_path / "file" / "inside"):
+        monkeypatch.setenv("RLVR_HOME", str(place))
+        assert main(["status"]) == 2
+        assert f"RLVR_HOME={place}: expected a folder, found a file" in capsys.readouterr().err
