@@ -26,6 +26,7 @@ _LIMIT = re.compile(r"\\(?:lim|sum|prod|i{0,2}int|oint)(?![A-Za-z])(?:[^=<>]|\{[
 _OTHER_NAMES = re.compile(
     r"\\(?:vec|overrightarrow)\{?\s*\w+\}?\s*\\cdot\s*\\(?:vec|overrightarrow)\{?\s*\w+\}?"  # a scalar product
     r"|[A-Z](?:\s*\\(?:cap|cup|setminus)\s*[A-Z])+"  # a set made of others
+    r"|\\lfloor\s*\w+\s*\\rfloor"
     r"|d[A-Za-z]/d[A-Za-z]|\\frac\{\s*(d|\\partial)\s*\\?[A-Za-z]+\s*\}\{\s*\1\s*\\?[A-Za-z]+\s*\}"  # a derivative
 )
 _POINT = re.compile(r"([A-Z]'?)\s*(\([^=<>]*,[^=<>]*\))")
@@ -146,6 +147,8 @@ def collection(text: str) -> Collection | None:
     items = split(text, ",;")
     if len(items) > 1 and not _THOUSANDS.fullmatch(text):
         return _list(items)
+    if text.strip() == r"\emptyset":
+        return Collection("set", ())
     if text.startswith(r"\{") and text.endswith(r"\}") and matching(text, 1) == len(text) - 1:
         return Collection("set", expanded(split(text[2:-2], ",;")))
     if text[:1] in ("(", "[") and matching(text, 0) == len(text) - 1 and len(parts := split(text[1:-1], ",;")) > 1:

@@ -263,17 +263,17 @@ class _NoNumber:
     """The value of what has none: a pole, or a part that is out of range."""
 
 
-_NO_NUMBER = _NoNumber()
+_NO_NUMBER, _POLE = _NoNumber(), _NoNumber()  # of a constant, or out of range anywhere; undefined at one point
 
 
 def _value(tree: Node, point: Point) -> Any:
-    """The value at a point; None where it is unknown or, at a point of the plane, undefined."""
+    """The value at a point; None where it is unknown."""
     try:
         return _evaluated(tree, point)
     except OutOfRangeError:
         return _NO_NUMBER
     except (UndefinedError, ZeroDivisionError):
-        return None if symbols(tree) - {"i"} else _NO_NUMBER
+        return _POLE if symbols(tree) - {"i"} else _NO_NUMBER
     except (ArithmeticError, ValueError, TypeError, NotImplementedError):
         return None
 
@@ -281,7 +281,7 @@ def _value(tree: Node, point: Point) -> Any:
 def _number(tree: Node, point: Point) -> Any:
     """The real value at a point, or None."""
     value = _value(tree, point)
-    return None if value is _NO_NUMBER else real(value)
+    return None if isinstance(value, _NoNumber) else real(value)
 
 
 # ---------------------------------------------------------------------------------------------------- comparison
@@ -312,7 +312,7 @@ def _same_infinity(gold: str, answer: str) -> bool | None:
     sides = [_INFINITE.fullmatch(text) for text in (gold, answer)]
     if sides[0] and sides[1]:
         return (sides[0][1] == "-") == (sides[1][1] == "-")
-    return False if any(sides) and constant(answer if sides[0] else gold) is not None else None
+    return False if any(sides) and r"\infty" not in (answer if sides[0] else gold) else None
 
 
 _Reading = tuple[bool, bool]  # i is the imaginary unit; \log is the decimal logarithm
@@ -335,15 +335,17 @@ def _compared(left: Node, right: Node, reading: _Reading) -> bool | None:
 
     imaginary, decimal = reading
     names = (symbols(left) | symbols(right)) - ({"i"} if imaginary else set())
-    agreed = 0
+    agreed = poles = 0
     doubtful = False
-    for number, point in enumerate(_points(frozenset(names))):
+    points = _points(frozenset(names))
+    for number, point in enumerate(points):
         fixed = {**point, "log": decimal, **({"i": mp.mpc(0, 1)} if imaginary else {})}
         with mp.workdps(DIGITS):
             a, b = _value(left, fixed), _value(right, fixed)
             verdict = _same(a, b, complex_allowed=imaginary)
             if a is b is _NO_NUMBER and _differ_in_size(left, right, fixed):
                 return False
+        poles += b is _POLE and a not in (None, _POLE)
         if verdict is None:
             continue
         if not verdict and _close(a, b):
@@ -354,6 +356,8 @@ def _compared(left: Node, right: Node, reading: _Reading) -> bool | None:
             return False
         agreed += verdict
         doubtful = doubtful or not verdict
+    if poles == len(points):
+        return False  # 2x+0/0
     return True if not doubtful and agreed >= min(_FEWEST, _POINTS if names else 1) else None
 
 
@@ -361,7 +365,7 @@ def _same(a: Any, b: Any, complex_allowed: bool) -> bool | None:
     """Equal, different, or None: undefined or complex."""
     from mpmath import mpf
 
-    if a is None or b is None or a is b is _NO_NUMBER:
+    if a is None or b is None or _POLE in (a, b) or a is b is _NO_NUMBER:
         return None
     if a is _NO_NUMBER or b is _NO_NUMBER:
         return False
@@ -377,14 +381,14 @@ def _same(a: Any, b: Any, complex_allowed: bool) -> bool | None:
 
 def _close(a: Any, b: Any) -> bool:
     """Whether two different values are so close, or so small, that rounding errors may be all there is."""
-    if _NO_NUMBER in (a, b):
+    if isinstance(a, _NoNumber) or isinstance(b, _NoNumber):
         return False
     a, b = inexact(a), inexact(b)
     return bool(abs(a - b) <= max(abs(a), abs(b)) * 1e-6) or max(abs(a), abs(b)) < 1e-30
 
 
 def _both_vanish(a: Any, b: Any) -> bool:
-    if any(value is None or value is _NO_NUMBER for value in (a, b)):
+    if any(value is None or isinstance(value, _NoNumber) for value in (a, b)):
         return False
     return bool(max(abs(inexact(a)), abs(inexact(b))) < 10.0 ** -(3 * DIGITS))
 

@@ -189,7 +189,7 @@ def _words(side: str) -> str | None:
     if not explicit and max(map(len, letters)) < 4:
         return None
     parts = [re.findall(r"[a-z]+", part.lower()) for part in re.split("[,;]", bare)]
-    return ", ".join(sorted(" ".join(word for word in part if word not in _ARTICLES) for part in parts))
+    return ", ".join(sorted(" ".join(word for word in part if word not in _ARTICLES) for part in parts)) or None
 
 
 def _phrase(side: str) -> str | tuple[str, ...] | None:
@@ -218,7 +218,8 @@ def same_words(gold: str, answer: str, same: Same) -> bool | None:
         if capitals and None not in letters and min(len(gold), len(answer)) > 2:
             return letters[0] == letters[1] and all(side.isupper() or side.islower() for side in (gold, answer))
         return letters[0] == letters[1] if set(letters) & _SHORT_WORDS and None not in letters else None
-    return (letters[1] if right is None else letters[0]) == (left or right)
+    bare = letters[1] if right is None else letters[0]
+    return bare is not None and bare == (left or right)
 
 
 def _says(gold: str, answer: str) -> bool:
@@ -249,7 +250,7 @@ def words_beside_a_number(gold: str, answer: str) -> bool:
 
 _CONDITION = re.compile(
     r"[\s,]*\\?(?:\\text\s*\{\s*)?[\s,(]*"
-    r"\b(?:for (?:some|all|any|every|each)|where|with|since|because|which|if|when)\b(.*)$"
+    r"\b(?:for (?:some|all|any|every|each)|where|since|because|which|if|when)\b(.*)$"
     r"|(?<=\S)\s*,\s*\(?[a-z]\s*\\in\s*\\mathbb\s*\{?\s*R\s*\}?\s*\)?\s*()$",
     re.DOTALL,
 )

@@ -16,7 +16,7 @@ _OPEN = rf"{_MARKS}(?:(?:text|textbf|mathrm|mathbf|boxed)\s?\{{)?{_MARKS}"
 _CLOSE = r"[)}}\]*$\"'`]*"
 _WORDS_AFTER = r"and|as|because|but|by|due|for|from|in|is|it|not|only|or|rather|since|so|the|to|which|with"
 _END = (
-    r"(?![A-Za-z'_^\d]|\s*[=+/<>])"
+    r"(?![A-Za-z_^\d]|'\w|\s*[=+/<>])"
     rf"(?!(?<=[AI])\s+(?!(?:{_WORDS_AFTER})\b)[a-z])"  # A particle, I think
     rf"(?!{_CLOSE}(?:\s*[,&]\s*(?:and|or)?|\s+(?:and|or))\s*{_MARKS}[A-J]{_CLOSE}\s*(?:[.!?]|$))"  # A or B
 )
@@ -66,6 +66,9 @@ _RESTATED = re.compile(
 )
 
 
+_ANY_OPTION = re.compile(r"\(([A-J])\)|(?<![A-Za-z\\$'(_^])([B-HJ])(?=\s*(?:[.,:;)?!]|$)|\s+(?:or|and|is|are|also)\b)")
+
+
 def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
     """The letter that is stated last, or of the only option that is restated; `boxes` are (place, content)."""
     stated = [(match.start(), next(filter(None, match.groups()))) for match in _STATED.finditer(response)]
@@ -76,6 +79,8 @@ def last_letter(response: str, boxes: Iterable[tuple[int, str]]) -> str | None:
 
 def _only_option(response: str) -> str | None:
     """The letter of the option that a response restates, unless it restates or discusses another."""
+    if len({next(filter(None, match.groups())) for match in _ANY_OPTION.finditer(response)}) > 1:
+        return None
     found = [match for match in _RESTATED.finditer(response) if not _denied(response, match.start())]
     named = {next(filter(None, match.groups())) for match in found}
     return named.pop() if len(named) == 1 and not _ABOUT.match(response, found[-1].end()) else None

@@ -195,6 +195,8 @@ def quantity(text: str) -> Quantity | None:
     """
     if together := _together(text):
         return together
+    if (solar := re.fullmatch(r"(.*[\d})])\s*([MLR])_\{\\odot\}", text)) and number(solar[1]):
+        return Quantity(solar[1], (), frozenset([f"{solar[2]} of the sun"]))
     if scaled := re.fullmatch(
         r"(\S*\d\s+(?:thousand|million|billion|trillion))\s+([a-z]{3,}(?:\s+[a-z]{3,})?)", plain(text)
     ):
@@ -274,6 +276,8 @@ def _quantity(body: str, known: Unit, written: str) -> Quantity | None:
 def same_quantity(gold: str, answer: str, same: Same) -> bool | None:
     left, right = quantity(gold), quantity(answer)
     if left is None and right is None:
+        return None
+    if (left is None or right is None) and r"\odot" in gold and r"\odot" in answer:
         return None
     if (left is None) != (right is None) and _is_symbol_in(*((gold, answer) if left else (answer, gold))):
         return None  # the s of 8\pi s^2 is a side, and no second

@@ -56,7 +56,7 @@ _SAME_COMMANDS = {
     "£": "pounds",
     "": "left right middle big Big bigg Bigg bigl bigr Bigl Bigr biggl biggr displaystyle textstyle scriptstyle limits"
     " rm bf it sf tt bfseries itshape boldmath hline tiny small normalsize large Large LARGE huge Huge"
-    " boldsymbol bm pmb mathcal uline underline",
+    " boldsymbol bm pmb mathcal uline underline checkmark blacksquare",
 }
 _COMMANDS = {name: spelling for spelling, names in _SAME_COMMANDS.items() for name in names.split()}
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
@@ -145,7 +145,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("upright function", rf"\\text\s*\{{\s*({_FUNCTIONS})\s*\}}", r"\\\1 "),
     ("degree", rf"\^\s*\\circ{END}|\^\s*\{{\s*\\circ\s*\}}|(?<=[\d}}])\s*\^\s*\{{?\s*o{END}\s*\}}?", r"^{\\circ}"),
     ("base in words", r"(?i)^\s*(\w+)[\s(]*(?:\\text\s*\{)?[\s(]*base[\s}]+(\w+)[\s})]*$", r"\1_{\2}"),
-    ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
+    ("invisible", r"\\[hv]?phantom\s*\{[^{}]*\}|\\[hv]space\*?\s*\{[^{}]*\}|\\(?:text)?color\s*\{[^{}]*\}", " "),
     ("label of the answer", f"(?i){LABEL}", ""),
     ("text of a number", r"(?<!\d)\\text\s*\{([^{}A-Za-z]*)\}|^\s*\\text\s*\{\s*(\d[^{}]*)\}\s*$", r"\1\2"),
     ("text after a number", r"(?<=\d)\\text\s*\{([^{}A-Za-z\d]*)\}", r"\1"),
@@ -182,6 +182,7 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
     ("decimal comma in braces", r"^(\s*-?\d+)\{,\}(?=\d{1,2}\s*$)", r"\1."),
     ("new line", r"(?<!\\)\\\\\s+(?=[A-Za-z]\s*=)", ", "),
     ("both hold", r"(?s)^.+$", _both_hold),
+    ("value in a text with and", r"\\text\s*\{\s*(?:and|or)\s+([^{}]*=[^{}]*)\}", r", \1"),
     ("text that begins with and", r"\\text\s*\{\s*(?:and|or)\b(?!\s*\})", r",\\text{"),
     ("text that ends with and", r"\\text\s*\{([^{}]*[^{}\s])\s+(?:and|or)\s*\}", r"\\text{\1},"),
     (
@@ -196,11 +197,6 @@ _TABLE: tuple[tuple[str, str, str | Callable[[re.Match[str]], str]], ...] = (
         "micro",
         rf"(?<=[\d}}])(?:\s+(?=\\mu)|\s*(?=\\mu\s*\\text)|\s*{_TEXT}(?=\\mu))\\mu\s*\}}?\s*{_TEXT}?([mgsALVFCHWNJM]){END}\s*\}}?",
         r"\\text{ u\1}",
-    ),
-    (
-        "mass of the sun",
-        r"^([-\d.]+(?:\s*\\(?:times|cdot)\s*10\s*\^\s*\{?-?\d+\}?)?)\s*([MLR])_\s*\{?\s*\\odot\s*\}?\s*$",
-        r"\1\\text{ solar\2}",
     ),
     ("angstrom", r"Å|Å|\\AA(?![A-Za-z])|\\text\s*\{\s*\\AA\s*\}|\\(?:mathring|r)\s*\{?A\}?", r"\\text{ angstrom}"),
     ("a lone dollar", r"^([^$]*)(?<!\\)\$(?=\d)([^$]*)$", r"\1\\$\2"),  # two are LaTeX's
