@@ -79,7 +79,7 @@ def study(session: nox.Session) -> None:
 @nox.session(venv_backend="none")
 def tests(session: nox.Session) -> None:
     """All tests but those of `faults`, a file for each core at a time. Arguments go to pytest, which then runs in one
-    process: `-- -m "not slow"` is a subset of two minutes."""
+    process: `-- -m "not slow"` is a shorter subset."""
     environment(session)
     # several processes share the cores: waiting threads must not spin
     session.env.update(OMP_WAIT_POLICY="PASSIVE", OMP_NUM_THREADS="1")
