@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import json
-import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -249,7 +248,6 @@ def page(entries: Sequence[Entry]) -> str:
         *_table(("file", "benchmark", "samples", "reported", "their labels", *POLICIES, "agree"), scores),
         *_attributed(entries, names),
         *_causes(entries),
-        *_checkpoints(entries),
         "## Files",
         "",
         *_table(("file", "repository", "commit", "path", "score stated in"), files),
@@ -348,24 +346,6 @@ def _causes(entries: Sequence[Entry]) -> list[str]:
         files.update(e.causes.keys())
     rows = [(cause, str(count), str(files[cause])) for cause, count in samples.most_common()]
     return ["## Why labels and verdicts differ", "", *_table(("cause", "samples", "files and benchmarks"), rows)]
-
-
-def _checkpoints(entries: Sequence[Entry]) -> list[str]:
-    """The files of several steps of one training, by step, with intervals."""
-    curves: dict[tuple[str, str, str], list[tuple[int, Entry]]] = {}
-    for e in entries:
-        if match := re.search(r"checkpoint-(\d+)", e.path):
-            curves.setdefault((e.repository, e.path[: match.start()], e.benchmark), []).append((int(match[1]), e))
-    lines: list[str] = []
-    for (repository, _, benchmark), points in sorted(curves.items()):
-        if len(points) > 1:
-            rows = [
-                (str(step), _percent(e.reported, "not stated"), str(e.labels or "-"), str(e.ours.get(COMPARED, "-")))
-                for step, e in sorted(points, key=lambda point: point[0])
-            ]
-            lines += [f"## {benchmark} over the steps of a training: {repository}", ""]
-            lines += _table(("step", "reported", "their labels", f"ours ({COMPARED})"), rows)
-    return lines
 
 
 def disagreement_rows(entries: Sequence[Entry]) -> list[dict[str, Any]]:
