@@ -375,8 +375,8 @@ def grade(
 ) -> Result:
     """Grade answers in a file of any known format, and show where the authors' own verdicts differ.
 
-    FILE holds one JSON object a line: problem_id, answer, response (rows with one problem_id are its samples), or with
-    answers=true: gold, prediction. Other columns are kept; finish_reason and expected are used if they are there. Also
+    FILE holds one JSON object a line: gold (or answer) and response; rows with one problem_id are samples of one
+    problem. With answers=true: gold and prediction. Other columns are kept; finish_reason and expected are used. Also
     read, by content: evaluations of Qwen2.5-Math and SimpleRL, lm-eval samples, lighteval details, inspect logs,
     evalscope reviews, veRL validation dumps, TRL completions (.jsonl, .json, .parquet, .eval, .gz), tables by columns=.
 
