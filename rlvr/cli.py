@@ -21,6 +21,7 @@ from harness.errors import UsageError, choose
 from rlvr import signature
 from rlvr.signature import Words
 
+TRAIN = ("torch", "transformers", "trl", "peft", "accelerate", "lm_eval")  # what the extra [train] installs
 LONGEST = 4000  # characters of an error message
 GROUPS = {  # heading -> command -> the function of `rlvr`
     "papers and runs": {"list": "list_", "show": "show", "ui": "ui"},
@@ -159,6 +160,9 @@ def _report(name: str, error: BaseException) -> int:
     text = _legible(redact(str(error)))
     if isinstance(error, (UsageError, RefusedError)):
         print(f"{name}: {text}", file=sys.stderr)
+        return 2
+    if isinstance(error, ModuleNotFoundError) and error.name in TRAIN:
+        print(f"{name}: needs {error.name}, which is not installed: pip install 'rlvr-harness[train]'", file=sys.stderr)
         return 2
     print(f"{name}: {text or type(error).__name__} ({type(error).__name__}; --debug shows where)", file=sys.stderr)
     return 2 if isinstance(error, (ValueError, FileNotFoundError)) else 1

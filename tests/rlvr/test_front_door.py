@@ -238,6 +238,7 @@ assert main(["plan", "paper=egsw", "scale=paper"]) == 0
 assert main(["import", {str(Path(rlvr.__file__).parents[1] / "results" / "records" / "egsw.zip")!r}]) == 0
 assert main(["tables", "paper=egsw"]) == 0
 assert main(["export", "paper=egsw"]) == 0
+assert main(["run", "paper=egsw", "arm=grpo", "seeds=1"]) == 2  # says what to install
 loaded = [name for name in {HEAVY!r} if name in sys.modules]
 assert not loaded, loaded
 """
@@ -249,6 +250,7 @@ def test_without_torch_a_machine_grades_compares_and_tabulates(tmp_path: Path):
     script = [sys.executable, "-c", WITHOUT_TORCH]
     done = subprocess.run(script, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-4000:]
+    assert "rlvr-harness[train]" in done.stderr
     assert (tmp_path / "runs" / "results" / "egsw" / "tables.csv").is_file()
 
 
